@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door. Every target installs what it lacks, says what it does and can be interrupted.
+MAKEFLAGS += --no-print-directory
+SHELL := /bin/bash
+export LONGSHORE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore
+# Debian's own interpreter: the one that Debian's python3-pytest goes with.
+PYTHON := /usr/bin/python3
+
+.DEFAULT_GOAL := build
+.PHONY: help build build-clang build-asan demo test unit lint format e2e bench images fuzz clean \
+        cluster-up cluster-down
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## the three programs, in build/dev
+	@.ci/packages build
+	@cmake --preset dev --log-level=WARNING >/dev/null
+	@cmake --build --preset dev -- --quiet
+
+build-clang: ## the same with the second compiler, in build/clang
+	@.ci/packages build lint
+	@cmake --preset clang --log-level=WARNING >/dev/null
+	@cmake --build --preset clang -- --quiet
+
+build-asan: ## the same under AddressSanitizer and UBSan, in build/asan
+	@.ci/packages build
+	@cmake --preset asan --log-level=WARNING >/dev/null
+	@cmake --build --preset asan -- --quiet
+
+demo: build ## an example DeployItem, run on this machine without a cluster
+	@.ci/packages run
+	@e2e/examples/demo
+
+test: lint unit e2e ## every test there is: lint, unit tests, sanitizers, the real cluster
+
+unit: build build-asan build-clang ## unit tests and replayed fuzzing corpora, plain and under ASan+UBSan
+	@echo "unit tests"
+	@ctest --test-dir build/dev --output-on-failure --progress -j2
+	@echo "unit tests under ASan and UBSan"
+	@ctest --test-dir build/asan --output-on-failure --progress -j2
+
+lint: build ## clang-format, clang-tidy, cppcheck, gcc -fanalyzer, shellcheck, the rules of the house
+	@.ci/packages lint
+	@.ci/lint build/dev
+
+format: ## lets clang-format mend the layout
+	@.ci/packages lint
+	@git ls-files --cached --others --exclude-standard '*.c' '*.h' | xargs clang-format -i
+
+e2e: build ## tests against the real parts: API server, registry, kubelet and containerd, OCI runtime
+	@.ci/packages run test
+	@e2e/bench/tools packages
+	@e2e/bench/tools kubernetes
+	@e2e/bench/tools helm
+	@images/build packages
+	@$(PYTHON) -m pytest -c e2e/pytest.ini e2e || { [ $$? = 1 ] || exit 1; \
+	    echo "The tests above failed in the crowd. Each must pass alone, or it has failed:"; \
+	    $(PYTHON) -m pytest -c e2e/pytest.ini --last-failed --last-failed-no-failures none e2e; }
+
+bench: build ## benchmarks: counts and ratios, one table
+	@.ci/packages run test
+	@e2e/bench/tools packages
+	@e2e/bench/tools kubernetes
+	@$(PYTHON) e2e/perf/run.py
+
+images: ## static release build and the three OCI archives, in out/
+	@.ci/packages build
+	@images/build
+
+fuzz: ## every fuzzer for 60 s (FUZZ_SECONDS=n)
+	@.ci/packages build lint fuzz
+	@cmake --preset fuzz --log-level=WARNING >/dev/null
+	@cmake --build --preset fuzz -- --quiet
+	@.ci/fuzz build/fuzz
+
+cluster-up: ## a real one-node Kubernetes on this machine; prints its kubeconfig
+	@e2e/bench/tools packages
+	@e2e/bench/tools kubernetes
+	@e2e/bench/cluster up
+
+cluster-down: ## ends that cluster and removes what it left
+	@e2e/bench/cluster down
+
+clean: ## removes build/ and out/ (the cache outside the checkout stays)
+	@rm -rf build out

@@ -1,0 +1,98 @@
+{{/* SPDX-License-Identifier: Apache-2.0 */}}
+
+{{/* Names as the Go deployer's chart makes them: an upgrade of its release must find its own objects. */}}
+{{- define "deployer.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "deployer.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
+{{- default $full .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "deployer.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "deployer.fullname" .) .Values.serviceAccount.name }}-tmp
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Where the pods run. */}}
+{{- define "deployer.hostNamespace" -}}
+{{- default .Release.Namespace .Values.deployer.namespace -}}
+{{- end -}}
+
+{{- define "deployer.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "deployer.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "deployer.labels" -}}
+{{ include "deployer.selectorLabels" . }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/component: deployer
+app.kubernetes.io/part-of: landscaper
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end -}}
+
+{{/* The image of {root, name: ours, image: {repository, tag}}. */}}
+{{- define "deployer.image" -}}
+{{- $registry := .root.Values.imageRegistry -}}
+{{- $ours := ternary (printf "%s/%s" (trimSuffix "/" $registry) .name) .name (not (empty $registry)) -}}
+{{- $tag := toString (default .root.Chart.AppVersion .image.tag) -}}
+{{- default $ours .image.repository }}{{ ternary "@" ":" (hasPrefix "sha256:" $tag) }}{{ $tag -}}
+{{- end -}}
+
+{{/* The arguments' level: the Go deployer's older releases took numbers. */}}
+{{- define "deployer.verbosity" -}}
+{{- $level := toString .Values.deployer.verbosityLevel -}}
+{{- if regexMatch "^[0-9]+$" $level -}}
+{{- ternary "debug" "info" (gt (int $level) 1) -}}
+{{- else -}}
+{{- $level -}}
+{{- end -}}
+{{- end -}}
+
+{{/* initContainer or waitContainer of the Configuration. */}}
+{{- define "deployer.helperContainer" -}}
+{{- $given := .container -}}
+{{- $made := dict "image" (include "deployer.image" (dict "root" .root "name" .name "image" $given)) -}}
+{{- if $given.pullPolicy }}{{ $_ := set $made "imagePullPolicy" $given.pullPolicy }}{{ end -}}
+{{- range $key := list "command" "args" "resources" "goImage" -}}
+{{- with get $given $key }}{{ $_ := set $made $key . }}{{ end -}}
+{{- end -}}
+{{- toYaml $made -}}
+{{- end -}}
+
+{{/* The Configuration document. */}}
+{{- define "deployer-config" -}}
+{{- $given := .Values.deployer -}}
+{{- $config := dict "apiVersion" "container.deployer.landscaper.gardener.cloud/v1alpha1" "kind" "Configuration" -}}
+{{- $_ := set $config "namespace" (include "deployer.hostNamespace" .) -}}
+{{- with $given.identity }}{{ $_ := set $config "identity" (toString .) }}{{ end -}}
+{{- $_ := set $config "initContainer" (include "deployer.helperContainer" (dict "root" . "name" "longshore-init" "container" ($given.initContainer | default dict)) | fromYaml) -}}
+{{- $_ := set $config "waitContainer" (include "deployer.helperContainer" (dict "root" . "name" "longshore-wait" "container" ($given.waitContainer | default dict)) | fromYaml) -}}
+{{- with $given.defaultImage -}}
+{{- $image := .image | default (ternary (printf "%s@%s" .repository (toString .tag)) (printf "%s:%s" .repository (toString (default "latest" .tag))) (hasPrefix "sha256:" (toString .tag))) -}}
+{{- $_ := set $config "defaultImage" (dict "image" $image) -}}
+{{- end -}}
+{{- with $given.oci -}}
+{{- $oci := dict "allowPlainHttp" (default false .allowPlainHttp) "insecureSkipVerify" (default false .insecureSkipVerify) -}}
+{{- $files := list -}}
+{{- range $name, $_ := .secrets }}{{ $files = append $files (printf "/app/ls/registry/secrets/%s" $name) }}{{ end -}}
+{{- with $files }}{{ $_ := set $oci "configFiles" . }}{{ end -}}
+{{- $_ := set $config "oci" $oci -}}
+{{- end -}}
+{{- range $key := list "targetSelector" "controller" "garbageCollection" "debug" "deleteOperation" "imageGracePeriod" "state" "logTail" "pod" "script" -}}
+{{- with get $given $key }}{{ $_ := set $config $key . }}{{ end -}}
+{{- end -}}
+{{- $_ := set $config "hpa" .Values.hpa -}}
+{{- $election := dict "enabled" true "leaseName" (include "deployer.fullname" .) -}}
+{{- range $key, $value := $given.leaderElection }}{{ $_ := set $election $key $value }}{{ end -}}
+{{- $_ := set $config "leaderElection" $election -}}
+{{- $_ := set $config "serve" (dict "metricsPort" (int .Values.metrics.port) "healthPort" (ternary (int .Values.probes.port) 0 .Values.probes.enabled)) -}}
+{{- toYaml $config -}}
+{{- end -}}

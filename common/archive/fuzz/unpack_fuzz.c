@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whatever the archive says: nothing outside of the root changes, the limits hold, and what was
+ * unpacked as state packs to the same bytes twice.
+ *
+ * The first byte of the input chooses policy, tolerance and way of resolving. With its bit 3 the
+ * checksums of tar headers are put right, so that the fuzzer gets past them. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/archive/beneath.h"
+#include "common/archive/pack.h"
+#include "common/archive/tests/memory_source.h"
+#include "common/archive/unpack.h"
+#include "common/base/memory.h"
+
+enum { BLOCK_SIZE = 512, CHOICE_STATE = 1, CHOICE_GO = 2, CHOICE_WALK = 4, CHOICE_CHECKSUM = 8 };
+
+static const struct archive_limits limits = {
+    .bytes_max = 1 << 20, .file_max = 1 << 19, .entries_max = 64, .depth_max = 8, .ratio_max = 0};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool is_true)
+{
+    if (!is_true)
+        abort();
+}
+
+static char base_path[] = "/tmp/longshore-fuzz-XXXXXX";
+
+static void remove_base(void)
+{
+    cleanup_close int tmp_fd = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct error err = {0};
+
+    (void)!beneath_remove_tree(tmp_fd, strrchr(base_path, '/') + 1, &err);
+}
+
+/* base/{root,outside/secret}; made once, since only root may ever change. */
+static int base(void)
+{
+    static int fd = -1;
+    struct error err = {0};
+
+    if (fd >= 0)
+        return fd;
+    require(mkdtemp(base_path) != NULL && atexit(remove_base) == 0);
+    fd = open(base_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    require(beneath_write_file(fd, "outside/secret", "secret", 6, 0600, &err) == 0);
+    return fd;
+}
+
+static int count_entries(int directory_fd)
+{
+    DIR *directory = fdopendir(openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    int count = 0;
+
+    require(directory != NULL);
+    while (readdir(directory))
+        count++;
+    (void)closedir(directory);
+    return count - 2;
+}
+
+static void check_outside(int base_fd)
+{
+    cleanup_close int fd = -1, outside_fd = -1;
+    struct error err = {0};
+    struct stat stat = {0};
+    char text[16] = {0};
+
+    require(count_entries(base_fd) == 2);
+    outside_fd = beneath_open_directory(base_fd, "outside", &err);
+    require(outside_fd >= 0 && count_entries(outside_fd) == 1);
+    fd = beneath_open_file(outside_fd, "secret", &stat, &err);
+    require(fd >= 0 && (stat.st_mode & 07777) == 0600 && stat.st_nlink == 1);
+    require(read(fd, text, sizeof(text)) == 6 && memcmp(text, "secret", 6) == 0);
+}
+
+static void mend_checksums(uint8_t *tar, size_t size)
+{
+    for (size_t at = 0; at + BLOCK_SIZE <= size; at += BLOCK_SIZE) {
+        uint8_t *block = tar + at;
+        unsigned sum = 8 * ' ';
+
+        if (memcmp(block + 257, "ustar", 5) != 0)
+            continue;
+        for (size_t i = 0; i < BLOCK_SIZE; i++)
+            sum += i >= 148 && i < 156 ? 0 : block[i];
+        (void)snprintf((char *)block + 148, 8, "%06o", sum & 0777777);
+        block[155] = ' ';
+    }
+}
+
+struct sum {
+    uint64_t bytes, value;
+};
+
+static int add_to_sum(void *data, const void *bytes, size_t size, struct error *err)
+{
+    struct sum *sum = data;
+    const uint8_t *from = bytes;
+
+    (void)err;
+    for (size_t i = 0; i < size; i++)
+        sum->value = (sum->value ^ from[i]) * UINT64_C(1099511628211);
+    sum->bytes += size;
+    return 0;
+}
+
+static void check_packs_alike(int root_fd)
+{
+    struct sum sums[2] = {{0}, {0}};
+
+    for (size_t i = 0; i < array_length(sums); i++) {
+        const struct pack_options options = {
+            .limits = &ARCHIVE_LIMITS_STATE, .write = add_to_sum, .data = &sums[i]};
+        struct pack_counts counts = {0};
+        struct error err = {0};
+
+        /* A mode can make a file unreadable for who is not root. */
+        if (pack_tree(root_fd, &options, &counts, &err) < 0) {
+            require(err.kind == ERROR_DENIED);
+            return;
+        }
+        require(counts.bytes <= limits.bytes_max && counts.packed_bytes == sums[i].bytes);
+    }
+    require(sums[0].value == sums[1].value && sums[0].bytes == sums[1].bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint8_t choice = size ? data[0] : 0;
+    cleanup_free uint8_t *tar = xmemdup(size ? data + 1 : data, size ? size - 1 : 0);
+    struct memory_source source = {
+        .bytes = tar, .size = size ? size - 1 : 0, .piece = 1 + choice * 16U};
+    const struct unpack_options options = {
+        .policy = choice & CHOICE_STATE ? UNPACK_STATE : UNPACK_BLUEPRINT,
+        .limits = &limits,
+        .is_go_state_tolerated = choice & CHOICE_GO,
+    };
+    cleanup_close int root_fd = -1;
+    struct unpack_counts counts = {0};
+    struct error err = {0};
+
+    beneath_force_walk(choice & CHOICE_WALK);
+    if (choice & CHOICE_CHECKSUM)
+        mend_checksums(tar, source.size);
+    require(beneath_remove_tree(base(), "root", &err) == 0);
+    root_fd = beneath_make_directories(base(), "root", &err);
+    require(root_fd >= 0);
+    if (unpack_stream(root_fd, &options, memory_source_read, &source, &counts, &err) == 0) {
+        require(counts.bytes <= limits.bytes_max && counts.entries <= limits.entries_max);
+        require(source.place == source.size);
+        if (options.policy == UNPACK_STATE)
+            check_packs_alike(root_fd);
+    } else {
+        require(err.kind != ERROR_NONE && err.text[0]);
+    }
+    check_outside(base());
+    return 0;
+}

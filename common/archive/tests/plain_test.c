@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The packings, whole, cut, altered and with something behind them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/archive/tests/memory_source.h"
+#include "common/archive/tests/scratch.h"
+#include "common/archive/tests/tar_builder.h"
+#include "common/archive/unpack.h"
+#include "common/base/memory.h"
+
+static int unpack_bytes(const struct scratch *scratch, enum unpack_policy policy,
+                        const struct archive_limits *limits, const void *bytes, size_t size,
+                        struct unpack_counts *ret_counts, struct error *err)
+{
+    const struct unpack_options options = {.policy = policy, .limits = limits};
+    struct memory_source source = {.bytes = bytes, .size = size, .piece = 1000};
+
+    return unpack_stream(scratch->root_fd, &options, memory_source_read, &source, ret_counts, err);
+}
+
+static void add_small_tree(struct buffer *tar)
+{
+    tar_builder_init(tar);
+    tar_builder_add(tar, &(struct tar_spec){.name = "d", .type = '5', .mode = 0750});
+    tar_builder_add(tar, &(struct tar_spec){.name = "d/f", .data = "contents", .mode = 06755});
+    tar_builder_add(tar, &(struct tar_spec){.name = "zero", .data = "0"});
+    tar_builder_end(tar);
+}
+
+static void every_packing_gives_the_same_tree(void **state)
+{
+    cleanup_buffer struct buffer tar = {0};
+
+    (void)state;
+    add_small_tree(&tar);
+    for (int packing = TAR_PLAIN; packing < TAR_PACKINGS; packing++) {
+        cleanup_buffer struct buffer packed =
+            tar_builder_pack(tar.data, tar.size, (enum tar_packing)packing);
+        cleanup_scratch struct scratch scratch;
+        cleanup_free char *tree = NULL;
+        struct unpack_counts counts = {0};
+        struct error err = {0};
+
+        scratch_init(&scratch);
+        if (unpack_bytes(&scratch, UNPACK_STATE, &ARCHIVE_LIMITS_STATE, packed.data, packed.size,
+                         &counts, &err) < 0)
+            fail_msg("packing %d: %s", packing, err.text);
+        tree = scratch_describe(scratch.root_fd, false);
+        assert_string_equal(tree, "d 40000\nd/f 100000 8 contents\nzero 100000 1 0\n");
+        assert_int_equal(counts.entries, 3);
+        assert_int_equal(counts.bytes, 9);
+    }
+}
+
+static void cut_archives_are_refused_wherever_they_are_cut(void **state)
+{
+    cleanup_buffer struct buffer tar = {0};
+
+    (void)state;
+    add_small_tree(&tar);
+    for (int packing = TAR_PLAIN; packing < TAR_PACKINGS; packing++) {
+        cleanup_buffer struct buffer packed =
+            tar_builder_pack(tar.data, tar.size, (enum tar_packing)packing);
+        size_t step = packing == TAR_PLAIN ? 101 : 1;
+
+        for (size_t size = 0; size < packed.size; size += step) {
+            cleanup_scratch struct scratch scratch;
+            struct unpack_counts counts = {0};
+            struct error err = {0};
+            int result = 0;
+
+            scratch_init(&scratch);
+            result = unpack_bytes(&scratch, UNPACK_STATE, &ARCHIVE_LIMITS_STATE, packed.data, size,
+                                  &counts, &err);
+            if (result == 0 || err.kind != ERROR_INVALID)
+                fail_msg("packing %d cut at %zu of %zu", packing, size, packed.size);
+        }
+    }
+}
+
+/* The last byte of the deflate data has bits that mean nothing, and zeros copied from elsewhere are
+ * the same zeros. */
+static void flipped_bytes_of_gzip_are_noticed_or_mean_nothing(void **state)
+{
+    cleanup_buffer struct buffer tar = {0}, packed = {0};
+    int unnoticed = 0;
+
+    (void)state;
+    add_small_tree(&tar);
+    packed = tar_builder_pack(tar.data, tar.size, TAR_GZIP);
+    for (size_t i = 10; i < packed.size; i++) {
+        cleanup_scratch struct scratch scratch;
+        cleanup_free char *tree = NULL;
+        struct unpack_counts counts = {0};
+        struct error err = {0};
+
+        scratch_init(&scratch);
+        packed.data[i] ^= 0x10;
+        if (unpack_bytes(&scratch, UNPACK_STATE, &ARCHIVE_LIMITS_STATE, packed.data, packed.size,
+                         &counts, &err) == 0) {
+            tree = scratch_describe(scratch.root_fd, false);
+            assert_string_equal(tree, "d 40000\nd/f 100000 8 contents\nzero 100000 1 0\n");
+            unnoticed++;
+        }
+        packed.data[i] ^= 0x10;
+    }
+    assert_true(unnoticed < 10);
+}
+
+static void trailing_bytes_after_the_archive(void **state)
+{
+    static const struct {
+        const char *name, *tail;
+        size_t size;
+        bool is_packed, is_fine;
+    } tails[] = {
+        {"zeros behind the archive", "\0\0\0\0", 4, false, true},
+        {"bytes behind the archive", "tail", 4, false, true},
+        {"zeros behind gzip", "\0\0\0\0", 4, true, true},
+        {"bytes behind gzip", "tail", 4, true, false},
+        {"half a gzip header behind gzip", "\x1f\x8b\x08", 3, true, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(tails); i++) {
+        cleanup_buffer struct buffer tar = {0}, packed = {0};
+        cleanup_scratch struct scratch scratch;
+        struct unpack_counts counts = {0};
+        struct error err = {0};
+
+        scratch_init(&scratch);
+        add_small_tree(&tar);
+        if (!tails[i].is_packed)
+            tar_builder_add_bytes(&tar, tails[i].tail, tails[i].size);
+        packed = tar_builder_pack(tar.data, tar.size, TAR_GZIP);
+        if (tails[i].is_packed)
+            tar_builder_add_bytes(&packed, tails[i].tail, tails[i].size);
+        if ((unpack_bytes(&scratch, UNPACK_BLUEPRINT, &ARCHIVE_LIMITS_BLUEPRINT, packed.data,
+                          packed.size, &counts, &err) == 0) != tails[i].is_fine)
+            fail_msg("%s: %s", tails[i].name, err.text);
+    }
+}
+
+static void gzip_of_several_members_is_one_stream(void **state)
+{
+    cleanup_buffer struct buffer tar = {0}, first = {0}, second = {0};
+    cleanup_scratch struct scratch scratch;
+    struct unpack_counts counts = {0};
+    struct error err = {0};
+
+    (void)state;
+    scratch_init(&scratch);
+    add_small_tree(&tar);
+    first = tar_builder_pack(tar.data, 700, TAR_GZIP);
+    second = tar_builder_pack(tar.data + 700, tar.size - 700, TAR_GZIP);
+    tar_builder_add_bytes(&first, second.data, second.size);
+    assert_int_equal(unpack_bytes(&scratch, UNPACK_STATE, &ARCHIVE_LIMITS_STATE, first.data,
+                                  first.size, &counts, &err),
+                     0);
+    assert_int_equal(counts.entries, 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_packing_gives_the_same_tree),
+        cmocka_unit_test(cut_archives_are_refused_wherever_they_are_cut),
+        cmocka_unit_test(flipped_bytes_of_gzip_are_noticed_or_mean_nothing),
+        cmocka_unit_test(trailing_bytes_after_the_archive),
+        cmocka_unit_test(gzip_of_several_members_is_one_stream),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

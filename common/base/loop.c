@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Timers live in a binary heap; the nearest one bounds epoll_wait. A descriptor can be removed by a
+ * callback while events for it are already in hand, so events carry the slot's serial number and a
+ * stale one is dropped. */
+#include "common/base/loop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+
+#include "common/base/memory.h"
+
+enum { EVENTS_PER_TURN = 64 };
+
+struct watch {
+    loop_fd_fn *callback; /* NULL: the slot is free */
+    void *data;
+    uint32_t serial;
+};
+
+struct loop {
+    struct clock *clock;
+    int epoll_fd;
+    int signal_fd;
+    bool is_stopped;
+    loop_signal_fn *on_signal;
+    void *on_signal_data;
+    struct watch *watches; /* by descriptor number */
+    size_t watch_count;
+    uint32_t next_serial;
+    struct loop_timer **heap; /* heap[0] is unused */
+    size_t timer_count;
+    size_t heap_capacity;
+};
+
+int loop_new(struct clock *clock, struct loop **ret_loop, struct error *err)
+{
+    cleanup_loop struct loop *loop = xcalloc(1, sizeof(*loop));
+
+    loop->clock = clock;
+    loop->signal_fd = -1;
+    loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (loop->epoll_fd < 0)
+        return error_set_errno(err, errno, "create an epoll descriptor");
+    *ret_loop = steal(&loop);
+    return 0;
+}
+
+void loop_free(struct loop *loop)
+{
+    if (!loop)
+        return;
+    for (size_t i = 1; i <= loop->timer_count; i++)
+        loop->heap[i]->place = 0;
+    if (loop->signal_fd >= 0)
+        (void)close(loop->signal_fd);
+    if (loop->epoll_fd >= 0)
+        (void)close(loop->epoll_fd);
+    free(loop->watches);
+    free(loop->heap);
+    free(loop);
+}
+
+struct clock *loop_clock(struct loop *loop)
+{
+    return loop->clock;
+}
+
+uint64_t loop_now_ms(struct loop *loop)
+{
+    return clock_monotonic_ms(loop->clock);
+}
+
+static void reserve_watch(struct loop *loop, int fd)
+{
+    size_t count = loop->watch_count ? loop->watch_count : 16;
+
+    if ((size_t)fd < loop->watch_count)
+        return;
+    while (count <= (size_t)fd)
+        count *= 2;
+    loop->watches = xreallocarray(loop->watches, count, sizeof(*loop->watches));
+    memset(loop->watches + loop->watch_count, 0,
+           (count - loop->watch_count) * sizeof(*loop->watches));
+    loop->watch_count = count;
+}
+
+int loop_set_fd(struct loop *loop, int fd, uint32_t events, loop_fd_fn *callback, void *data,
+                struct error *err)
+{
+    struct epoll_event event = {.events = events};
+    struct watch *watch = NULL;
+    bool is_new = false;
+
+    reserve_watch(loop, fd);
+    watch = &loop->watches[fd];
+    is_new = !watch->callback;
+    if (is_new)
+        watch->serial = ++loop->next_serial;
+    event.data.u64 = (uint64_t)watch->serial << 32 | (uint32_t)fd;
+    if (epoll_ctl(loop->epoll_fd, is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) < 0) {
+        if (is_new || errno != ENOENT)
+            return error_set_errno(err, errno, "watch descriptor %d", fd);
+        /* A descriptor that was closed and opened anew under the same number is known to us but not
+         * to the kernel. Events in hand belong to the old one. */
+        watch->serial = ++loop->next_serial;
+        event.data.u64 = (uint64_t)watch->serial << 32 | (uint32_t)fd;
+        if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+            return error_set_errno(err, errno, "watch descriptor %d", fd);
+    }
+    watch->callback = callback;
+    watch->data = data;
+    return 0;
+}
+
+void loop_remove_fd(struct loop *loop, int fd)
+{
+    if (fd < 0 || (size_t)fd >= loop->watch_count || !loop->watches[fd].callback)
+        return;
+    (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+    loop->watches[fd] = (struct watch){0};
+}
+
+static void place_timer(struct loop *loop, struct loop_timer *timer, size_t place)
+{
+    loop->heap[place] = timer;
+    timer->place = place;
+}
+
+static void sift_up(struct loop *loop, struct loop_timer *timer, size_t place)
+{
+    while (place > 1 && loop->heap[place / 2]->due_ms > timer->due_ms) {
+        place_timer(loop, loop->heap[place / 2], place);
+        place /= 2;
+    }
+    place_timer(loop, timer, place);
+}
+
+static void sift_down(struct loop *loop, struct loop_timer *timer, size_t place)
+{
+    for (;;) {
+        size_t child = place * 2;
+
+        if (child > loop->timer_count)
+            break;
+        if (child < loop->timer_count && loop->heap[child + 1]->due_ms < loop->heap[child]->due_ms)
+            child++;
+        if (loop->heap[child]->due_ms >= timer->due_ms)
+            break;
+        place_timer(loop, loop->heap[child], place);
+        place = child;
+    }
+    place_timer(loop, timer, place);
+}
+
+void loop_timer_init(struct loop_timer *timer, struct loop *loop, loop_timer_fn *callback,
+                     void *data)
+{
+    *timer = (struct loop_timer){.loop = loop, .callback = callback, .data = data};
+}
+
+void loop_timer_start(struct loop_timer *timer, uint64_t delay_ms)
+{
+    struct loop *loop = timer->loop;
+    uint64_t now_ms = loop_now_ms(loop);
+
+    loop_timer_stop(timer);
+    timer->due_ms = delay_ms > UINT64_MAX - now_ms ? UINT64_MAX : now_ms + delay_ms;
+    if (loop->timer_count + 2 > loop->heap_capacity) {
+        loop->heap_capacity = loop->heap_capacity ? loop->heap_capacity * 2 : 16;
+        loop->heap = xreallocarray(loop->heap, loop->heap_capacity, sizeof(struct loop_timer *));
+    }
+    sift_up(loop, timer, ++loop->timer_count);
+}
+
+void loop_timer_stop(struct loop_timer *timer)
+{
+    struct loop *loop = timer->loop;
+    size_t place = timer->place;
+    struct loop_timer *last = NULL;
+
+    if (!place)
+        return;
+    timer->place = 0;
+    last = loop->heap[loop->timer_count--];
+    if (last == timer)
+        return;
+    if (place > 1 && loop->heap[place / 2]->due_ms > last->due_ms)
+        sift_up(loop, last, place);
+    else
+        sift_down(loop, last, place);
+}
+
+bool loop_timer_is_running(const struct loop_timer *timer)
+{
+    return timer->place != 0;
+}
+
+static void read_signals(void *data, uint32_t events)
+{
+    struct loop *loop = data;
+    struct signalfd_siginfo info = {0};
+
+    (void)events;
+    while (read(loop->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        loop->on_signal(loop->on_signal_data, (int)info.ssi_signo);
+}
+
+int loop_set_signals(struct loop *loop, const int *signals, size_t count, loop_signal_fn *callback,
+                     void *data, struct error *err)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < count; i++)
+        (void)sigaddset(&set, signals[i]);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+        return error_set_errno(err, errno, "block signals");
+    loop->signal_fd = signalfd(loop->signal_fd, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (loop->signal_fd < 0)
+        return error_set_errno(err, errno, "create a signal descriptor");
+    loop->on_signal = callback;
+    loop->on_signal_data = data;
+    return loop_set_fd(loop, loop->signal_fd, EPOLLIN, read_signals, loop, err);
+}
+
+static int wait_limit_ms(struct loop *loop, int max_wait_ms)
+{
+    uint64_t now_ms = loop_now_ms(loop);
+    uint64_t until_ms = 0;
+
+    if (!loop->timer_count)
+        return max_wait_ms;
+    until_ms = loop->heap[1]->due_ms > now_ms ? loop->heap[1]->due_ms - now_ms : 0;
+    if (max_wait_ms >= 0 && until_ms > (uint64_t)max_wait_ms)
+        return max_wait_ms;
+    return until_ms > 3600000 ? 3600000 : (int)until_ms;
+}
+
+static void fire_timers(struct loop *loop)
+{
+    uint64_t now_ms = loop_now_ms(loop);
+
+    /* A timer that is started anew by its callback is due after now_ms and waits for the next turn,
+     * except with a delay of 0: the count keeps that from starving the descriptors. */
+    for (size_t left = loop->timer_count; left > 0 && loop->timer_count > 0; left--) {
+        struct loop_timer *timer = loop->heap[1];
+
+        if (timer->due_ms > now_ms)
+            break;
+        loop_timer_stop(timer);
+        timer->callback(timer->data);
+    }
+}
+
+int loop_run_once(struct loop *loop, int max_wait_ms, struct error *err)
+{
+    struct epoll_event events[EVENTS_PER_TURN];
+    int count =
+        epoll_wait(loop->epoll_fd, events, EVENTS_PER_TURN, wait_limit_ms(loop, max_wait_ms));
+
+    if (count < 0 && errno != EINTR)
+        return error_set_errno(err, errno, "wait for events");
+    for (int i = 0; i < count; i++) {
+        int fd = (int)(uint32_t)events[i].data.u64;
+        const struct watch *watch = &loop->watches[fd];
+
+        if (watch->callback && watch->serial == (uint32_t)(events[i].data.u64 >> 32))
+            watch->callback(watch->data, events[i].events);
+    }
+    fire_timers(loop);
+    return 0;
+}
+
+int loop_run(struct loop *loop, struct error *err)
+{
+    loop->is_stopped = false;
+    while (!loop->is_stopped) {
+        if (loop_run_once(loop, -1, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+void loop_stop(struct loop *loop)
+{
+    loop->is_stopped = true;
+}

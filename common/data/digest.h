@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SHA-256 and SHA-512, as a stream and as OCI digests ("sha256:<hex>"). The only user of libcrypto.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/base/error.h"
+
+enum digest_algorithm {
+    DIGEST_SHA256,
+    DIGEST_SHA512,
+};
+
+enum { DIGEST_HEX_MAX = 128 + 1, DIGEST_TEXT_MAX = 7 + DIGEST_HEX_MAX };
+
+struct digest; /* a running hash */
+
+struct digest *digest_new(enum digest_algorithm algorithm);
+void digest_free(struct digest *digest);
+void digest_update(struct digest *digest, const void *data, size_t size);
+
+/* Lower-case hex of what was fed so far; the hash can go on (resumed downloads). */
+void digest_hex(const struct digest *digest, char ret_hex[DIGEST_HEX_MAX]);
+/* The same as an OCI digest, "sha256:<hex>". */
+void digest_text(const struct digest *digest, char ret_text[DIGEST_TEXT_MAX]);
+
+/* Hex of sha256(data). */
+void digest_sha256_hex(const void *data, size_t size, char ret_hex[DIGEST_HEX_MAX]);
+
+/* "sha256:<64 hex>" or "sha512:<128 hex>", lower case; anything else is ERROR_INVALID. *ret_hex
+ * points into text. */
+int digest_parse(const char *text, enum digest_algorithm *ret_algorithm, const char **ret_hex,
+                 struct error *err) must_check;
+/* Compares what was fed with an OCI digest. */
+bool digest_matches(const struct digest *digest, const char *text);
+
+define_cleanup(struct digest *, digest_free)
+#define cleanup_digest __attribute__((cleanup(digest_freep)))

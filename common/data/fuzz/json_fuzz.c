@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was read can be written, and reads back as the same tree; sorted or not; the lenient reader
+ * reads all that the strict one does, and to the same tree. */
+#include <stdint.h>
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/data/doc.h"
+
+enum { SIZE_LIMIT = 1 << 20 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void insist(bool is_true)
+{
+    if (!is_true)
+        abort();
+}
+
+static void is_same(const json_t *doc, char *text)
+{
+    cleanup_free char *owned = text;
+    cleanup_json json_t *back = NULL;
+    struct error err = {0};
+
+    insist(doc_parse_json(owned, strlen(owned), SIZE_MAX, &back, &err) == 0);
+    insist(json_equal(doc, back));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    cleanup_json json_t *doc = NULL;
+    cleanup_json json_t *lenient = NULL;
+    struct error err = {0};
+    struct error lenient_err = {0};
+    bool is_mended = false;
+    int result = doc_parse_json((const char *)data, size, SIZE_LIMIT, &doc, &err);
+    int lenient_result = doc_parse_json_lenient((const char *)data, size, SIZE_LIMIT, &lenient,
+                                                &is_mended, &lenient_err);
+
+    if (lenient_result == 0)
+        is_same(lenient, doc_dump(lenient));
+    if (result < 0) {
+        insist(err.kind == ERROR_INVALID || err.kind == ERROR_TOO_LARGE);
+        insist(lenient_result < 0 || is_mended);
+        return 0;
+    }
+    insist(lenient_result == 0 && !is_mended && json_equal(doc, lenient));
+    is_same(doc, doc_dump(doc));
+    is_same(doc, doc_dump_sorted(doc));
+    return 0;
+}

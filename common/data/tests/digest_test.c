@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/data/digest.h"
+
+#define SHA256_ABC "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+#define SHA256_EMPTY "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+#define SHA512_ABC                                                                                 \
+    "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a"                             \
+    "2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f"
+
+static const struct {
+    enum digest_algorithm algorithm;
+    const char *data, *text;
+} known[] = {
+    {DIGEST_SHA256, "", "sha256:" SHA256_EMPTY},
+    {DIGEST_SHA256, "abc", "sha256:" SHA256_ABC},
+    {DIGEST_SHA512, "abc", "sha512:" SHA512_ABC},
+};
+
+static void hashes_the_examples_of_the_standard(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(known); i++) {
+        cleanup_digest struct digest *digest = digest_new(known[i].algorithm);
+        char text[DIGEST_TEXT_MAX] = {0};
+        char hex[DIGEST_HEX_MAX] = {0};
+
+        digest_update(digest, known[i].data, strlen(known[i].data));
+        digest_text(digest, text);
+        assert_string_equal(text, known[i].text);
+        digest_hex(digest, hex);
+        assert_string_equal(hex, known[i].text + 7);
+        assert_true(digest_matches(digest, known[i].text));
+    }
+}
+
+static void the_hash_goes_on_after_it_was_read(void **state)
+{
+    cleanup_digest struct digest *digest = digest_new(DIGEST_SHA256);
+    char hex[DIGEST_HEX_MAX] = {0};
+
+    (void)state;
+    digest_hex(digest, hex);
+    assert_string_equal(hex, SHA256_EMPTY);
+    digest_update(digest, "a", 1);
+    digest_hex(digest, hex);
+    digest_update(digest, "b", 1);
+    digest_update(digest, "", 0);
+    digest_update(digest, "c", 1);
+    digest_hex(digest, hex);
+    assert_string_equal(hex, SHA256_ABC);
+    digest_sha256_hex("abc", 3, hex);
+    assert_string_equal(hex, SHA256_ABC);
+}
+
+static void another_digest_or_algorithm_does_not_match(void **state)
+{
+    cleanup_digest struct digest *digest = digest_new(DIGEST_SHA256);
+
+    (void)state;
+    digest_update(digest, "abc", 3);
+    assert_false(digest_matches(digest, "sha256:" SHA256_EMPTY));
+    assert_false(digest_matches(digest, "sha512:" SHA512_ABC));
+    assert_false(digest_matches(digest, SHA256_ABC));
+    assert_false(digest_matches(digest, ""));
+}
+
+static void reads_both_algorithms(void **state)
+{
+    enum digest_algorithm algorithm = DIGEST_SHA512;
+    const char *hex = NULL;
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(digest_parse("sha256:" SHA256_ABC, &algorithm, &hex, &err), 0);
+    assert_int_equal(algorithm, DIGEST_SHA256);
+    assert_string_equal(hex, SHA256_ABC);
+    assert_int_equal(digest_parse("sha512:" SHA512_ABC, &algorithm, &hex, &err), 0);
+    assert_int_equal(algorithm, DIGEST_SHA512);
+    assert_string_equal(hex, SHA512_ABC);
+}
+
+static const char *const bad[] = {
+    "",
+    "sha256",
+    "sha256:",
+    SHA256_ABC,
+    "SHA256:" SHA256_ABC,
+    "sha384:" SHA256_ABC,
+    "sha256:" SHA256_ABC "0",
+    "sha256:ba7816bf",
+    "sha256:BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD",
+    "sha256:../../../../../../../../../../../../../../../../../../etc/passwd",
+    "sha512:" SHA256_ABC,
+    " sha256:" SHA256_ABC,
+    "sha256:" SHA256_ABC " ",
+};
+
+static void refuses_what_is_no_digest_and_keeps_the_output(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(bad); i++) {
+        enum digest_algorithm algorithm = DIGEST_SHA512;
+        const char *hex = "before";
+        struct error err = {0};
+
+        assert_int_equal(digest_parse(bad[i], &algorithm, &hex, &err), -1);
+        assert_int_equal(err.kind, ERROR_INVALID);
+        assert_int_equal(algorithm, DIGEST_SHA512);
+        assert_string_equal(hex, "before");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hashes_the_examples_of_the_standard),
+        cmocka_unit_test(the_hash_goes_on_after_it_was_read),
+        cmocka_unit_test(another_digest_or_algorithm_does_not_match),
+        cmocka_unit_test(reads_both_algorithms),
+        cmocka_unit_test(refuses_what_is_no_digest_and_keeps_the_output),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/data/uuid.h"
+
+static void has_the_canonical_form_of_version_4(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        char text[UUID_TEXT_SIZE] = {0};
+
+        uuid_make(text);
+        assert_int_equal(strlen(text), 36);
+        assert_int_equal(strspn(text, "0123456789abcdef-"), 36);
+        assert_int_equal(text[8], '-');
+        assert_int_equal(text[13], '-');
+        assert_int_equal(text[14], '4');
+        assert_int_equal(text[18], '-');
+        assert_non_null(strchr("89ab", text[19]));
+        assert_int_equal(text[23], '-');
+    }
+}
+
+static void no_two_are_alike(void **state)
+{
+    char texts[200][UUID_TEXT_SIZE];
+
+    (void)state;
+    for (size_t i = 0; i < 200; i++) {
+        uuid_make(texts[i]);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(texts[i], texts[j]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(has_the_canonical_form_of_version_4),
+        cmocka_unit_test(no_two_are_alike),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

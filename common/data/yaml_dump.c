@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Block YAML as kubectl prints it: two spaces, lists not indented below their key, texts of several
+ * lines as literal blocks. Whatever could be read as something else is quoted. */
+#include "common/data/doc.h"
+
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/base/utf8.h"
+#include "common/data/doc_number.h"
+#include "common/data/doc_writer.h"
+#include "common/data/scalar.h"
+
+/* A longer key needs the "? key" form: libyaml takes up to 1024 characters, and an escaped byte is
+ * six of them. */
+enum { SIMPLE_KEY_MAX = 1000 / 6, INDENT = 2 };
+
+static void put_indent(struct doc_writer *out, size_t indent)
+{
+    for (size_t i = 0; i < indent; i++)
+        doc_put(out, " ", 1);
+}
+
+/* Without an escape: YAML's printable characters, less those that break lines or are a BOM. */
+static bool is_printable(uint32_t code)
+{
+    return (code >= 0x20 && code < 0x7f) ||
+           (code >= 0xa0 && code <= 0xfffd && code != 0x2028 && code != 0x2029 && code != 0xfeff) ||
+           code >= 0x10000;
+}
+
+static bool is_all_printable(const char *text, size_t size, const char *also)
+{
+    for (size_t i = 0; i < size;) {
+        uint32_t code = 0;
+        size_t length = utf8_decode(text + i, size - i, &code);
+
+        if (!length || (!is_printable(code) && !(code && code < 0x7f && strchr(also, (int)code))))
+            return false;
+        i += length;
+    }
+    return true;
+}
+
+static bool is_plain_start(const char *text)
+{
+    unsigned char first = (unsigned char)text[0];
+
+    if (first == '-')
+        return strncmp(text, "---", 3) != 0 && text[1] && !strchr(" \t", text[1]);
+    if (first == '.')
+        return strncmp(text, "...", 3) != 0;
+    return first >= 0x80 || first == '/' || first == '_' || first == '+' || first == '$' ||
+           first == '(' || first == '^' || first == '\\' || first == ';' || first == '~' ||
+           (first >= '0' && first <= '9') || (first >= 'a' && first <= 'z') ||
+           (first >= 'A' && first <= 'Z');
+}
+
+/* Other readers of YAML take times, versions like 1:30 and so on for more than text. */
+static bool looks_numeric(const char *text)
+{
+    return strchr("+-.0123456789", *text) && !text[strspn(text, "+-_.:,0123456789eEtTzZxXoObB ")];
+}
+
+static bool is_plain(const char *text, size_t size)
+{
+    return size > 0 && is_plain_start(text) && text[size - 1] != ' ' && text[size - 1] != ':' &&
+           !strstr(text, ": ") && !strstr(text, " #") && is_all_printable(text, size, "") &&
+           !looks_numeric(text) && !strpbrk(text, ",[]{}") && strcmp(text, "<<") != 0 &&
+           scalar_resolve(text, size).type == SCALAR_STRING;
+}
+
+static void put_quoted(struct doc_writer *out, const char *text, size_t size)
+{
+    size_t from = 0; /* what is written as it is, up to i */
+
+    doc_put_text(out, "\"");
+    for (size_t i = 0; i < size;) {
+        uint32_t code = 0xfffd;
+        size_t length = utf8_decode(text + i, size - i, &code);
+        const char *escape = doc_short_escape(code);
+        char number[12] = {0};
+
+        if (length && !escape && is_printable(code)) {
+            i += length;
+            continue;
+        }
+        (void)snprintf(number, sizeof(number), "\\u%04x", code & 0xffffU);
+        doc_put(out, text + from, i - from);
+        doc_put_text(out, escape ? escape : number);
+        i += length ? length : 1;
+        from = i;
+    }
+    doc_put(out, text + from, size - from);
+    doc_put_text(out, "\"");
+}
+
+static void put_key(struct doc_writer *out, const char *text, size_t size)
+{
+    if (is_plain(text, size))
+        doc_put(out, text, size);
+    else
+        put_quoted(out, text, size);
+}
+
+/* A literal block keeps its text as it is, if the first line shows the indent and at most one line
+ * break ends it. */
+static bool is_literal(const char *text, size_t size)
+{
+    return size > 1 && memchr(text, '\n', size) && !strchr(" \t\n", text[0]) &&
+           !(text[size - 1] == '\n' && text[size - 2] == '\n') &&
+           is_all_printable(text, size, "\t\n");
+}
+
+static void put_literal(struct doc_writer *out, const char *text, size_t indent)
+{
+    size_t size = strlen(text);
+
+    doc_put_text(out, text[size - 1] == '\n' ? "|" : "|-");
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+
+        doc_put_text(out, "\n");
+        if (length > 0)
+            put_indent(out, indent);
+        doc_put(out, text, length);
+        text += length + (text[length] == '\n');
+    }
+}
+
+static void put_string(struct doc_writer *out, const char *text, size_t size, size_t indent)
+{
+    if (is_literal(text, size))
+        put_literal(out, text, indent);
+    else
+        put_key(out, text, size);
+}
+
+static void put_scalar(struct doc_writer *out, const json_t *value, size_t indent)
+{
+    char number[DOC_REAL_MAX] = {0};
+
+    switch (json_typeof(value)) {
+    case JSON_STRING:
+        put_string(out, json_string_value(value), json_string_length(value), indent);
+        break;
+    case JSON_INTEGER:
+        (void)snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(value));
+        doc_put_text(out, number);
+        break;
+    case JSON_REAL:
+        doc_format_real(json_real_value(value), number);
+        doc_put_text(out, number);
+        break;
+    case JSON_TRUE:
+        doc_put_text(out, "true");
+        break;
+    case JSON_FALSE:
+        doc_put_text(out, "false");
+        break;
+    case JSON_NULL:
+        doc_put_text(out, "null");
+        break;
+    case JSON_OBJECT:
+        doc_put_text(out, "{}");
+        break;
+    case JSON_ARRAY:
+        doc_put_text(out, "[]");
+        break;
+    }
+}
+
+static void put_block(struct doc_writer *out, const json_t *value, size_t indent);
+
+static bool is_block(const json_t *value)
+{
+    return json_object_size(value) > 0 || json_array_size(value) > 0;
+}
+
+/* What follows "key:" whose mapping is indented by indent. */
+static void put_member(struct doc_writer *out, const json_t *value, size_t indent)
+{
+    size_t inner = json_is_array(value) ? indent : indent + INDENT;
+
+    if (is_block(value)) {
+        doc_put_text(out, "\n");
+        put_indent(out, inner);
+        put_block(out, value, inner);
+    } else {
+        doc_put_text(out, " ");
+        put_scalar(out, value, indent + INDENT);
+    }
+}
+
+static void put_mapping(struct doc_writer *out, const json_t *object, size_t indent)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    bool is_first = true;
+
+    doc_foreach(object, key, value)
+    {
+        if (!is_first) {
+            doc_put_text(out, "\n");
+            put_indent(out, indent);
+        }
+        is_first = false;
+        if (strlen(key) > SIMPLE_KEY_MAX) {
+            doc_put_text(out, "? ");
+            put_key(out, key, strlen(key));
+            doc_put_text(out, "\n");
+            put_indent(out, indent);
+        } else {
+            put_key(out, key, strlen(key));
+        }
+        doc_put_text(out, ":");
+        put_member(out, value, indent);
+    }
+}
+
+/* The cursor stands where the value begins, indented by indent. */
+static void put_block(struct doc_writer *out, const json_t *value, size_t indent)
+{
+    json_t *item = NULL;
+    size_t index = 0;
+
+    if (!is_block(value)) {
+        put_scalar(out, value, indent);
+        return;
+    }
+    if (json_is_object(value)) {
+        put_mapping(out, value, indent);
+        return;
+    }
+    json_array_foreach(value, index, item)
+    {
+        if (index > 0) {
+            doc_put_text(out, "\n");
+            put_indent(out, indent);
+        }
+        doc_put_text(out, "- ");
+        put_block(out, item, indent + INDENT);
+    }
+}
+
+char *doc_dump_yaml(const json_t *doc)
+{
+    struct doc_writer out = {0};
+
+    doc_writer_init(&out);
+    /* A literal block at the top must be indented too. */
+    if (json_is_string(doc))
+        put_string(&out, json_string_value(doc), json_string_length(doc), INDENT);
+    else
+        put_block(&out, doc, 0);
+    doc_put_text(&out, "\n");
+    return doc_writer_take(&out);
+}

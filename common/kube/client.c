@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A call waits in line, is sent, and either ends or sleeps until its next try. Everything that
+ * happens to it happens on the loop, never inside kube_start(). */
+#include "common/kube/client.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/base/utf8.h"
+#include "common/data/doc.h"
+#include "common/kube/client_internal.h"
+#include "common/kube/config_internal.h"
+#include "common/kube/request.h"
+#include "common/kube/status.h"
+#include "common/kube/token.h"
+#include "common/net/retry.h"
+
+enum {
+    BODY_MAX_DEFAULT = 8 * 1024 * 1024,
+    TIMEOUT_DEFAULT_MS = 30000,
+    TRIES_MAX = 6,
+    RETRY_FIRST_MS = 200,
+    RETRY_MAX_MS = 5000,
+};
+
+struct kube {
+    struct loop *loop;
+    struct http_client *http;
+    struct kube_config *config;
+    struct http_tls tls;
+    struct kube_token token;
+    struct kube_call *first, *last;
+    struct loop_timer pump; /* sends what waits in line */
+    size_t in_flight;
+    uint64_t request_count;
+};
+
+enum kube_call_state {
+    KUBE_CALL_WAITING,
+    KUBE_CALL_SENT,
+    KUBE_CALL_SLEEPING,
+    KUBE_CALL_ENDED, /* on_done is running */
+};
+
+struct kube_call {
+    struct kube *kube;
+    struct kube_call *next, *previous;
+    enum kube_call_state state;
+    struct kube_wire wire;
+    struct http_call *http;
+    struct loop_timer timer;
+    struct retry retry;
+    uint64_t timeout_ms, deadline_ms; /* the deadline is set by the first try */
+    size_t body_max;
+    bool is_raw, is_not_retried;
+    bool has_new_token; /* 401 was answered with a token that was read again */
+    kube_done_fn *on_done;
+    void *data;
+};
+
+static void pump(void *data);
+static void on_wake(void *data);
+
+int kube_new(struct loop *loop, struct http_client *http, struct kube_config *config,
+             struct kube **ret_kube, struct error *err)
+{
+    struct kube *kube = NULL;
+
+    if (kube_config_check(config, err) < 0)
+        return -1;
+    kube = xcalloc(1, sizeof(*kube));
+    kube->loop = loop;
+    kube->http = http;
+    kube->config = config;
+    kube->tls = (struct http_tls){
+        .ca_pem = config->ca_pem,
+        .cert_pem = config->cert_pem,
+        .key_pem = config->key_pem,
+        .server_name = config->server_name,
+        .is_insecure = config->is_insecure,
+    };
+    kube_token_init(&kube->token, config->token, config->token_file);
+    loop_timer_init(&kube->pump, loop, pump, kube);
+    *ret_kube = kube;
+    return 0;
+}
+
+static void destroy_call(struct kube_call *call)
+{
+    struct kube *kube = call->kube;
+
+    *(call->previous ? &call->previous->next : &kube->first) = call->next;
+    *(call->next ? &call->next->previous : &kube->last) = call->previous;
+    if (call->state == KUBE_CALL_SENT) {
+        http_cancel(call->http);
+        kube->in_flight--;
+        loop_timer_start(&kube->pump, 0);
+    }
+    loop_timer_stop(&call->timer);
+    kube_wire_done(&call->wire);
+    free(call);
+}
+
+void kube_free(struct kube *kube)
+{
+    if (!kube)
+        return;
+    while (kube->first)
+        destroy_call(kube->first);
+    loop_timer_stop(&kube->pump);
+    kube_token_done(&kube->token);
+    kube_config_free(kube->config);
+    free(kube);
+}
+
+struct loop *kube_loop(struct kube *kube)
+{
+    return kube->loop;
+}
+
+const char *kube_server(const struct kube *kube)
+{
+    return kube->config->server;
+}
+
+uint64_t kube_request_count(const struct kube *kube)
+{
+    return kube->request_count;
+}
+
+bool kube_has_token_file(const struct kube *kube)
+{
+    return kube->config->token_file != NULL;
+}
+
+bool kube_is_busy(const struct kube *kube)
+{
+    return http_client_is_busy(kube->http);
+}
+
+int kube_http_start(struct kube *kube, struct http_request *request, struct http_call **ret_call,
+                    struct error *err)
+{
+    const char *token = NULL;
+
+    if (kube_token_get(&kube->token, loop_now_ms(kube->loop), &token, err) < 0) {
+        err->kind = ERROR_DENIED; /* a missing file is no missing object */
+        return -1;
+    }
+    request->tls = &kube->tls;
+    request->is_plain_http_allowed = true; /* the configuration has been checked */
+    request->connect_timeout_ms = KUBE_CONNECT_TIMEOUT_MS;
+    request->bearer = token;
+    if (!token) {
+        request->basic_user = kube->config->user;
+        request->basic_password = kube->config->password;
+    }
+    if (http_start(kube->http, request, ret_call, err) < 0)
+        return -1;
+    kube->request_count++;
+    return 0;
+}
+
+int kube_http_result(struct kube *kube, const struct http_response *response,
+                     const struct error *transport, const char *what, struct error *err)
+{
+    if (transport->kind != ERROR_NONE) {
+        *err = *transport;
+        return error_wrap(err, "%s", what);
+    }
+    if (response->status >= 200 && response->status < 300)
+        return 0;
+    if (response->status == 401)
+        kube->token.is_stale = true;
+    return kube_status_error(response->status, response->body->data, response->body->size,
+                             http_retry_after_ms(response, KUBE_RETRY_AFTER_MAX_MS), what, err);
+}
+
+static void finish_call(struct kube_call *call, json_t *object, const struct error *err)
+{
+    call->state = KUBE_CALL_ENDED;
+    call->on_done(call->data, object, err);
+    destroy_call(call);
+}
+
+/* Text of any program is UTF-8 here: what is not becomes U+FFFD. */
+static json_t *raw_text(const char *text, size_t size)
+{
+    static const char replacement[3] = {'\xef', '\xbf', '\xbd'};
+    cleanup_free char *clean = xmalloc(size * sizeof(replacement) + 1);
+    size_t used = 0;
+
+    for (size_t i = 0; i < size;) {
+        uint32_t code = 0;
+        size_t length = utf8_decode(text + i, size - i, &code);
+
+        if (length == 0 || code == 0) {
+            memcpy(clean + used, replacement, sizeof(replacement));
+            used += sizeof(replacement);
+            i++;
+            continue;
+        }
+        memcpy(clean + used, text + i, length);
+        used += length;
+        i += length;
+    }
+    return json_stringn(clean, used);
+}
+
+static int parse_answer(const struct kube_call *call, const struct buffer *body,
+                        json_t **ret_object, struct error *err)
+{
+    if (call->is_raw) {
+        *ret_object = raw_text(body->data, body->size);
+        return 0;
+    }
+    if (body->size == 0) {
+        *ret_object = json_object();
+        return 0;
+    }
+    if (doc_parse_json(body->data, body->size, call->body_max, ret_object, err) < 0)
+        return error_wrap(err, "%s: answer", call->wire.what);
+    return 0;
+}
+
+/* A request that was turned away unread, or not sent at all, can always be sent again. */
+static bool is_tried_again(const struct kube_call *call, const struct error *err)
+{
+    return !call->is_not_retried && retry_is_useful(err) && call->retry.attempts + 1 < TRIES_MAX &&
+           (call->wire.is_repeatable || err->http_status == 429 || err->os == ECONNREFUSED);
+}
+
+static void put_in_line(struct kube_call *call)
+{
+    call->state = KUBE_CALL_WAITING;
+    loop_timer_start(&call->kube->pump, 0);
+}
+
+static void fail_or_sleep(struct kube_call *call, const struct error *err)
+{
+    uint32_t delay_ms = 0;
+
+    if (err->http_status == 401 && kube_has_token_file(call->kube) && !call->has_new_token) {
+        call->has_new_token = true;
+        put_in_line(call);
+        return;
+    }
+    if (is_tried_again(call, err)) {
+        delay_ms = retry_next_ms(&call->retry, err);
+        if (loop_now_ms(call->kube->loop) + delay_ms < call->deadline_ms) {
+            call->state = KUBE_CALL_SLEEPING;
+            loop_timer_start(&call->timer, delay_ms);
+            return;
+        }
+    }
+    finish_call(call, NULL, err);
+}
+
+static void on_answer(void *data, const struct http_response *response,
+                      const struct error *transport)
+{
+    struct kube_call *call = data;
+    struct kube *kube = call->kube;
+    cleanup_json json_t *object = NULL;
+    struct error err = {0};
+    bool has_failed = kube_http_result(kube, response, transport, call->wire.what, &err) < 0;
+
+    kube->in_flight--;
+    call->http = NULL;
+    call->state = KUBE_CALL_WAITING;
+    loop_timer_start(&kube->pump, 0);
+    if (has_failed)
+        fail_or_sleep(call, &err);
+    else if (parse_answer(call, response->body, &object, &err) < 0)
+        finish_call(call, NULL, &err);
+    else
+        finish_call(call, object, &err);
+}
+
+static void on_wake(void *data)
+{
+    put_in_line(data);
+}
+
+static void send_call(struct kube_call *call)
+{
+    struct kube *kube = call->kube;
+    uint64_t now_ms = loop_now_ms(kube->loop);
+    struct error err = {0};
+    const struct http_header headers[] = {
+        {"Accept", call->wire.accept},
+        {"Content-Type", call->wire.content_type},
+    };
+    struct http_request request = {
+        .method = call->wire.method,
+        .url = call->wire.url,
+        .headers = headers,
+        .header_count = call->wire.body ? 2 : 1,
+        .body = call->wire.body,
+        .body_size = call->wire.body ? strlen(call->wire.body) : 0,
+        .body_max = call->body_max,
+        .on_done = on_answer,
+        .data = call,
+    };
+
+    if (!call->deadline_ms)
+        call->deadline_ms = now_ms + call->timeout_ms;
+    request.total_timeout_ms = call->deadline_ms > now_ms ? call->deadline_ms - now_ms : 1;
+    /* A connection may be dead without anybody having said so: leave time to try another one. */
+    if (call->wire.is_repeatable && !call->is_not_retried)
+        request.stall_timeout_ms = request.total_timeout_ms * 2 / 3;
+    if (kube_http_start(kube, &request, &call->http, &err) < 0) {
+        (void)error_wrap(&err, "%s", call->wire.what);
+        finish_call(call, NULL, &err);
+        return;
+    }
+    call->state = KUBE_CALL_SENT;
+    kube->in_flight++;
+}
+
+static struct kube_call *first_waiting(const struct kube *kube)
+{
+    struct kube_call *call = kube->first;
+
+    while (call && call->state != KUBE_CALL_WAITING)
+        call = call->next;
+    return call;
+}
+
+static void pump(void *data)
+{
+    struct kube *kube = data;
+    struct kube_call *call = NULL;
+
+    /* From the start each time: a call that fails at once runs a callback that can change all. */
+    while (kube->in_flight < KUBE_IN_FLIGHT_MAX && (call = first_waiting(kube)))
+        send_call(call);
+}
+
+int kube_start(struct kube *kube, const struct kube_request *request, struct kube_call **ret_call,
+               struct error *err)
+{
+    struct kube_wire wire = {0};
+    struct kube_call *call = NULL;
+
+    if (kube_wire_make(kube->config->server, request, &wire, err) < 0)
+        return -1;
+    call = xcalloc(1, sizeof(*call));
+    call->kube = kube;
+    call->wire = wire;
+    call->timeout_ms = request->timeout_ms ? request->timeout_ms : TIMEOUT_DEFAULT_MS;
+    call->body_max = request->body_max ? request->body_max : BODY_MAX_DEFAULT;
+    call->is_raw = request->is_raw;
+    call->is_not_retried = request->is_not_retried;
+    call->on_done = request->on_done;
+    call->data = request->data;
+    loop_timer_init(&call->timer, kube->loop, on_wake, call);
+    retry_init(&call->retry, RETRY_FIRST_MS, RETRY_MAX_MS);
+    call->previous = kube->last;
+    *(kube->last ? &kube->last->next : &kube->first) = call;
+    kube->last = call;
+    put_in_line(call);
+    if (ret_call)
+        *ret_call = call;
+    return 0;
+}
+
+void kube_cancel(struct kube_call *call)
+{
+    if (call && call->state != KUBE_CALL_ENDED)
+        destroy_call(call);
+}
+
+struct performed {
+    bool is_done;
+    json_t *object;
+    struct error err;
+};
+
+static void on_performed(void *data, json_t *object, const struct error *err)
+{
+    struct performed *performed = data;
+
+    performed->is_done = true;
+    performed->object = json_incref(object);
+    performed->err = *err;
+}
+
+int kube_perform(struct kube *kube, const struct kube_request *request, json_t **ret_object,
+                 struct error *err)
+{
+    struct performed performed = {0};
+    struct kube_request copy = *request;
+    struct kube_call *call = NULL;
+
+    if (kube_is_busy(kube))
+        return error_set(err, ERROR_INTERNAL, "a request is waited for inside an event");
+    copy.on_done = on_performed;
+    copy.data = &performed;
+    if (kube_start(kube, &copy, &call, err) < 0)
+        return -1;
+    while (!performed.is_done) {
+        if (loop_run_once(kube->loop, -1, err) < 0) {
+            kube_cancel(call);
+            return -1;
+        }
+    }
+    if (performed.err.kind != ERROR_NONE) {
+        *err = performed.err;
+        return -1;
+    }
+    if (ret_object)
+        *ret_object = performed.object;
+    else
+        json_decref(performed.object);
+    return 0;
+}

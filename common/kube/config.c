@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/kube/config.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "common/data/doc.h"
+#include "common/kube/config_internal.h"
+
+void kube_config_free(struct kube_config *config)
+{
+    if (!config)
+        return;
+    free(config->server);
+    free(config->namespace_name);
+    free(config->ca_pem);
+    free(config->cert_pem);
+    wipe_free(config->key_pem);
+    wipe_free(config->token);
+    free(config->token_file);
+    free(config->user);
+    wipe_free(config->password);
+    free(config->server_name);
+    free(config);
+}
+
+const char *kube_config_server(const struct kube_config *config)
+{
+    return config->server;
+}
+
+const char *kube_config_namespace(const struct kube_config *config)
+{
+    return config->namespace_name;
+}
+
+int kube_config_check(const struct kube_config *config, struct error *err)
+{
+    bool has_credentials = config->token || config->token_file || config->user || config->cert_pem;
+    bool is_https = strncmp(config->server, "https://", 8) == 0 && config->server[8];
+
+    if (!is_https && (strncmp(config->server, "http://", 7) != 0 || !config->server[7]))
+        return error_set(err, ERROR_INVALID, "the server is no https:// or http:// URL");
+    if (strpbrk(config->server, "?#@ \t\r\n"))
+        return error_set(err, ERROR_INVALID, "the server's URL is more than host, port and path");
+    if (!is_https && has_credentials)
+        return error_set(err, ERROR_INVALID,
+                         "server '%s' is not encrypted, so no credentials are sent to it; use "
+                         "https://",
+                         config->server);
+    if (config->is_insecure && config->ca_pem)
+        return error_set(err, ERROR_INVALID,
+                         "both certificate-authority and insecure-skip-tls-verify are given for "
+                         "server '%s'",
+                         config->server);
+    return 0;
+}
+
+int kube_config_from_text(const char *text, const char *context, struct kube_config **ret_config,
+                          struct error *err)
+{
+    cleanup_json json_t *doc = NULL;
+
+    if (doc_parse_yaml(text, strlen(text), KUBE_CONFIG_MAX, &doc, err) < 0 ||
+        kube_config_from_doc(doc, context, /* are_files_allowed= */ false, ret_config, err) < 0)
+        return error_wrap(err, "kubeconfig");
+    return 0;
+}
+
+static int load_file(const char *path, json_t **ret_doc, struct error *err)
+{
+    cleanup_buffer struct buffer data = {0};
+    cleanup_json json_t *doc = NULL;
+    const char *slash = strrchr(path, '/');
+    cleanup_free char *directory = slash ? xstrndup(path, (size_t)(slash - path)) : xstrdup(".");
+
+    buffer_init(&data, KUBE_CONFIG_MAX);
+    if (doc_read_file(path, KUBE_CONFIG_MAX, &data, err) < 0 ||
+        doc_parse_yaml(data.data, data.size, KUBE_CONFIG_MAX, &doc, err) < 0)
+        return error_wrap(err, "kubeconfig '%s'", path);
+    kube_config_anchor_files(doc, directory);
+    *ret_doc = steal(&doc);
+    return 0;
+}
+
+int kube_config_from_file(const char *path, const char *context, struct kube_config **ret_config,
+                          struct error *err)
+{
+    cleanup_json json_t *doc = NULL;
+
+    if (load_file(path, &doc, err) < 0)
+        return -1;
+    if (kube_config_from_doc(doc, context, /* are_files_allowed= */ true, ret_config, err) < 0)
+        return error_wrap(err, "kubeconfig '%s'", path);
+    return 0;
+}
+
+int kube_config_read_token(const char *path, char **ret_token, struct error *err)
+{
+    cleanup_buffer struct buffer data = {0};
+    const char *start = NULL;
+    size_t length = 0;
+
+    buffer_init(&data, KUBE_TOKEN_MAX);
+    if (doc_read_file(path, KUBE_TOKEN_MAX, &data, err) < 0)
+        return error_wrap(err, "token");
+    start = data.data ? data.data : "";
+    start += strspn(start, " \t\r\n");
+    for (length = strlen(start); length > 0 && strchr(" \t\r\n", start[length - 1]);)
+        length--;
+    if (length > 0)
+        *ret_token = xstrndup(start, length);
+    if (data.data)
+        explicit_bzero(data.data, data.size);
+    if (length == 0)
+        return error_set(err, ERROR_INVALID, "token file '%s' is empty", path);
+    return 0;
+}
+
+static char *service_url(const char *host, const char *port)
+{
+    struct in6_addr ignored = {0};
+    bool is_ipv6 = inet_pton(AF_INET6, host, &ignored) == 1;
+
+    return xasprintf(is_ipv6 ? "https://[%s]:%s" : "https://%s:%s", host, port);
+}
+
+static void read_namespace(const char *directory, struct kube_config *config)
+{
+    cleanup_free char *path = xasprintf("%s/namespace", directory);
+    cleanup_buffer struct buffer data = {0};
+    struct error ignored = {0};
+
+    buffer_init(&data, 1024);
+    if (doc_read_file(path, 1024, &data, &ignored) == 0 && data.size > 0)
+        config->namespace_name = xstrndup(data.data, strcspn(data.data, " \t\r\n"));
+}
+
+int kube_config_in_cluster(const char *directory, struct kube_config **ret_config,
+                           struct error *err)
+{
+    cleanup_kube_config struct kube_config *config = xcalloc(1, sizeof(*config));
+    const char *host = getenv("KUBERNETES_SERVICE_HOST");
+    const char *port = getenv("KUBERNETES_SERVICE_PORT");
+    const char *folder = directory ? directory : PATH_SERVICE_ACCOUNT;
+    cleanup_free char *ca_path = xasprintf("%s/ca.crt", folder);
+    cleanup_buffer struct buffer ca = {0};
+
+    if (!host || !host[0] || !port || !port[0])
+        return error_set(
+            err, ERROR_NOT_FOUND,
+            "this is no pod: KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not "
+            "set");
+    config->server = service_url(host, port);
+    config->token_file = xasprintf("%s/token", folder);
+    buffer_init(&ca, KUBE_CONFIG_MAX);
+    if (kube_config_read_token(config->token_file, &config->token, err) < 0 ||
+        doc_read_file(ca_path, KUBE_CONFIG_MAX, &ca, err) < 0)
+        return error_wrap(err, "service account of this pod");
+    config->ca_pem = buffer_take(&ca);
+    read_namespace(folder, config);
+    if (kube_config_check(config, err) < 0)
+        return error_wrap(err, "service account of this pod");
+    *ret_config = steal(&config);
+    return 0;
+}
+
+/* kubectl's rule for several files: the first one that says something wins. */
+static void merge_doc(json_t *whole, const json_t *doc)
+{
+    static const char *const lists[] = {"clusters", "contexts", "users"};
+    const char *current = doc_text_or(doc, "current-context", "");
+
+    for (size_t i = 0; i < array_length(lists); i++) {
+        const json_t *more = doc_member(doc, lists[i]);
+
+        if (!json_object_get(whole, lists[i]))
+            (void)json_object_set_new(whole, lists[i], json_array());
+        if (json_is_array(more))
+            (void)json_array_extend(json_object_get(whole, lists[i]),
+                                    json_object_get(doc, lists[i]));
+    }
+    if (current[0] && !doc_text(whole, "current-context"))
+        doc_set_text(whole, "current-context", current);
+}
+
+static int from_file_list(const char *list, struct kube_config **ret_config, struct error *err)
+{
+    cleanup_json json_t *whole = json_object();
+    bool has_file = false;
+
+    for (const char *rest = list; *rest;) {
+        size_t length = strcspn(rest, ":");
+        cleanup_free char *path = xstrndup(rest, length);
+        cleanup_json json_t *doc = NULL;
+
+        rest += length;
+        rest += *rest == ':';
+        if (!path[0] || (access(path, F_OK) != 0 && *rest))
+            continue;
+        if (load_file(path, &doc, err) < 0) {
+            if (err->kind == ERROR_NOT_FOUND && has_file)
+                continue;
+            return -1;
+        }
+        has_file = true;
+        merge_doc(whole, doc);
+    }
+    if (kube_config_from_doc(whole, NULL, /* are_files_allowed= */ true, ret_config, err) < 0)
+        return error_wrap(err, "kubeconfig '%s'", list);
+    return 0;
+}
+
+int kube_config_default(const char *path, struct kube_config **ret_config, struct error *err)
+{
+    const char *list = getenv("KUBECONFIG");
+    const char *home = getenv("HOME");
+    struct error home_err = {0};
+    cleanup_free char *home_path = NULL;
+
+    if (path && path[0])
+        return kube_config_from_file(path, NULL, ret_config, err);
+    if (list && list[0])
+        return from_file_list(list, ret_config, err);
+    if (kube_config_in_cluster(NULL, ret_config, err) == 0)
+        return 0;
+    if (err->kind != ERROR_NOT_FOUND || !home || !home[0])
+        return -1;
+    home_path = xasprintf("%s/.kube/config", home);
+    if (kube_config_from_file(home_path, NULL, ret_config, &home_err) == 0)
+        return 0;
+    if (home_err.kind == ERROR_NOT_FOUND)
+        return error_set(
+            err, ERROR_NOT_FOUND,
+            "no cluster: no kubeconfig is given, KUBECONFIG is not set, this is no pod "
+            "with a service account and '%s' is not there",
+            home_path);
+    *err = home_err;
+    return -1;
+}

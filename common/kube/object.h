@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Objects of the API from text. One that cannot be read as a whole (nested too deep, NUL in a
+ * string) must not stop the others: as much of its metadata as can be read is made out, so that it
+ * can be named and failed. Part of kube/. */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "common/base/error.h"
+
+enum kube_line_type {
+    KUBE_LINE_ADDED,
+    KUBE_LINE_MODIFIED,
+    KUBE_LINE_DELETED,
+    KUBE_LINE_BOOKMARK,
+    KUBE_LINE_ERROR,
+    KUBE_LINE_UNKNOWN,
+};
+
+/* *ret_object is a new reference. If it is a reduced one, ret_fault says why, else ret_fault is as
+ * it was. Fails only for text that has no name to fail. */
+int kube_object_parse(const char *text, size_t size, json_t **ret_object, struct error *ret_fault,
+                      struct error *err) must_check;
+
+/* One line of a watch: {"type": "ADDED", "object": {...}}. */
+int kube_line_parse(const char *text, size_t size, enum kube_line_type *ret_type,
+                    json_t **ret_object, struct error *ret_fault, struct error *err) must_check;

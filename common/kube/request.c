@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/kube/request.h"
+
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "common/data/doc.h"
+
+const struct kube_resource KUBE_PODS = {"", "v1", "pods"};
+const struct kube_resource KUBE_SECRETS = {"", "v1", "secrets"};
+const struct kube_resource KUBE_CONFIG_MAPS = {"", "v1", "configmaps"};
+const struct kube_resource KUBE_SERVICE_ACCOUNTS = {"", "v1", "serviceaccounts"};
+const struct kube_resource KUBE_EVENTS = {"", "v1", "events"};
+const struct kube_resource KUBE_NAMESPACES = {"", "v1", "namespaces"};
+const struct kube_resource KUBE_ROLES = {"rbac.authorization.k8s.io", "v1", "roles"};
+const struct kube_resource KUBE_ROLE_BINDINGS = {"rbac.authorization.k8s.io", "v1", "rolebindings"};
+const struct kube_resource KUBE_LEASES = {"coordination.k8s.io", "v1", "leases"};
+const struct kube_resource KUBE_DEPLOY_ITEMS = {LANDSCAPER_GROUP, LANDSCAPER_VERSION,
+                                                RESOURCE_DEPLOY_ITEMS};
+const struct kube_resource KUBE_TARGETS = {LANDSCAPER_GROUP, LANDSCAPER_VERSION, RESOURCE_TARGETS};
+const struct kube_resource KUBE_CONTEXTS = {LANDSCAPER_GROUP, LANDSCAPER_VERSION,
+                                            RESOURCE_CONTEXTS};
+const struct kube_resource KUBE_SYNC_OBJECTS = {LANDSCAPER_GROUP, LANDSCAPER_VERSION,
+                                                RESOURCE_SYNC_OBJECTS};
+
+static const struct {
+    const char *word, *method, *content_type;
+    bool has_name, has_body, is_repeatable;
+} verbs[] = {
+    [KUBE_GET] = {"get", "GET", NULL, true, false, true},
+    [KUBE_LIST] = {"list", "GET", NULL, false, false, true},
+    [KUBE_CREATE] = {"create", "POST", "application/json", false, true, false},
+    [KUBE_UPDATE] = {"update", "PUT", "application/json", true, true, true},
+    [KUBE_PATCH_MERGE] = {"patch", "PATCH", "application/merge-patch+json", true, true, true},
+    /* "add" to a list twice adds two. */
+    [KUBE_PATCH_JSON] = {"patch", "PATCH", "application/json-patch+json", true, true, false},
+    [KUBE_APPLY] = {"apply", "PATCH", "application/apply-patch+yaml", true, true, true},
+    [KUBE_DELETE] = {"delete", "DELETE", "application/json", true, false, true},
+    [KUBE_DELETE_COLLECTION] = {"delete all", "DELETE", "application/json", false, false, true},
+};
+
+static bool is_path_part(const char *text)
+{
+    return text[0] && strcmp(text, ".") != 0 && strcmp(text, "..") != 0 && !strpbrk(text, "/%");
+}
+
+static int add_part(char **path, const char *kind, const char *part, struct error *err)
+{
+    cleanup_free char *old = *path;
+    cleanup_free char *escaped = http_url_escape(part);
+
+    *path = xasprintf("%s/%s", old, escaped);
+    if (is_path_part(part))
+        return 0;
+    return error_set(err, ERROR_INVALID, "'%s' is no %s", part, kind);
+}
+
+int kube_path_make(const char *server, const struct kube_resource *resource,
+                   const char *namespace_name, const char *name, const char *subresource,
+                   char **ret_path, struct error *err)
+{
+    bool has_group = resource->group && resource->group[0];
+    cleanup_free char *path = xasprintf("%s/%s", server, has_group ? "apis" : "api");
+
+    if ((has_group && add_part(&path, "API group", resource->group, err) < 0) ||
+        add_part(&path, "API version", resource->version, err) < 0 ||
+        (namespace_name && (add_part(&path, "namespace", "namespaces", err) < 0 ||
+                            add_part(&path, "namespace", namespace_name, err) < 0)) ||
+        add_part(&path, "resource", resource->plural, err) < 0 ||
+        (name && add_part(&path, "name", name, err) < 0) ||
+        (subresource && add_part(&path, "subresource", subresource, err) < 0))
+        return -1;
+    *ret_path = steal(&path);
+    return 0;
+}
+
+void kube_query_add(char **url, const char *key, const char *value)
+{
+    cleanup_free char *old = NULL;
+    cleanup_free char *escaped = NULL;
+
+    if (!value || !value[0])
+        return;
+    old = *url;
+    escaped = http_url_escape(value);
+    *url = xasprintf("%s%c%s=%s", old, strchr(old, '?') ? '&' : '?', key, escaped);
+}
+
+static void add_raw_query(char **url, const char *query)
+{
+    cleanup_free char *old = NULL;
+
+    if (!query || !query[0])
+        return;
+    old = *url;
+    *url = xasprintf("%s%c%s", old, strchr(old, '?') ? '&' : '?', query);
+}
+
+static char *delete_options(const struct kube_request *request)
+{
+    cleanup_json json_t *options = json_object();
+
+    doc_set_text(options, "kind", "DeleteOptions");
+    doc_set_text(options, "apiVersion", "v1");
+    doc_set_text(options, "propagationPolicy", "Background");
+    if (request->grace_seconds >= 0)
+        doc_set_new(options, "gracePeriodSeconds", json_integer(request->grace_seconds));
+    if (request->uid)
+        doc_set_text(options, "preconditions.uid", request->uid);
+    if (request->resource_version && request->verb == KUBE_DELETE)
+        doc_set_text(options, "preconditions.resourceVersion", request->resource_version);
+    return doc_dump(options);
+}
+
+static char *describe(const struct kube_request *request)
+{
+    const char *name = request->name ? request->name : doc_text(request->body, "metadata.name");
+    const char *slash = request->subresource ? "/" : "";
+    const char *subresource = request->subresource ? request->subresource : "";
+
+    if (name && request->namespace_name)
+        return xasprintf("%s %s%s%s '%s/%s'", verbs[request->verb].word, request->resource.plural,
+                         slash, subresource, request->namespace_name, name);
+    if (name || request->namespace_name)
+        return xasprintf("%s %s%s%s %s'%s'", verbs[request->verb].word, request->resource.plural,
+                         slash, subresource, name ? "" : "in ",
+                         name ? name : request->namespace_name);
+    return xasprintf("%s %s", verbs[request->verb].word, request->resource.plural);
+}
+
+static int check(const struct kube_request *request, const char *what, struct error *err)
+{
+    if (verbs[request->verb].has_name && !request->name)
+        return error_set(err, ERROR_INTERNAL, "%s: no name", what);
+    if (verbs[request->verb].has_body && !request->body)
+        return error_set(err, ERROR_INTERNAL, "%s: no body", what);
+    if (request->verb == KUBE_APPLY && !request->field_manager)
+        return error_set(err, ERROR_INTERNAL, "%s: no field manager", what);
+    if (request->verb == KUBE_DELETE_COLLECTION && !request->label_selector &&
+        !request->field_selector)
+        return error_set(err, ERROR_INTERNAL, "%s: no selector, which would delete everything",
+                         what);
+    return 0;
+}
+
+static char *make_url(char *path, const struct kube_request *request)
+{
+    char *url = path;
+
+    kube_query_add(&url, "labelSelector", request->label_selector);
+    kube_query_add(&url, "fieldSelector", request->field_selector);
+    kube_query_add(&url, "fieldManager", request->field_manager);
+    if (request->verb == KUBE_APPLY)
+        kube_query_add(&url, "force", "true");
+    if (request->verb == KUBE_LIST)
+        kube_query_add(&url, "resourceVersion", request->resource_version);
+    add_raw_query(&url, request->query);
+    return url;
+}
+
+int kube_wire_make(const char *server, const struct kube_request *request,
+                   struct kube_wire *ret_wire, struct error *err)
+{
+    cleanup_free char *what = describe(request);
+    char *path = NULL;
+    bool is_delete = request->verb == KUBE_DELETE || request->verb == KUBE_DELETE_COLLECTION;
+    /* A create goes to the collection, or to a subresource of one object ("token"). */
+    const char *name = verbs[request->verb].has_name || request->subresource ? request->name : NULL;
+
+    if (check(request, what, err) < 0 ||
+        kube_path_make(server, &request->resource, request->namespace_name, name,
+                       request->subresource, &path, err) < 0)
+        return -1;
+    *ret_wire = (struct kube_wire){
+        .method = verbs[request->verb].method,
+        .content_type = verbs[request->verb].content_type,
+        .accept = request->is_raw ? "*/*" : "application/json",
+        .url = make_url(path, request),
+        .what = steal(&what),
+        .is_repeatable = verbs[request->verb].is_repeatable,
+    };
+    if (is_delete)
+        ret_wire->body = delete_options(request);
+    else if (request->body)
+        ret_wire->body = doc_dump(request->body);
+    if (request->verb == KUBE_CREATE)
+        ret_wire->is_repeatable =
+            request->subresource || doc_text(request->body, "metadata.name") != NULL;
+    return 0;
+}
+
+void kube_wire_done(struct kube_wire *wire)
+{
+    free(wire->url);
+    wipe_free(wire->body);
+    free(wire->what);
+    *wire = (struct kube_wire){0};
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/base/memory.h"
+#include "common/data/doc.h"
+#include "common/kube/client_internal.h"
+#include "common/kube/tests/kube_bench.h"
+
+#define HEAD(status_) "HTTP/1.1 " status_ "\r\nContent-Length: "
+
+struct got {
+    int count;
+    json_t *object;
+    struct error err;
+    struct kube_call **cancelled;
+};
+
+static void note(void *data, json_t *object, const struct error *err)
+{
+    struct got *got = data;
+
+    got->count++;
+    got->object = json_incref(object);
+    got->err = *err;
+    if (got->cancelled)
+        kube_cancel(*got->cancelled);
+}
+
+static const struct kube_request get_pod = {
+    .verb = KUBE_GET, .resource = {"", "v1", "pods"}, .namespace_name = "a", .name = "b"};
+
+static struct kube_call *start(struct kube_bench *bench, const struct kube_request *request,
+                               struct got *got)
+{
+    struct kube_request copy = *request;
+    struct kube_call *call = NULL;
+    struct error err = {0};
+
+    copy.on_done = note;
+    copy.data = got;
+    if (kube_start(bench->kube, &copy, &call, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(got->count, 0);
+    return call;
+}
+
+static void an_answer_is_an_object(void **state)
+{
+    static const char *const answers[] = {HEAD("200 OK") "7\r\n\r\n{\"a\":1}"};
+    struct kube_bench *bench = *state;
+    cleanup_json json_t *object = NULL;
+    struct error err = {0};
+
+    kube_bench_set_answers(bench, answers, 1);
+    assert_int_equal(kube_perform(bench->kube, &get_pod, &object, &err), 0);
+    assert_int_equal(doc_integer_or(object, "a", 0), 1);
+    assert_int_equal(kube_perform(bench->kube, &get_pod, NULL, &err), 0);
+    assert_int_equal(kube_request_count(bench->kube), 2);
+    assert_true(loopback_has(&bench->server, 0, "GET /api/v1/namespaces/a/pods/b HTTP/1.1\r\n"));
+    assert_true(loopback_has(&bench->server, 0, "\r\nAccept: application/json\r\n"));
+}
+
+static void answers_that_are_no_objects_are_errors(void **state)
+{
+    static const struct {
+        const char *answer;
+        enum error_kind kind;
+    } cases[] = {
+        {HEAD("200 OK") "3\r\n\r\n{a}", ERROR_INVALID},
+        {HEAD("200 OK") "20\r\n\r\n{\"a\":\"123456789012\"}", ERROR_TOO_LARGE},
+        {HEAD("403 No") "16\r\n\r\n{\"message\":\"no\"}", ERROR_DENIED},
+    };
+    struct kube_bench *bench = *state;
+
+    for (size_t i = 0; i < array_length(cases); i++) {
+        const char *answer[] = {cases[i].answer};
+        struct kube_request request = get_pod;
+        struct error err = {0};
+        json_t *object = NULL;
+
+        request.body_max = 16;
+        kube_bench_set_answers(bench, answer, 1);
+        assert_int_equal(kube_perform(bench->kube, &request, &object, &err), -1);
+        assert_int_equal(err.kind, cases[i].kind);
+        assert_non_null(strstr(err.text, "get pods 'a/b': "));
+        assert_null(object);
+    }
+}
+
+static void nothing_at_all_is_an_empty_object(void **state)
+{
+    static const char *const answers[] = {HEAD("200 OK") "0\r\n\r\n"};
+    struct kube_bench *bench = *state;
+    cleanup_json json_t *object = NULL;
+    struct error err = {0};
+
+    kube_bench_set_answers(bench, answers, 1);
+    assert_int_equal(kube_perform(bench->kube, &get_pod, &object, &err), 0);
+    assert_int_equal(json_object_size(object), 0);
+    assert_true(json_is_object(object));
+}
+
+static void text_becomes_a_string_whatever_bytes_it_has(void **state)
+{
+    static const char *const answers[] = {HEAD("200 OK") "8\r\n\r\na\xff\xc3\xa4\xc3\n{\x01"};
+    struct kube_bench *bench = *state;
+    struct kube_request request = get_pod;
+    cleanup_json json_t *object = NULL;
+    struct error err = {0};
+
+    request.is_raw = true;
+    kube_bench_set_answers(bench, answers, 1);
+    assert_int_equal(kube_perform(bench->kube, &request, &object, &err), 0);
+    assert_string_equal(json_string_value(object), "a\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd\n{\x01");
+}
+
+static void temporary_failures_are_tried_again(void **state)
+{
+    static const char *const answers[] = {HEAD("503 Later") "0\r\n\r\n",
+                                          HEAD("200 OK") "2\r\n\r\n{}"};
+    struct kube_bench *bench = *state;
+    struct error err = {0};
+
+    kube_bench_set_answers(bench, answers, 2);
+    assert_int_equal(kube_perform(bench->kube, &get_pod, NULL, &err), 0);
+    assert_int_equal(bench->server.request_count, 2);
+}
+
+static void what_must_not_be_sent_twice_is_not(void **state)
+{
+    static const char *const answers[] = {
+        HEAD("503 Later") "0\r\n\r\n",
+        HEAD("503 Later") "0\r\n\r\n",
+        HEAD("429 Wait") "0\r\n\r\n",
+        HEAD("200 OK") "2\r\n\r\n{}",
+    };
+    cleanup_json json_t *body = json_object();
+    struct kube_bench *bench = *state;
+    struct kube_request once = get_pod;
+    const struct kube_request create = {
+        .verb = KUBE_CREATE, .resource = KUBE_EVENTS, .namespace_name = "a", .body = body};
+    struct error err = {0};
+
+    once.is_not_retried = true;
+    kube_bench_set_answers(bench, answers, array_length(answers));
+    assert_int_equal(kube_perform(bench->kube, &once, NULL, &err), -1);
+    assert_int_equal(err.kind, ERROR_TEMPORARY);
+    assert_int_equal(kube_perform(bench->kube, &create, NULL, &err), -1);
+    assert_int_equal(bench->server.request_count, 2);
+    /* But 429 was turned away unread. */
+    assert_int_equal(kube_perform(bench->kube, &create, NULL, &err), 0);
+}
+
+static void a_pause_that_is_longer_than_the_time_left_is_not_waited_for(void **state)
+{
+    static const char *const answers[] = {
+        "HTTP/1.1 429 Wait\r\nRetry-After: 30\r\nContent-Length: 0\r\n\r\n"};
+    struct kube_bench *bench = *state;
+    struct kube_request request = get_pod;
+    struct error err = {0};
+
+    request.timeout_ms = 10000;
+    kube_bench_set_answers(bench, answers, 1);
+    assert_int_equal(kube_perform(bench->kube, &request, NULL, &err), -1);
+    assert_int_equal(err.retry_after_ms, 30000);
+    assert_int_equal(bench->server.request_count, 1);
+}
+
+static void calls_can_be_cancelled_at_any_time(void **state)
+{
+    static const char *const later[] = {HEAD("503 Later") "0\r\n\r\n"};
+    struct kube_bench *bench = *state;
+    struct got waiting = {0};
+    struct got sent = {0};
+    struct got sleeping = {0};
+    struct kube_call *call = NULL;
+
+    kube_cancel(NULL);
+    call = start(bench, &get_pod, &waiting);
+    kube_cancel(call);
+
+    call = start(bench, &get_pod, &sent);
+    while (bench->server.request_count < 1)
+        kube_bench_run_once(bench);
+    kube_cancel(call);
+
+    kube_bench_set_answers(bench, later, 1);
+    call = start(bench, &get_pod, &sleeping);
+    while (bench->server.request_count < 2)
+        kube_bench_run_once(bench);
+    kube_bench_run_idle(bench);
+    kube_cancel(call);
+    kube_bench_run_idle(bench);
+    assert_int_equal(waiting.count + sent.count + sleeping.count, 0);
+}
+
+static void on_done_may_cancel_its_own_call_and_others(void **state)
+{
+    static const char *const answers[] = {HEAD("200 OK") "2\r\n\r\n{}"};
+    struct kube_bench *bench = *state;
+    struct got got[3] = {{0}};
+    struct kube_call *calls[3] = {NULL};
+
+    kube_bench_set_answers(bench, answers, 1);
+    got[0].cancelled = &calls[0];
+    for (size_t i = 0; i < 2; i++)
+        calls[i] = start(bench, &get_pod, &got[i]);
+    while (!got[0].count || !got[1].count)
+        kube_bench_run_once(bench);
+
+    bench->answer_count = 0;
+    calls[2] = start(bench, &get_pod, &got[2]);
+    while (bench->server.request_count < 3)
+        kube_bench_run_once(bench);
+    kube_bench_set_answers(bench, answers, 1);
+    json_decref(got[0].object);
+    got[0] = (struct got){.cancelled = &calls[2]};
+    calls[0] = start(bench, &get_pod, &got[0]);
+    while (!got[0].count)
+        kube_bench_run_once(bench);
+    kube_bench_run_idle(bench);
+    assert_int_equal(got[2].count, 0);
+    for (size_t i = 0; i < 3; i++)
+        json_decref(got[i].object);
+}
+
+static void only_so_many_calls_are_under_way_and_the_others_wait_in_line(void **state)
+{
+    static const char *const answers[] = {HEAD("200 OK") "2\r\n\r\n{}"};
+    struct kube_bench *bench = *state;
+    struct got got[KUBE_IN_FLIGHT_MAX + 20] = {{0}};
+    size_t done = 0;
+
+    for (size_t i = 0; i < array_length(got); i++)
+        (void)start(bench, &get_pod, &got[i]);
+    while (bench->server.request_count < KUBE_IN_FLIGHT_MAX)
+        kube_bench_run_once(bench);
+    kube_bench_run_idle(bench);
+    assert_int_equal(bench->server.request_count, KUBE_IN_FLIGHT_MAX);
+    /* One answer makes room for one more. */
+    loopback_send(bench->last_connection, answers[0]);
+    kube_bench_run_idle(bench);
+    assert_int_equal(bench->server.request_count, KUBE_IN_FLIGHT_MAX + 1);
+    for (size_t i = 0; i < array_length(got); i++) {
+        done += (size_t)got[i].count;
+        json_decref(got[i].object);
+    }
+    assert_int_equal(done, 1);
+}
+
+static void freeing_the_client_ends_its_calls_without_a_word(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct got got[2] = {{0}};
+
+    (void)start(bench, &get_pod, &got[0]);
+    while (bench->server.request_count < 1)
+        kube_bench_run_once(bench);
+    (void)start(bench, &get_pod, &got[1]);
+    kube_free(bench->kube);
+    bench->kube = NULL;
+    kube_bench_run_idle(bench);
+    assert_int_equal(got[0].count + got[1].count, 0);
+}
+
+int main(void)
+{
+#define test(name_) cmocka_unit_test_setup_teardown(name_, kube_bench_setup, kube_bench_teardown)
+    const struct CMUnitTest tests[] = {
+        test(an_answer_is_an_object),
+        test(answers_that_are_no_objects_are_errors),
+        test(nothing_at_all_is_an_empty_object),
+        test(text_becomes_a_string_whatever_bytes_it_has),
+        test(temporary_failures_are_tried_again),
+        test(what_must_not_be_sent_twice_is_not),
+        test(a_pause_that_is_longer_than_the_time_left_is_not_waited_for),
+        test(calls_can_be_cancelled_at_any_time),
+        test(on_done_may_cancel_its_own_call_and_others),
+        test(only_so_many_calls_are_under_way_and_the_others_wait_in_line),
+        test(freeing_the_client_ends_its_calls_without_a_word),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "common/base/memory.h"
+#include "common/kube/config_internal.h"
+
+/* "-----BEGIN X-----" */
+#define PEM64 "LS0tLS1CRUdJTiBYLS0tLS0="
+
+#define CONTEXT(cluster_, user_)                                                                   \
+    "current-context: main\n"                                                                      \
+    "contexts:\n- name: main\n  context: {cluster: c, user: u, namespace: garden}\n"               \
+    "- name: other\n  context: {cluster: c}\n"                                                     \
+    "clusters:\n- name: c\n  cluster: " cluster_ "\n"                                              \
+    "users:\n- name: u\n  user: " user_ "\n"
+
+static void reads_a_whole_kubeconfig(void **state)
+{
+    static const char text[] =
+        CONTEXT("{server: 'https://api.example:6443/prefix//', certificate-authority-data: " PEM64
+                ", tls-server-name: api}",
+                "{client-certificate-data: " PEM64 ", client-key-data: " PEM64
+                ", token: t0ken, username: joe, password: pass}");
+    cleanup_kube_config struct kube_config *config = NULL;
+    cleanup_kube_config struct kube_config *other = NULL;
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(kube_config_from_text(text, NULL, &config, &err), 0);
+    assert_string_equal(kube_config_server(config), "https://api.example:6443/prefix");
+    assert_string_equal(kube_config_namespace(config), "garden");
+    assert_string_equal(config->ca_pem, "-----BEGIN X-----");
+    assert_string_equal(config->cert_pem, "-----BEGIN X-----");
+    assert_string_equal(config->key_pem, "-----BEGIN X-----");
+    assert_string_equal(config->token, "t0ken");
+    assert_string_equal(config->user, "joe");
+    assert_string_equal(config->password, "pass");
+    assert_string_equal(config->server_name, "api");
+    assert_false(config->is_insecure);
+
+    assert_int_equal(kube_config_from_text(text, "other", &other, &err), 0);
+    assert_null(other->token);
+    assert_null(other->cert_pem);
+    assert_null(kube_config_namespace(other));
+}
+
+static const struct {
+    const char *text, *context, *words;
+} bad[] = {
+    {"", NULL, "no object"},
+    {"[]", NULL, "no object"},
+    {"{", NULL, "kubeconfig: "},
+    {"{}", NULL, "current-context is not set"},
+    {"{current-context: gone}", NULL, "there is no context 'gone'"},
+    {CONTEXT("{server: 'https://a'}", "{}"), "gone", "there is no context 'gone'"},
+    {"{current-context: a, contexts: [{name: a}]}", NULL, "context 'a' names no cluster"},
+    {"{current-context: a, contexts: [{name: a, context: x}]}", NULL, "context 'a' is no object"},
+    {"{current-context: a, contexts: [{name: a, context: {cluster: [1]}}]}", NULL,
+     "cluster of context 'a' is no string"},
+    {"{current-context: a, contexts: [{name: a, context: {cluster: b}}]}", NULL,
+     "there is no cluster 'b'"},
+    {"{current-context: a, contexts: [{name: a, context: {cluster: b, user: c}}], clusters: "
+     "[{name: b, cluster: {server: 'https://x'}}]}",
+     NULL, "there is no user 'c'"},
+    {CONTEXT("{}", "{}"), NULL, "cluster 'c' has no server"},
+    {CONTEXT("{server: 5}", "{}"), NULL, "server of cluster 'c' is no string"},
+    {CONTEXT("{server: 'ftp://a'}", "{}"), NULL, "no https:// or http:// URL"},
+    {CONTEXT("{server: 'https://'}", "{}"), NULL, "no https:// or http:// URL"},
+    {CONTEXT("{server: 'https://u:s3cret@a'}", "{}"), NULL, "more than host, port and path"},
+    {CONTEXT("{server: 'https://a?s3cret'}", "{}"), NULL, "more than host, port and path"},
+    {CONTEXT("{server: 'http://a'}", "{token: s3cret}"), NULL, "not encrypted"},
+    {CONTEXT("{server: 'http://a'}", "{username: a, password: s3cret}"), NULL, "not encrypted"},
+    {CONTEXT("{server: 'https://a', proxy-url: 'http://p'}", "{}"), NULL, "set HTTPS_PROXY"},
+    {CONTEXT("{server: 'https://a', certificate-authority-data: '%'}", "{}"), NULL,
+     "certificate-authority-data of cluster 'c' is no base64"},
+    {CONTEXT("{server: 'https://a', certificate-authority-data: aGVsbG8=}", "{}"), NULL,
+     "certificate-authority of cluster 'c' is no PEM"},
+    {CONTEXT("{server: 'https://a', certificate-authority: /etc/passwd}", "{}"), NULL,
+     "only inline data (certificate-authority-data) is read here"},
+    {CONTEXT("{server: 'https://a', insecure-skip-tls-verify: maybe}", "{}"), NULL,
+     "neither true nor false"},
+    {CONTEXT(
+         "{server: 'https://a', insecure-skip-tls-verify: true, certificate-authority-data: " PEM64
+         "}",
+         "{}"),
+     NULL, "both certificate-authority and insecure-skip-tls-verify"},
+    {CONTEXT("{server: 'https://a'}", "{client-certificate-data: " PEM64 "}"), NULL,
+     "user 'u' has a client certificate but no client key"},
+    {CONTEXT("{server: 'https://a'}", "{client-key-data: " PEM64 "}"), NULL,
+     "user 'u' has a client key but no client certificate"},
+    {CONTEXT("{server: 'https://a'}", "{client-key: /etc/shadow}"), NULL, "only inline data"},
+    {CONTEXT("{server: 'https://a'}", "{tokenFile: /etc/shadow}"), NULL,
+     "only inline data (token) is read here"},
+    {CONTEXT("{server: 'https://a'}", "{exec: {command: gke-gcloud-auth-plugin}}"), NULL,
+     "user 'u' logs in with the plugin 'gke-gcloud-auth-plugin' (exec), and no program is started "
+     "here; give the user a token"},
+    {CONTEXT("{server: 'https://a'}", "{auth-provider: {name: oidc}}"), NULL,
+     "user 'u' logs in with the auth-provider 'oidc', which is not supported; give the user a "
+     "token"},
+};
+
+static void refuses_what_it_cannot_use_and_says_what_and_why(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(bad); i++) {
+        struct kube_config *config = NULL;
+        struct error err = {0};
+
+        assert_int_equal(kube_config_from_text(bad[i].text, bad[i].context, &config, &err), -1);
+        assert_int_equal(err.kind, ERROR_INVALID);
+        assert_null(config);
+        assert_null(strstr(err.text, "s3cret"));
+        if (!strstr(err.text, bad[i].words))
+            fail_msg("'%s' is not in '%s'", bad[i].words, err.text);
+    }
+}
+
+static void a_server_without_encryption_is_fine_without_credentials(void **state)
+{
+    cleanup_kube_config struct kube_config *config = NULL;
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(kube_config_from_text(CONTEXT("{server: 'http://127.0.0.1:8001'}", "{}"), NULL,
+                                           &config, &err),
+                     0);
+    assert_string_equal(kube_config_server(config), "http://127.0.0.1:8001");
+}
+
+/* A folder of the test's own, which is removed with what the tests put into it. */
+static int make_folder(void **state)
+{
+    char *folder = xstrdup("/tmp/longshore-config-test.XXXXXX");
+
+    *state = mkdtemp(folder);
+    return *state ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    static const char *const names[] = {"ca.crt", "token", "namespace", "config", "more"};
+    char *folder = *state;
+
+    for (size_t i = 0; i < array_length(names); i++) {
+        cleanup_free char *path = xasprintf("%s/%s", folder, names[i]);
+
+        (void)unlink(path);
+    }
+    (void)rmdir(folder);
+    free(folder);
+    return 0;
+}
+
+static char *write_file(const char *folder, const char *name, const char *text)
+{
+    char *path = xasprintf("%s/%s", folder, name);
+    cleanup_file FILE *file = fopen(path, "we");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    return path;
+}
+
+static void put_file(const char *folder, const char *name, const char *text)
+{
+    free(write_file(folder, name, text));
+}
+
+static void files_are_relative_to_the_kubeconfig(void **state)
+{
+    const char *folder = *state;
+    cleanup_free char *path =
+        write_file(folder, "config",
+                   CONTEXT("{server: 'https://a', certificate-authority: ca.crt}",
+                           "{tokenFile: ./token, token: old}"));
+    cleanup_kube_config struct kube_config *config = NULL;
+    cleanup_wipe char *read = NULL;
+    struct error err = {0};
+
+    put_file(folder, "ca.crt", "-----BEGIN CA-----\n");
+    put_file(folder, "token", "\n t0ken \n");
+    assert_int_equal(kube_config_from_file(path, NULL, &config, &err), 0);
+    assert_string_equal(config->ca_pem, "-----BEGIN CA-----\n");
+    assert_int_equal(kube_config_read_token(config->token_file, &read, &err), 0);
+    assert_string_equal(read, "t0ken");
+}
+
+static void a_missing_file_is_named(void **state)
+{
+    const char *folder = *state;
+    cleanup_free char *path = write_file(
+        folder, "config", CONTEXT("{server: 'https://a', certificate-authority: gone}", "{}"));
+    cleanup_free char *gone = xasprintf("%s/gone", folder);
+    struct kube_config *config = NULL;
+    struct error err = {0};
+
+    assert_int_equal(kube_config_from_file(path, NULL, &config, &err), -1);
+    assert_non_null(strstr(err.text, gone));
+    assert_int_equal(kube_config_from_file(gone, NULL, &config, &err), -1);
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    assert_non_null(strstr(err.text, gone));
+}
+
+static void several_files_are_one_and_the_first_word_counts(void **state)
+{
+    const char *folder = *state;
+    cleanup_free char *first =
+        write_file(folder, "config",
+                   "current-context: a\nclusters: [{name: c, cluster: {server: 'https://first'}}]");
+    cleanup_free char *second =
+        write_file(folder, "more",
+                   "current-context: b\ncontexts: [{name: a, context: {cluster: c, user: u}}]\n"
+                   "clusters: [{name: c, cluster: {server: 'https://second'}}]\n"
+                   "users: [{name: u, user: {token: t}}]");
+    cleanup_free char *list = xasprintf("%s/gone:%s::%s", folder, first, second);
+    cleanup_kube_config struct kube_config *config = NULL;
+    struct error err = {0};
+
+    assert_int_equal(setenv("KUBECONFIG", list, 1), 0);
+    assert_int_equal(kube_config_default(NULL, &config, &err), 0);
+    assert_string_equal(kube_config_server(config), "https://first");
+    assert_string_equal(config->token, "t");
+    (void)unsetenv("KUBECONFIG");
+}
+
+static void a_pod_uses_its_service_account(void **state)
+{
+    static const struct {
+        const char *host, *server;
+    } cases[] = {
+        {"10.0.0.1", "https://10.0.0.1:443"},
+        {"fd00::1", "https://[fd00::1]:443"},
+        {"api.internal", "https://api.internal:443"},
+    };
+    const char *folder = *state;
+    cleanup_free char *token = write_file(folder, "token", "t0ken\n");
+    struct error err = {0};
+
+    put_file(folder, "ca.crt", "-----BEGIN CA-----\n");
+    put_file(folder, "namespace", "garden\n");
+    (void)setenv("KUBERNETES_SERVICE_PORT", "443", 1);
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_kube_config struct kube_config *config = NULL;
+
+        (void)setenv("KUBERNETES_SERVICE_HOST", cases[i].host, 1);
+        assert_int_equal(kube_config_in_cluster(folder, &config, &err), 0);
+        assert_string_equal(kube_config_server(config), cases[i].server);
+        assert_string_equal(kube_config_namespace(config), "garden");
+        assert_string_equal(config->token_file, token);
+        assert_string_equal(config->ca_pem, "-----BEGIN CA-----\n");
+    }
+    (void)unsetenv("KUBERNETES_SERVICE_HOST");
+    (void)unsetenv("KUBERNETES_SERVICE_PORT");
+}
+
+static void where_there_is_no_pod_or_no_token_it_is_not_found(void **state)
+{
+    const char *folder = *state;
+    struct kube_config *config = NULL;
+    struct error err = {0};
+
+    (void)unsetenv("KUBERNETES_SERVICE_HOST");
+    assert_int_equal(kube_config_in_cluster(folder, &config, &err), -1);
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    (void)setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1);
+    (void)setenv("KUBERNETES_SERVICE_PORT", "443", 1);
+    assert_int_equal(kube_config_in_cluster(folder, &config, &err), -1);
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    (void)unsetenv("KUBERNETES_SERVICE_HOST");
+    (void)unsetenv("KUBERNETES_SERVICE_PORT");
+
+    (void)unsetenv("KUBECONFIG");
+    (void)setenv("HOME", folder, 1);
+    assert_int_equal(kube_config_default(NULL, &config, &err), -1);
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    assert_non_null(strstr(err.text, "/.kube/config"));
+}
+
+static void an_empty_token_is_refused(void **state)
+{
+    cleanup_free char *path = write_file(*state, "token", " \n");
+    char *token = NULL;
+    struct error err = {0};
+
+    assert_int_equal(kube_config_read_token(path, &token, &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_null(token);
+}
+
+int main(void)
+{
+#define in_folder(name_) cmocka_unit_test_setup_teardown(name_, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_a_whole_kubeconfig),
+        cmocka_unit_test(refuses_what_it_cannot_use_and_says_what_and_why),
+        cmocka_unit_test(a_server_without_encryption_is_fine_without_credentials),
+        in_folder(files_are_relative_to_the_kubeconfig),
+        in_folder(a_missing_file_is_named),
+        in_folder(several_files_are_one_and_the_first_word_counts),
+        in_folder(a_pod_uses_its_service_account),
+        in_folder(where_there_is_no_pod_or_no_token_it_is_not_found),
+        in_folder(an_empty_token_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

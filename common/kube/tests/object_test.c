@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/base/memory.h"
+#include "common/data/doc.h"
+#include "common/kube/object.h"
+
+static void a_whole_object_has_no_fault(void **state)
+{
+    static const char text[] = "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"x\":[1]}}";
+    cleanup_json json_t *object = NULL;
+    struct error fault = {0};
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(kube_object_parse(text, strlen(text), &object, &fault, &err), 0);
+    assert_int_equal(fault.kind, ERROR_NONE);
+    assert_string_equal(doc_text(object, "metadata.name"), "a");
+    assert_non_null(doc_get(object, "spec.x"));
+}
+
+static void an_object_that_cannot_be_read_keeps_what_can_be_of_its_metadata(void **state)
+{
+    static const struct {
+        const char *text, *reduced;
+    } cases[] = {
+        {"{\"kind\":\"K\",\"spec\":\"\\u0000\",\"metadata\":{\"name\":\"a\"}}",
+         "{\"kind\":\"K\",\"metadata\":{\"name\":\"a\"}}"},
+        {"{\"spec\":1,\"spec\":2,\"metadata\":{\"name\":\"a\"},\"kind\":\"K\"}",
+         "{\"kind\":\"K\",\"metadata\":{\"name\":\"a\"}}"},
+        {" { \"metadata\" : { \"namespace\" : \"n\" , \"name\" : \"a\" , \"generation\" : 3 , "
+         "\"labels\":{\"l\":\"v\"},\"annotations\":{\"bad\":\"\\u0000\"}, \"uid\":\"u\" } , "
+         "\"a\\\"b\":\"}\\\\\" } ",
+         "{\"metadata\":{\"generation\":3,\"labels\":{\"l\":\"v\"},\"name\":\"a\",\"namespace\":"
+         "\"n\",\"uid\":\"u\"}}"},
+        {"{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"f\"],\"deletionTimestamp\":\"t\","
+         "\"resourceVersion\":\"5\"},\"spec\":\"\\u0000\"}",
+         "{\"metadata\":{\"deletionTimestamp\":\"t\",\"finalizers\":[\"f\"],\"name\":\"a\","
+         "\"resourceVersion\":\"5\"}}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_json json_t *object = NULL;
+        cleanup_free char *dump = NULL;
+        struct error fault = {0};
+        struct error err = {0};
+
+        assert_int_equal(
+            kube_object_parse(cases[i].text, strlen(cases[i].text), &object, &fault, &err), 0);
+        assert_int_equal(fault.kind, ERROR_INVALID);
+        assert_non_null(strstr(fault.text, "/a'"));
+        dump = doc_dump_sorted(object);
+        assert_string_equal(dump, cases[i].reduced);
+    }
+}
+
+static void an_object_that_is_nested_too_deep_keeps_its_name(void **state)
+{
+    cleanup_buffer struct buffer text = {0};
+    cleanup_json json_t *object = NULL;
+    struct error fault = {0};
+    struct error err = {0};
+
+    (void)state;
+    buffer_init(&text, 1 << 20);
+    assert_int_equal(buffer_append_text(&text, &err, "{\"spec\":"), 0);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(buffer_append(&text, "[", 1, &err), 0);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(buffer_append(&text, "]", 1, &err), 0);
+    assert_int_equal(buffer_append_text(&text, &err, ",\"metadata\":{\"name\":\"deep\"}}"), 0);
+    assert_int_equal(kube_object_parse(text.data, text.size, &object, &fault, &err), 0);
+    assert_int_equal(fault.kind, ERROR_INVALID);
+    assert_string_equal(doc_text(object, "metadata.name"), "deep");
+    assert_null(doc_member(object, "spec"));
+}
+
+static void text_without_a_name_is_an_error(void **state)
+{
+    static const char *const cases[] = {
+        "",
+        "{",
+        "\"",
+        "[]x",
+        "{\"a\"",
+        "{\"a\":",
+        "{\"a\":1,}x",
+        "{\"metadata\":{\"name\":\"a\"",
+        "{\"metadata\":{\"name\":\"\\u0000\"}}",
+        "{\"metadata\":\"name\",\"a\":\"\\u0000\"}",
+        "{\"metadata\":{\"name\":5},\"a\":\"\\u0000\"}",
+        "{\"spec\":\"\\u0000\"}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        json_t *object = NULL;
+        struct error fault = {0};
+        struct error err = {0};
+
+        assert_int_equal(kube_object_parse(cases[i], strlen(cases[i]), &object, &fault, &err), -1);
+        assert_int_equal(err.kind, ERROR_INVALID);
+        assert_null(object);
+    }
+}
+
+static void lines_have_a_type_and_an_object(void **state)
+{
+    static const struct {
+        const char *text;
+        int result;
+        enum kube_line_type type;
+        enum error_kind fault;
+    } cases[] = {
+        {"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"}}}", 0, KUBE_LINE_ADDED,
+         ERROR_NONE},
+        {"{\"object\":{\"metadata\":{\"name\":\"a\"}},\"type\":\"MODIFIED\"}", 0,
+         KUBE_LINE_MODIFIED, ERROR_NONE},
+        {"{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"a\"}}}", 0, KUBE_LINE_DELETED,
+         ERROR_NONE},
+        {"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"5\"}}}", 0,
+         KUBE_LINE_BOOKMARK, ERROR_NONE},
+        {"{\"type\":\"ERROR\",\"object\":{\"code\":410}}", 0, KUBE_LINE_ERROR, ERROR_NONE},
+        {"{\"type\":\"NEW\",\"object\":{}}", 0, KUBE_LINE_UNKNOWN, ERROR_NONE},
+        {"{\"object\":{}}", 0, KUBE_LINE_UNKNOWN, ERROR_NONE},
+        {"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"},\"s\":\"\\u0000\"}}", 0,
+         KUBE_LINE_ADDED, ERROR_INVALID},
+        {"{\"type\":\"ADDED\"}", -1, KUBE_LINE_UNKNOWN, ERROR_NONE},
+        {"{\"type\":\"ADDED\",\"object\":5}", -1, KUBE_LINE_UNKNOWN, ERROR_NONE},
+        {"{\"type\":\"ADDED\",\"object\":{\"s\":\"\\u0000\"}}", -1, KUBE_LINE_UNKNOWN, ERROR_NONE},
+        {"nonsense", -1, KUBE_LINE_UNKNOWN, ERROR_NONE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_json json_t *object = NULL;
+        enum kube_line_type type = KUBE_LINE_UNKNOWN;
+        struct error fault = {0};
+        struct error err = {0};
+
+        assert_int_equal(
+            kube_line_parse(cases[i].text, strlen(cases[i].text), &type, &object, &fault, &err),
+            cases[i].result);
+        assert_int_equal(type, cases[i].type);
+        assert_int_equal(fault.kind, cases[i].fault);
+        assert_int_equal(object != NULL, cases[i].result == 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_whole_object_has_no_fault),
+        cmocka_unit_test(an_object_that_cannot_be_read_keeps_what_can_be_of_its_metadata),
+        cmocka_unit_test(an_object_that_is_nested_too_deep_keeps_its_name),
+        cmocka_unit_test(text_without_a_name_is_an_error),
+        cmocka_unit_test(lines_have_a_type_and_an_object),
+    };
+
+    doc_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/base/memory.h"
+#include "common/data/doc.h"
+#include "common/kube/list.h"
+#include "common/kube/tests/kube_bench.h"
+#include "common/kube/watch.h"
+
+#define OBJECT(name_, version_)                                                                    \
+    "{\"metadata\":{\"name\":\"" name_ "\",\"resourceVersion\":\"" version_ "\"}}"
+#define EVENT(type_, name_, version_)                                                              \
+    "{\"type\":\"" type_ "\",\"object\":" OBJECT(name_, version_) "}\n"
+#define PAGE(items_, continue_)                                                                    \
+    "{\"metadata\":{\"resourceVersion\":\"100\",\"continue\":\"" continue_                         \
+    "\"},\"items\":[" items_ "]}"
+
+/* Events as letters and names: "La Lb S Ac Mc Dc B". */
+struct seen {
+    char text[512];
+    struct kube_watch *watch;
+    char stop_at; /* the letter at which the watch is stopped from inside */
+    struct error err;
+};
+
+static void note(void *data, enum kube_event event, const json_t *object, const struct error *err)
+{
+    static const char letters[] = {
+        [KUBE_EVENT_LISTED] = 'L',   [KUBE_EVENT_SYNCED] = 'S',  [KUBE_EVENT_ADDED] = 'A',
+        [KUBE_EVENT_MODIFIED] = 'M', [KUBE_EVENT_DELETED] = 'D', [KUBE_EVENT_BROKEN] = 'B',
+    };
+    struct seen *seen = data;
+    size_t used = strlen(seen->text);
+
+    (void)snprintf(seen->text + used, sizeof(seen->text) - used, "%s%c%s%s", used ? " " : "",
+                   letters[event], doc_text_or(object, "metadata.name", ""),
+                   object && err ? "!" : "");
+    assert_int_equal(err != NULL && !object, event == KUBE_EVENT_BROKEN);
+    if (err)
+        seen->err = *err;
+    if (letters[event] == seen->stop_at) {
+        kube_watch_stop(seen->watch);
+        kube_watch_stop(seen->watch);
+        seen->watch = NULL;
+    }
+}
+
+static void start(struct kube_bench *bench, struct seen *seen, bool is_watch_only)
+{
+    const struct kube_watch_options options = {
+        .resource = KUBE_PODS,
+        .namespace_name = "a",
+        .label_selector = "x=y",
+        .is_watch_only = is_watch_only,
+        .retry_first_ms = 1,
+        .retry_max_ms = 1,
+        .on_event = note,
+        .data = seen,
+    };
+    struct error err = {0};
+
+    assert_int_equal(kube_watch_start(bench->kube, &options, &seen->watch, &err), 0);
+    assert_string_equal(seen->text, "");
+}
+
+/* Runs with these answers until so much has been seen, and then some. */
+static void run(struct kube_bench *bench, struct seen *seen, char **answers, size_t count,
+                const char *wanted)
+{
+    kube_bench_set_answers(bench, (const char *const *)answers, count);
+    while (strlen(seen->text) < strlen(wanted))
+        kube_bench_run_once(bench);
+    kube_bench_run_idle(bench);
+    assert_string_equal(seen->text, wanted);
+    kube_watch_stop(seen->watch);
+    for (size_t i = 0; i < count; i++)
+        free(answers[i]);
+}
+
+static void lists_page_by_page_then_streams_from_there(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct seen seen = {0};
+    char *answers[] = {
+        answer_json("200 OK", PAGE(OBJECT("a", "1") "," OBJECT("b", "2"), "next page")),
+        answer_json("200 OK", PAGE(OBJECT("c", "3"), "")),
+        answer_stream(EVENT("ADDED", "d", "101") EVENT("MODIFIED", "d", "102")
+                          EVENT("BOOKMARK", "", "103") EVENT("DELETED", "d", "104")),
+    };
+
+    start(bench, &seen, false);
+    run(bench, &seen, answers, 3, "La Lb Lc S Ad Md Dd");
+    assert_true(loopback_has(&bench->server, 0, "/pods?limit=500&labelSelector=x%3Dy HTTP"));
+    assert_true(loopback_has(&bench->server, 1, "&continue=next%20page HTTP"));
+    assert_true(loopback_has(&bench->server, 2, "?watch=true&resourceVersion=100&"));
+    assert_true(loopback_has(&bench->server, 2, "allowWatchBookmarks=true"));
+    assert_true(loopback_has(&bench->server, 2, "labelSelector=x%3Dy"));
+    assert_int_equal(bench->server.request_count, 3);
+}
+
+static void a_stream_that_ends_goes_on_after_the_last_event_or_bookmark(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct seen seen = {0};
+    char *answers[] = {
+        answer_json("200 OK", PAGE("", "")),
+        answer_json("200 OK", EVENT("ADDED", "a", "101")),
+        answer_json("200 OK", EVENT("BOOKMARK", "", "150")),
+        answer_stream(EVENT("ADDED", "b", "151")),
+    };
+
+    start(bench, &seen, false);
+    run(bench, &seen, answers, 4, "S Aa Ab");
+    assert_true(loopback_has(&bench->server, 2, "resourceVersion=101&"));
+    assert_true(loopback_has(&bench->server, 3, "resourceVersion=150&"));
+}
+
+static void a_place_that_is_too_old_means_a_new_list(void **state)
+{
+    for (int is_event = 0; is_event < 2; is_event++) {
+        struct kube_bench *bench = *state;
+        struct seen seen = {0};
+        char *answers[] = {
+            answer_json("200 OK", PAGE(OBJECT("a", "1"), "")),
+            /* The stream stays open: the event is the end of it all the same. */
+            is_event ? answer_stream("{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\","
+                                     "\"code\":410,\"message\":\"old\"}}\n")
+                     : answer_json("410 Gone", "{\"message\":\"old\",\"code\":410}"),
+            answer_json("200 OK", PAGE(OBJECT("b", "2"), "")),
+            answer_stream(EVENT("ADDED", "c", "101")),
+        };
+
+        start(bench, &seen, false);
+        run(bench, &seen, answers, 4, "La S Lb S Ac");
+        assert_int_equal(kube_bench_teardown(state), 0);
+        assert_int_equal(kube_bench_setup(state), 0);
+    }
+}
+
+static void what_goes_wrong_is_told_and_tried_again(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct seen seen = {0};
+    char *answers[] = {
+        answer_json("403 Forbidden", "{\"message\":\"no\"}"),
+        answer_json("200 OK", PAGE(OBJECT("a", "1"), "")),
+        answer_json("500 Oh", "{\"message\":\"oh\"}"),
+        answer_json("200 OK",
+                    "{\"type\":\"ERROR\",\"object\":{\"code\":500,\"message\":\"hm\"}}\n"),
+        answer_stream(EVENT("ADDED", "b", "101") "nonsense\n" EVENT("ADDED", "c", "102")),
+    };
+
+    start(bench, &seen, false);
+    run(bench, &seen, answers, 5, "B La S B B Ab B Ac");
+    assert_true(loopback_has(&bench->server, 4, "resourceVersion=100&"));
+    assert_non_null(strstr(seen.err.text, "watch pods: "));
+}
+
+static void a_list_that_breaks_in_its_first_page_is_told_and_starts_over(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct seen seen = {0};
+    char *answers[] = {
+        answer_json("200 OK", PAGE(OBJECT("a", "1"), "") "trailing nonsense"),
+        answer_json("200 OK", PAGE(OBJECT("b", "2"), "next")),
+        answer_json("410 Gone", "{\"message\":\"too slow\"}"),
+        answer_json("200 OK", PAGE(OBJECT("c", "3"), "")),
+        answer_stream("\n"),
+    };
+
+    start(bench, &seen, false);
+    run(bench, &seen, answers, 5, "La B Lb B Lc S");
+}
+
+static void a_place_that_the_server_does_not_know_yet_is_given_up_in_the_end(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct seen seen = {0};
+    static const char unknown[] = "{\"message\":\"Timeout: Too large resource version: 100\"}";
+    char *answers[] = {
+        answer_json("200 OK", PAGE(OBJECT("a", "1"), "")),
+        answer_json("504 Timeout", unknown),
+        answer_json("504 Timeout", unknown),
+        answer_json("504 Timeout", unknown),
+        answer_json("504 Timeout", unknown),
+        answer_json("504 Timeout", unknown),
+        answer_json("200 OK", PAGE(OBJECT("b", "1"), "")),
+        answer_stream("\n"),
+    };
+
+    start(bench, &seen, false);
+    run(bench, &seen, answers, array_length(answers), "La S B B B B Lb S");
+}
+
+static void a_list_without_a_version_is_a_failure(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct seen seen = {0};
+    char *answers[] = {
+        answer_json("200 OK", "{\"items\":[]}"),
+        answer_json("200 OK", PAGE("", "")),
+        answer_stream("\n"),
+    };
+
+    start(bench, &seen, false);
+    run(bench, &seen, answers, array_length(answers), "B S");
+}
+
+static void watching_without_a_list_begins_with_what_is_there(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct seen seen = {0};
+    char *answers[] = {
+        answer_json("200 OK", EVENT("ADDED", "a", "50")),
+        answer_json("410 Gone", "{\"message\":\"old\"}"),
+        answer_stream(EVENT("ADDED", "a", "60")),
+    };
+
+    start(bench, &seen, true);
+    run(bench, &seen, answers, 3, "Aa Aa");
+    assert_true(loopback_has(&bench->server, 0, "resourceVersion=0&"));
+    assert_false(loopback_has(&bench->server, 0, "allowWatchBookmarks"));
+    assert_true(loopback_has(&bench->server, 1, "resourceVersion=50&"));
+    assert_true(loopback_has(&bench->server, 2, "resourceVersion=0&"));
+}
+
+static void an_object_that_cannot_be_read_comes_with_a_fault(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct seen seen = {0};
+    char *answers[] = {
+        answer_json("200 OK", PAGE("{\"metadata\":{\"name\":\"a\"},\"spec\":\"\\u0000\"},"
+                                   "{\"no\":\"name\\u0000\"}," OBJECT("b", "2"),
+                                   "")),
+        answer_stream(
+            "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"c\"},\"x\":\"\\u0000\"}}\n"),
+    };
+
+    start(bench, &seen, false);
+    run(bench, &seen, answers, 2, "La! Lb S B Ac!");
+}
+
+static void a_watch_may_be_stopped_from_inside_of_every_event(void **state)
+{
+    static const struct {
+        char letter;
+        const char *seen;
+    } cases[] = {
+        {'L', "La"},
+        {'S', "La Lb S"},
+        {'A', "La Lb S Ac"},
+        {'B', "La Lb S Ac Md Dd B"},
+        {'M', "La Lb S Ac Md"},
+        {'D', "La Lb S Ac Md Dd"},
+    };
+
+    for (size_t i = 0; i < array_length(cases); i++) {
+        struct kube_bench *bench = *state;
+        struct seen seen = {.stop_at = cases[i].letter};
+        char *answers[] = {
+            answer_json("200 OK", PAGE(OBJECT("a", "1") "," OBJECT("b", "2"), "")),
+            answer_stream(EVENT("ADDED", "c", "101") EVENT("MODIFIED", "d", "102")
+                              EVENT("DELETED", "d", "103") "x\n" EVENT("ADDED", "e", "104")),
+        };
+
+        start(bench, &seen, false);
+        run(bench, &seen, answers, 2, cases[i].seen);
+        assert_null(seen.watch);
+        assert_int_equal(kube_bench_teardown(state), 0);
+        assert_int_equal(kube_bench_setup(state), 0);
+    }
+}
+
+static void a_watch_may_be_stopped_from_outside_at_any_time(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct seen seen = {0};
+
+    kube_watch_stop(NULL);
+    start(bench, &seen, false);
+    kube_watch_stop(seen.watch); /* before it began */
+    start(bench, &seen, false);
+    while (bench->server.request_count < 1)
+        kube_bench_run_once(bench);
+    kube_watch_stop(seen.watch); /* while it lists */
+    start(bench, &seen, true);
+    while (bench->server.request_count < 2)
+        kube_bench_run_once(bench);
+    kube_watch_stop(seen.watch); /* while it streams */
+    kube_bench_run_idle(bench);
+    assert_string_equal(seen.text, "");
+}
+
+static void names_that_cannot_be_sent_are_refused_at_once(void **state)
+{
+    struct kube_bench *bench = *state;
+    const struct kube_watch_options watch = {.resource = KUBE_PODS, .namespace_name = ".."};
+    const struct kube_list_options list = {.resource = KUBE_PODS, .namespace_name = "a/b"};
+    struct kube_watch *ret_watch = NULL;
+    struct kube_list *ret_list = NULL;
+    struct error err = {0};
+
+    assert_int_equal(kube_watch_start(bench->kube, &watch, &ret_watch, &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_int_equal(kube_list_start(bench->kube, &list, &ret_list, &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+}
+
+static void count_item(void *data, const json_t *object, const struct error *err)
+{
+    assert_non_null(object);
+    assert_null(err);
+    ++*(int *)data;
+}
+
+static void a_later_page_is_asked_for_again_and_the_list_goes_on(void **state)
+{
+    struct kube_bench *bench = *state;
+    int count = 0;
+    const struct kube_list_options options = {
+        .resource = KUBE_PODS, .is_metadata_only = true, .on_item = count_item, .data = &count};
+    char *answers[] = {
+        answer_json("200 OK", PAGE(OBJECT("a", "1"), "next")),
+        answer_json("503 Later", ""),
+        answer_json("200 OK", PAGE(OBJECT("b", "2"), "")),
+    };
+    struct error err = {0};
+
+    kube_bench_set_answers(bench, (const char *const *)answers, 3);
+    assert_int_equal(kube_list_perform(bench->kube, &options, &err), 0);
+    assert_int_equal(count, 2);
+    assert_true(loopback_has(&bench->server, 2, "continue=next"));
+    assert_true(loopback_has(&bench->server, 0, "as=PartialObjectMetadataList"));
+    for (size_t i = 0; i < array_length(answers); i++)
+        free(answers[i]);
+}
+
+int main(void)
+{
+#define test(name_) cmocka_unit_test_setup_teardown(name_, kube_bench_setup, kube_bench_teardown)
+    const struct CMUnitTest tests[] = {
+        test(lists_page_by_page_then_streams_from_there),
+        test(a_stream_that_ends_goes_on_after_the_last_event_or_bookmark),
+        test(a_place_that_is_too_old_means_a_new_list),
+        test(what_goes_wrong_is_told_and_tried_again),
+        test(a_list_that_breaks_in_its_first_page_is_told_and_starts_over),
+        test(a_place_that_the_server_does_not_know_yet_is_given_up_in_the_end),
+        test(a_list_without_a_version_is_a_failure),
+        test(watching_without_a_list_begins_with_what_is_there),
+        test(an_object_that_cannot_be_read_comes_with_a_fault),
+        test(a_watch_may_be_stopped_from_inside_of_every_event),
+        test(a_watch_may_be_stopped_from_outside_at_any_time),
+        test(names_that_cannot_be_sent_are_refused_at_once),
+        test(a_later_page_is_asked_for_again_and_the_list_goes_on),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A watch is always in one of three: listing, streaming, or waiting for its timer. Whatever ends
+ * the first two decides from where to go on and when (go_on()). on_event may stop the watch, so
+ * every callback of ours runs between enter() and leave(), and the last leave() frees. */
+#include "common/kube/watch.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/data/doc.h"
+#include "common/kube/client_internal.h"
+#include "common/kube/list.h"
+#include "common/kube/object.h"
+#include "common/kube/request.h"
+#include "common/kube/split.h"
+#include "common/kube/status.h"
+#include "common/net/retry.h"
+
+enum {
+    RETRY_FIRST_MS = 200,
+    RETRY_MAX_MS = 30000,
+    /* The server ends a stream in good order after this and a random part of it. */
+    STREAM_SECONDS = 300,
+    /* Bookmarks come every minute or so. A stream that is silent for longer may be a connection
+     * that is dead without anybody having said so; going on from the last place costs nothing. */
+    STREAM_STALL_MS = 150000,
+    /* A stream that ends sooner than this without an event is treated as a failure. */
+    STREAM_SHORT_MS = 1000,
+    UNKNOWN_PLACE_TRIES = 4,
+};
+
+struct kube_watch {
+    struct kube *kube;
+    char *group, *version, *plural;
+    char *namespace_name, *label_selector, *field_selector;
+    char *what;
+    bool is_watch_only, is_metadata_only;
+    size_t page_size;
+    kube_watch_fn *on_event;
+    void *data;
+
+    struct kube_list *list;
+    struct http_call *http;
+    struct line_split split;
+    struct loop_timer timer;
+    struct retry retry;
+    char *resource_version; /* where to go on, or NULL: list, or begin with what is there */
+    uint64_t stream_start_ms;
+    bool has_event; /* this stream has brought something */
+    bool has_new_token;
+    struct error stream_err; /* what the server said in an ERROR event */
+    struct error list_fault; /* an object of the list that could not be handed on */
+    int depth;
+    bool is_stopped;
+};
+
+static void begin(void *data);
+
+static void destroy(struct kube_watch *watch)
+{
+    kube_list_cancel(watch->list);
+    http_cancel(watch->http);
+    loop_timer_stop(&watch->timer);
+    line_split_done(&watch->split);
+    free(watch->resource_version);
+    free(watch->group);
+    free(watch->version);
+    free(watch->plural);
+    free(watch->namespace_name);
+    free(watch->label_selector);
+    free(watch->field_selector);
+    free(watch->what);
+    free(watch);
+}
+
+static struct kube_resource resource_of(const struct kube_watch *watch)
+{
+    return (struct kube_resource){watch->group, watch->version, watch->plural};
+}
+
+static void enter(struct kube_watch *watch)
+{
+    watch->depth++;
+}
+
+static void leave(struct kube_watch *watch)
+{
+    if (--watch->depth == 0 && watch->is_stopped)
+        destroy(watch);
+}
+
+static void tell(struct kube_watch *watch, enum kube_event event, const json_t *object,
+                 const struct error *err)
+{
+    if (!watch->is_stopped)
+        watch->on_event(watch->data, event, object, err);
+}
+
+static void remember(struct kube_watch *watch, const char *resource_version)
+{
+    if (!resource_version || !resource_version[0])
+        return;
+    free(watch->resource_version);
+    watch->resource_version = xstrdup(resource_version);
+}
+
+static void forget(struct kube_watch *watch)
+{
+    free(watch->resource_version);
+    watch->resource_version = NULL;
+}
+
+static void go_on(struct kube_watch *watch, uint64_t delay_ms)
+{
+    if (!watch->is_stopped)
+        loop_timer_start(&watch->timer, delay_ms);
+}
+
+/* After a failure: at once if only the token was old, else after a while, and the owner is told. */
+static void go_on_after(struct kube_watch *watch, const struct error *err)
+{
+    if (err->http_status == 401 && kube_has_token_file(watch->kube) && !watch->has_new_token) {
+        watch->has_new_token = true;
+        go_on(watch, 0);
+        return;
+    }
+    tell(watch, KUBE_EVENT_BROKEN, NULL, err);
+    go_on(watch, retry_next_ms(&watch->retry, err));
+}
+
+static void on_listed_item(void *data, const json_t *object, const struct error *err)
+{
+    struct kube_watch *watch = data;
+
+    if (!object) {
+        watch->list_fault = *err; /* told when it can't be taken for a list that starts over */
+        return;
+    }
+    enter(watch);
+    tell(watch, KUBE_EVENT_LISTED, object, err);
+    leave(watch);
+}
+
+static void on_listed(void *data, const char *resource_version, const struct error *err)
+{
+    struct kube_watch *watch = data;
+    struct error no_version = {0};
+
+    enter(watch);
+    watch->list = NULL;
+    if (err->kind == ERROR_NONE && !resource_version[0]) {
+        (void)error_set(&no_version, ERROR_INVALID, "%s: the list has no resourceVersion",
+                        watch->what);
+        err = &no_version;
+    }
+    if (err->kind != ERROR_NONE) {
+        go_on_after(watch, err);
+    } else {
+        watch->has_new_token = false;
+        remember(watch, resource_version);
+        tell(watch, KUBE_EVENT_SYNCED, NULL, NULL);
+        if (watch->list_fault.kind != ERROR_NONE)
+            tell(watch, KUBE_EVENT_BROKEN, NULL, &watch->list_fault);
+        go_on(watch, 0);
+    }
+    leave(watch);
+}
+
+static void start_list(struct kube_watch *watch)
+{
+    struct error err = {0};
+    const struct kube_list_options options = {
+        .resource = resource_of(watch),
+        .namespace_name = watch->namespace_name,
+        .label_selector = watch->label_selector,
+        .field_selector = watch->field_selector,
+        .is_metadata_only = watch->is_metadata_only,
+        .page_size = watch->page_size,
+        .on_item = on_listed_item,
+        .on_done = on_listed,
+        .data = watch,
+    };
+
+    watch->list_fault = (struct error){0};
+    if (kube_list_start(watch->kube, &options, &watch->list, &err) < 0)
+        go_on_after(watch, &err);
+}
+
+static void take_event(struct kube_watch *watch, enum kube_line_type type, const json_t *object,
+                       const struct error *fault)
+{
+    static const enum kube_event events[] = {
+        [KUBE_LINE_ADDED] = KUBE_EVENT_ADDED,
+        [KUBE_LINE_MODIFIED] = KUBE_EVENT_MODIFIED,
+        [KUBE_LINE_DELETED] = KUBE_EVENT_DELETED,
+    };
+
+    if (type == KUBE_LINE_ERROR) {
+        (void)kube_status_error_object(object, watch->what, &watch->stream_err);
+        return;
+    }
+    watch->has_event = true;
+    watch->has_new_token = false;
+    retry_reset(&watch->retry);
+    remember(watch, doc_text(object, "metadata.resourceVersion"));
+    if (type == KUBE_LINE_ADDED || type == KUBE_LINE_MODIFIED || type == KUBE_LINE_DELETED)
+        tell(watch, events[type], object, fault);
+}
+
+static int on_line(void *data, const char *text, size_t size)
+{
+    struct kube_watch *watch = data;
+    cleanup_json json_t *object = NULL;
+    enum kube_line_type type = KUBE_LINE_UNKNOWN;
+    struct error fault = {0};
+    struct error err = {0};
+
+    if (!text)
+        (void)error_set(&err, ERROR_TOO_LARGE, "an event of more than %d bytes is passed over",
+                        KUBE_OBJECT_MAX);
+    else if (kube_line_parse(text, size, &type, &object, &fault, &err) == 0)
+        take_event(watch, type, object, fault.kind == ERROR_NONE ? NULL : &fault);
+    if (err.kind != ERROR_NONE) {
+        (void)error_wrap(&err, "%s", watch->what);
+        tell(watch, KUBE_EVENT_BROKEN, NULL, &err);
+    }
+    return watch->is_stopped ? -1 : 0;
+}
+
+static int on_stream_data(void *data, const struct http_response *response, const char *bytes,
+                          size_t size, struct error *err)
+{
+    struct kube_watch *watch = data;
+    int result = 0;
+
+    (void)response;
+    enter(watch);
+    result = line_split_feed(&watch->split, bytes, size, on_line, watch);
+    if (result == 0 && watch->stream_err.kind != ERROR_NONE) {
+        *err = watch->stream_err; /* the last event of a stream */
+        result = -1;
+    }
+    leave(watch);
+    return result;
+}
+
+/* A server whose etcd was put back to an older state does not know our place yet, and may not for
+ * years. One that has just started and lags behind gets some patience. */
+static bool is_place_unknown(const struct kube_watch *watch, const struct error *err)
+{
+    return err->http_status == 504 && strstr(err->text, "Too large resource version") &&
+           watch->retry.attempts >= UNKNOWN_PLACE_TRIES;
+}
+
+static void go_on_after_stream(struct kube_watch *watch, const struct error *err)
+{
+    bool is_short = loop_now_ms(kube_loop(watch->kube)) - watch->stream_start_ms < STREAM_SHORT_MS;
+
+    if (!is_short && err->http_status == 0)
+        retry_reset(&watch->retry);
+    if (err->kind == ERROR_NONE) {
+        watch->has_new_token = false;
+        go_on(watch, watch->has_event || !is_short ? 0 : retry_next_ms(&watch->retry, err));
+    } else if (err->kind == ERROR_GONE || is_place_unknown(watch, err)) {
+        forget(watch);
+        go_on(watch, retry_next_ms(&watch->retry, err));
+    } else if (err->os == ETIMEDOUT && !is_short) {
+        go_on(watch, 0); /* http takes another connection by itself */
+    } else {
+        go_on_after(watch, err);
+    }
+}
+
+static void on_stream_done(void *data, const struct http_response *response,
+                           const struct error *transport)
+{
+    struct kube_watch *watch = data;
+    struct error err = {0};
+
+    enter(watch);
+    watch->http = NULL;
+    if (kube_http_result(watch->kube, response, transport, watch->what, &err) == 0 ||
+        watch->stream_err.kind != ERROR_NONE)
+        err = watch->stream_err;
+    go_on_after_stream(watch, &err);
+    leave(watch);
+}
+
+static int make_url(struct kube_watch *watch, char **ret_url, struct error *err)
+{
+    const struct kube_resource resource = resource_of(watch);
+    char *url = NULL;
+    char seconds[32];
+
+    if (kube_path_make(kube_server(watch->kube), &resource, watch->namespace_name, NULL, NULL, &url,
+                       err) < 0)
+        return -1;
+    (void)snprintf(seconds, sizeof(seconds), "%llu",
+                   STREAM_SECONDS + (unsigned long long)(watch->retry.seed % STREAM_SECONDS));
+    kube_query_add(&url, "watch", "true");
+    /* Without a place to go on from, "0" asks for what the server's cache holds and then for what
+     * comes. No version at all would mean the very newest state, which a server with an old etcd
+     * cannot make sure of; nor does it give bookmarks to such a stream. */
+    kube_query_add(&url, "resourceVersion",
+                   watch->resource_version ? watch->resource_version : "0");
+    kube_query_add(&url, "allowWatchBookmarks", watch->resource_version ? "true" : NULL);
+    kube_query_add(&url, "timeoutSeconds", seconds);
+    kube_query_add(&url, "labelSelector", watch->label_selector);
+    kube_query_add(&url, "fieldSelector", watch->field_selector);
+    *ret_url = url;
+    return 0;
+}
+
+static void start_stream(struct kube_watch *watch)
+{
+    cleanup_free char *url = NULL;
+    struct error err = {0};
+    const struct http_header accept = {
+        "Accept",
+        watch->is_metadata_only ? "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+                                : "application/json",
+    };
+    struct http_request request = {
+        .method = "GET",
+        .headers = &accept,
+        .header_count = 1,
+        .stall_timeout_ms = STREAM_STALL_MS,
+        .on_data = on_stream_data,
+        .on_done = on_stream_done,
+        .data = watch,
+    };
+
+    line_split_done(&watch->split);
+    line_split_init(&watch->split, KUBE_OBJECT_MAX);
+    watch->stream_err = (struct error){0};
+    watch->has_event = false;
+    watch->stream_start_ms = loop_now_ms(kube_loop(watch->kube));
+    if (make_url(watch, &url, &err) < 0) {
+        go_on_after(watch, &err);
+        return;
+    }
+    request.url = url;
+    if (kube_http_start(watch->kube, &request, &watch->http, &err) < 0)
+        go_on_after(watch, &err);
+}
+
+static void begin(void *data)
+{
+    struct kube_watch *watch = data;
+
+    enter(watch);
+    if (watch->is_watch_only || watch->resource_version)
+        start_stream(watch);
+    else
+        start_list(watch);
+    leave(watch);
+}
+
+int kube_watch_start(struct kube *kube, const struct kube_watch_options *options,
+                     struct kube_watch **ret_watch, struct error *err)
+{
+    struct kube_watch *watch = NULL;
+    char *path = NULL;
+
+    /* Names that cannot be sent are refused here, so that later only the world can fail. */
+    if (kube_path_make(kube_server(kube), &options->resource, options->namespace_name, NULL, NULL,
+                       &path, err) < 0)
+        return -1;
+    free(path);
+    watch = xcalloc(1, sizeof(*watch));
+    watch->kube = kube;
+    watch->group = xstrdup_or_null(options->resource.group);
+    watch->version = xstrdup(options->resource.version);
+    watch->plural = xstrdup(options->resource.plural);
+    watch->namespace_name = xstrdup_or_null(options->namespace_name);
+    watch->label_selector = xstrdup_or_null(options->label_selector);
+    watch->field_selector = xstrdup_or_null(options->field_selector);
+    watch->what = xasprintf("watch %s", options->resource.plural);
+    watch->is_watch_only = options->is_watch_only;
+    watch->is_metadata_only = options->is_metadata_only;
+    watch->page_size = options->page_size;
+    watch->on_event = options->on_event;
+    watch->data = options->data;
+    line_split_init(&watch->split, KUBE_OBJECT_MAX);
+    retry_init(&watch->retry, options->retry_first_ms ? options->retry_first_ms : RETRY_FIRST_MS,
+               options->retry_max_ms ? options->retry_max_ms : RETRY_MAX_MS);
+    loop_timer_init(&watch->timer, kube_loop(kube), begin, watch);
+    loop_timer_start(&watch->timer, 0);
+    *ret_watch = watch;
+    return 0;
+}
+
+void kube_watch_stop(struct kube_watch *watch)
+{
+    if (!watch || watch->is_stopped)
+        return;
+    watch->is_stopped = true;
+    kube_list_cancel(watch->list);
+    watch->list = NULL;
+    http_cancel(watch->http);
+    watch->http = NULL;
+    loop_timer_stop(&watch->timer);
+    if (watch->depth == 0)
+        destroy(watch);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* List, then watch, for ever: reconnects with back-off and jitter, starts over after 410, survives
+ * token rotation and an API server that is away. Memory is bounded by one object: they are handed
+ * on one by one as the bytes come and never kept. */
+#pragma once
+
+#include <jansson.h>
+
+#include "common/kube/client.h"
+
+enum kube_event {
+    KUBE_EVENT_LISTED, /* an object of the list (each new list repeats all) */
+    KUBE_EVENT_SYNCED, /* the list is complete; object is NULL. What was not listed is gone */
+    KUBE_EVENT_ADDED,
+    KUBE_EVENT_MODIFIED,
+    KUBE_EVENT_DELETED,
+    /* The stream was lost, or access is denied; err says why; we go on trying. If it comes after a
+     * LISTED and before the SYNCED, the list starts over: what was listed does not count. */
+    KUBE_EVENT_BROKEN,
+};
+
+/* object is borrowed and is NULL for SYNCED and BROKEN. err is NULL but for BROKEN, and for an
+ * object that could not be read as a whole (nested too deep, say): that one has no more than its
+ * metadata. May start and cancel calls and stop watches; must not run the loop (kube_perform()). */
+typedef void kube_watch_fn(void *data, enum kube_event event, const json_t *object,
+                           const struct error *err);
+
+struct kube_watch_options {
+    struct kube_resource resource;
+    const char *namespace_name; /* NULL: all */
+    const char *label_selector, *field_selector;
+    bool is_watch_only;    /* no list: start with what the server's cache holds, as ADDED */
+    bool is_metadata_only; /* PartialObjectMetadata */
+    size_t page_size;      /* 0: 500 */
+    uint32_t retry_first_ms, retry_max_ms; /* 0: 200 ms, 30 s */
+    kube_watch_fn *on_event;
+    void *data;
+};
+
+struct kube_watch;
+
+int kube_watch_start(struct kube *kube, const struct kube_watch_options *options,
+                     struct kube_watch **ret_watch, struct error *err) must_check;
+void kube_watch_stop(struct kube_watch *watch); /* NULL is fine; also from inside on_event */

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a request to a curl handle: every option that is set on one is set here. */
+#include <ctype.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#include "common/base/memory.h"
+#include "common/net/http_internal.h"
+#include "common/net/http_trust.h"
+
+/* curl fails here only for options that it was built without, which is a mistake of the build. */
+#define set_option(call_, option_, value_, err_)                                                   \
+    (curl_easy_setopt((call_)->easy, (option_), (value_)) == CURLE_OK                              \
+         ? 0                                                                                       \
+         : error_set((err_), ERROR_INTERNAL, "libcurl refuses its option " #option_))
+
+static size_t on_header(char *bytes, size_t size, size_t count, void *data)
+{
+    struct http_call *call = data;
+
+    (void)bytes;
+    call->headers_size += size * count;
+    if (call->headers_size > HTTP_HEADERS_MAX) {
+        (void)error_set(&call->err, ERROR_TOO_LARGE, "%s '%s': headers of more than %d bytes",
+                        call->method, call->url_for_people, HTTP_HEADERS_MAX);
+        return 0;
+    }
+    return size * count;
+}
+
+static bool is_success(int status)
+{
+    return status >= 200 && status < 300;
+}
+
+static size_t on_write(char *bytes, size_t unit, size_t count, void *data)
+{
+    struct http_call *call = data;
+    size_t size = unit * count;
+
+    if (call->state == HTTP_CALL_DEAD)
+        return 0;
+    if (call->is_paused) {
+        call->is_curl_paused = true;
+        return CURL_WRITEFUNC_PAUSE;
+    }
+    http_response_update(call);
+    if (call->on_data && is_success(call->response.status)) {
+        if (call->on_data(call->data, &call->response, bytes, size, &call->err) != 0)
+            return 0;
+        return call->state == HTTP_CALL_DEAD ? 0 : size;
+    }
+    if (!is_success(call->response.status) && size > call->body.max - call->body.size) {
+        size = call->body.max - call->body.size;
+        call->is_body_cut = true;
+    }
+    if (buffer_append(&call->body, bytes, size, &call->err) < 0)
+        (void)error_wrap(&call->err, "%s '%s'", call->method, call->url_for_people);
+    else if (!call->is_body_cut)
+        return size;
+    return 0;
+}
+
+static size_t on_read(char *bytes, size_t unit, size_t count, void *data)
+{
+    struct http_call *call = data;
+    ssize_t size = 0;
+
+    if (call->state == HTTP_CALL_DEAD)
+        return CURL_READFUNC_ABORT;
+    size = call->read_body(call->data, bytes, unit * count, &call->err);
+    return size < 0 || call->state == HTTP_CALL_DEAD ? CURL_READFUNC_ABORT : (size_t)size;
+}
+
+static int refuse_seek(void *data, curl_off_t offset, int origin)
+{
+    (void)data;
+    (void)offset;
+    (void)origin;
+    return CURL_SEEKFUNC_CANTSEEK;
+}
+
+/* Unacknowledged bytes end a dead connection in half a minute, not in the kernel's quarter of an
+ * hour: a stream that times out does not close the HTTP/2 connection that others share. */
+static int on_socket_made(void *data, curl_socket_t fd, curlsocktype purpose)
+{
+    struct http_client *client = data;
+    unsigned timeout_ms = HTTP_TCP_USER_TIMEOUT_MS;
+
+    (void)purpose;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
+    client->connection_count++;
+    return CURL_SOCKOPT_OK;
+}
+
+static bool has_control(const char *text)
+{
+    for (; *text; text++) {
+        if (iscntrl((unsigned char)*text) && *text != '\t')
+            return true;
+    }
+    return false;
+}
+
+static int add_header(struct http_call *call, const char *line)
+{
+    struct curl_slist *longer = curl_slist_append(call->headers, line);
+
+    if (!longer)
+        abort(); /* out of memory, as xmalloc() */
+    call->headers = longer;
+    return 0;
+}
+
+static int add_headers(struct http_call *call, const struct http_request *request,
+                       struct error *err)
+{
+    /* Only the fields for credentials keep them from other hosts. */
+    static const char *const refused[] = {"Authorization", "Proxy-Authorization", "Cookie"};
+    bool has_content_type = false;
+
+    for (size_t i = 0; i < request->header_count; i++) {
+        const char *name = request->headers[i].name;
+        const char *value = request->headers[i].value;
+        cleanup_free char *line =
+            value[0] ? xasprintf("%s: %s", name, value) : xasprintf("%s;", name);
+
+        for (size_t j = 0; j < array_length(refused); j++) {
+            if (strcasecmp(name, refused[j]) == 0)
+                return error_set(err, ERROR_INVALID, "header '%s' is not for callers", name);
+        }
+        if (!name[0] || strpbrk(name, ": ;\t") || has_control(line))
+            return error_set(err, ERROR_INVALID, "a header that cannot be sent");
+        has_content_type = has_content_type || strcasecmp(name, "Content-Type") == 0;
+        (void)add_header(call, line);
+    }
+    (void)add_header(call, "Expect:"); /* no round trip before a body */
+    if (!has_content_type)
+        (void)add_header(call, "Content-Type:"); /* curl would call it a form */
+    return set_option(call, CURLOPT_HTTPHEADER, call->headers, err);
+}
+
+static int set_credentials(struct http_call *call, const struct http_request *request,
+                           struct error *err)
+{
+    if (set_option(call, CURLOPT_UNRESTRICTED_AUTH, 0L, err) < 0 ||
+        set_option(call, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED, err) < 0)
+        return -1;
+    if ((request->bearer && has_control(request->bearer)) ||
+        (request->basic_user && has_control(request->basic_user)) ||
+        (request->basic_password && has_control(request->basic_password)))
+        return error_set(err, ERROR_INVALID, "%s '%s': the credential has a control character",
+                         call->method, call->url_for_people);
+    if (request->bearer) {
+        if (set_option(call, CURLOPT_HTTPAUTH, CURLAUTH_BEARER, err) < 0)
+            return -1;
+        return set_option(call, CURLOPT_XOAUTH2_BEARER, request->bearer, err);
+    }
+    if (!request->basic_user)
+        return 0;
+    if (set_option(call, CURLOPT_HTTPAUTH, CURLAUTH_BASIC, err) < 0 ||
+        set_option(call, CURLOPT_USERNAME, request->basic_user, err) < 0)
+        return -1;
+    return set_option(call, CURLOPT_PASSWORD,
+                      request->basic_password ? request->basic_password : "", err);
+}
+
+static int set_streamed_body(struct http_call *call, const struct http_request *request,
+                             struct error *err)
+{
+    call->read_body = request->read_body;
+    if (set_option(call, CURLOPT_UPLOAD, 1L, err) < 0 ||
+        set_option(call, CURLOPT_READFUNCTION, on_read, err) < 0 ||
+        set_option(call, CURLOPT_READDATA, call, err) < 0 ||
+        set_option(call, CURLOPT_SEEKFUNCTION, refuse_seek, err) < 0)
+        return -1;
+    return request->body_size
+               ? set_option(call, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->body_size, err)
+               : 0;
+}
+
+/* A method by name keeps its name on every redirect; curl knows better for those it knows. */
+static int set_method_and_body(struct http_call *call, const struct http_request *request,
+                               struct error *err)
+{
+    bool is_post = strcmp(request->method, "POST") == 0;
+    bool has_body = request->body || is_post;
+
+    if (request->read_body) {
+        if (set_streamed_body(call, request, err) < 0)
+            return -1;
+    } else if (has_body) {
+        call->body_copy = xmemdup(request->body, request->body ? request->body_size : 0);
+        call->body_size = request->body ? request->body_size : 0;
+        if (set_option(call, CURLOPT_POST, 1L, err) < 0 ||
+            set_option(call, CURLOPT_POSTFIELDS, call->body_copy, err) < 0 ||
+            set_option(call, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body_size, err) < 0)
+            return -1;
+        if (is_post)
+            return 0;
+    } else if (strcmp(request->method, "GET") == 0) {
+        return set_option(call, CURLOPT_HTTPGET, 1L, err);
+    } else if (strcmp(request->method, "HEAD") == 0) {
+        return set_option(call, CURLOPT_NOBODY, 1L, err);
+    }
+    return set_option(call, CURLOPT_CUSTOMREQUEST, request->method, err);
+}
+
+static int set_redirects(struct http_call *call, const struct http_request *request,
+                         const char *scheme, struct error *err)
+{
+    const char *protocols = strcmp(scheme, "https") == 0 ? "https" : "http,https";
+
+    if (set_option(call, CURLOPT_PROTOCOLS_STR, protocols, err) < 0 ||
+        set_option(call, CURLOPT_REDIR_PROTOCOLS_STR, protocols, err) < 0 ||
+        set_option(call, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L, err) < 0 ||
+        set_option(call, CURLOPT_FOLLOWLOCATION, request->redirects_max > 0 ? 1L : 0L, err) < 0)
+        return -1;
+    return set_option(call, CURLOPT_MAXREDIRS, (long)request->redirects_max, err);
+}
+
+static int set_connection(struct http_call *call, const struct http_request *request,
+                          const char *scheme, struct error *err)
+{
+    uint64_t connect_ms =
+        request->connect_timeout_ms ? request->connect_timeout_ms : HTTP_CONNECT_TIMEOUT_MS;
+    /* Without TLS there is no HTTP/2, and curl would wait for the first answer to find that out. */
+    bool is_shared = !request->is_own_connection && strcmp(scheme, "https") == 0;
+
+    if (set_option(call, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS, err) < 0 ||
+        set_option(call, CURLOPT_PIPEWAIT, is_shared ? 1L : 0L, err) < 0 ||
+        set_option(call, CURLOPT_FRESH_CONNECT, request->is_own_connection ? 1L : 0L, err) < 0 ||
+        set_option(call, CURLOPT_FORBID_REUSE, request->is_own_connection ? 1L : 0L, err) < 0 ||
+        set_option(call, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms, err) < 0 ||
+        set_option(call, CURLOPT_TIMEOUT_MS, (long)request->total_timeout_ms, err) < 0 ||
+        set_option(call, CURLOPT_TCP_KEEPALIVE, 1L, err) < 0 ||
+        set_option(call, CURLOPT_TCP_KEEPIDLE, (long)HTTP_KEEPALIVE_IDLE_S, err) < 0 ||
+        set_option(call, CURLOPT_TCP_KEEPINTVL, (long)HTTP_KEEPALIVE_INTERVAL_S, err) < 0 ||
+        set_option(call, CURLOPT_SOCKOPTFUNCTION, on_socket_made, err) < 0 ||
+        set_option(call, CURLOPT_SOCKOPTDATA, call->client, err) < 0)
+        return -1;
+    return set_option(call, CURLOPT_NOSIGNAL, 1L, err);
+}
+
+static int set_callbacks(struct http_call *call, struct error *err)
+{
+    if (set_option(call, CURLOPT_PRIVATE, call, err) < 0 ||
+        set_option(call, CURLOPT_ERRORBUFFER, call->curl_text, err) < 0 ||
+        set_option(call, CURLOPT_USERAGENT, call->client->user_agent, err) < 0 ||
+        set_option(call, CURLOPT_HEADERFUNCTION, on_header, err) < 0 ||
+        set_option(call, CURLOPT_HEADERDATA, call, err) < 0 ||
+        set_option(call, CURLOPT_WRITEFUNCTION, on_write, err) < 0)
+        return -1;
+    return set_option(call, CURLOPT_WRITEDATA, call, err);
+}
+
+/* The name to verify takes the host's place in the URL, and the connection goes to the host. */
+static int set_url(struct http_call *call, const struct http_request *request,
+                   const struct http_url *url, struct error *err)
+{
+    const char *name = request->tls ? request->tls->server_name : NULL;
+    cleanup_free char *connect_to = NULL;
+    cleanup_free char *renamed = NULL;
+    const char *rest = strstr(request->url, "://") + 3;
+
+    if (!name || strcmp(url->scheme, "https") != 0)
+        return set_option(call, CURLOPT_URL, request->url, err);
+    rest += strcspn(rest, "/?#");
+    connect_to = xasprintf("%s:%s:%s:%s", name, url->port, url->host, url->port);
+    renamed = xasprintf("https://%s:%s%s", name, url->port, rest);
+    call->connect_to = curl_slist_append(NULL, connect_to);
+    if (set_option(call, CURLOPT_CONNECT_TO, call->connect_to, err) < 0)
+        return -1;
+    return set_option(call, CURLOPT_URL, renamed, err);
+}
+
+int http_easy_setup(struct http_call *call, const struct http_request *request, struct error *err)
+{
+    struct http_url url = {0};
+    int result = 0;
+
+    for (const char *letter = request->method; *letter; letter++) {
+        if (*letter < 'A' || *letter > 'Z')
+            return error_set(err, ERROR_INVALID, "'%s' is no HTTP method", request->method);
+    }
+    if (http_url_parse(request->url, &url, err) < 0)
+        return -1;
+    if (strcmp(url.scheme, "http") == 0 && !request->is_plain_http_allowed)
+        result = error_set(err, ERROR_INVALID, "'%s' is not encrypted (https is needed)",
+                           call->url_for_people);
+    if (result < 0 || set_url(call, request, &url, err) < 0 ||
+        set_redirects(call, request, url.scheme, err) < 0 || set_callbacks(call, err) < 0 ||
+        set_connection(call, request, url.scheme, err) < 0 ||
+        set_method_and_body(call, request, err) < 0 || add_headers(call, request, err) < 0 ||
+        set_credentials(call, request, err) < 0 ||
+        http_trust_set(call->easy, request->tls, err) < 0)
+        result = -1;
+    http_url_done(&url);
+    return result;
+}

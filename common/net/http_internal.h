@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of http share; nobody else includes it.
+ *
+ * libcurl may not be entered again from one of its own callbacks (on_data runs in one). While we
+ * are inside, calls that are started wait in the queue and calls that are cancelled stay as dead
+ * ones; both are served when the last curl function has returned. */
+#pragma once
+
+#include <curl/curl.h>
+
+#include "common/net/http.h"
+
+enum {
+    HTTP_BODY_MAX_DEFAULT = 4 * 1024 * 1024,
+    HTTP_HEADERS_MAX = 256 * 1024,
+    HTTP_CA_MAX = 8 * 1024 * 1024,
+    HTTP_CONNECT_TIMEOUT_MS = 10000,
+    HTTP_TCP_USER_TIMEOUT_MS = 30000,
+    HTTP_KEEPALIVE_IDLE_S = 15,
+    HTTP_KEEPALIVE_INTERVAL_S = 5,
+    HTTP_STALL_CHECKS = 4,
+};
+
+/* A multi handle and so a set of connections. A stream that times out does not close the HTTP/2
+ * connection that it shares, and curl would give the dead connection to the next call; so after a
+ * silent timeout new calls get a new pool, and the old one goes with the last of its calls. */
+struct http_pool {
+    struct http_client *client;
+    struct http_pool *next;
+    CURLM *multi;
+    struct loop_timer timer; /* curl's own */
+    size_t call_count;
+};
+
+struct http_client {
+    struct loop *loop;
+    char *user_agent;
+    struct http_pool *pools;      /* the first one is for new calls */
+    struct loop_timer work_timer; /* for what cannot wait for the next event of curl */
+    struct http_call *calls;      /* all of them, newest first */
+    int depth;                    /* how many curl functions we are inside of */
+    int settling;                 /* how many settle() we are inside of */
+    bool has_work;                /* a call is queued, dead or to be resumed, or a pool is old */
+    bool has_global;
+    uint64_t connection_count, request_count;
+};
+
+enum http_call_state {
+    HTTP_CALL_QUEUED,  /* not in the multi handle yet */
+    HTTP_CALL_RUNNING, /* in the multi handle */
+    HTTP_CALL_ENDED,   /* out of it; on_done is running */
+    HTTP_CALL_DEAD,    /* cancelled inside curl; removed when that returns */
+};
+
+struct http_call {
+    struct http_client *client;
+    struct http_call *next, *previous;
+    enum http_call_state state;
+    struct http_pool *pool; /* NULL: not in a multi handle */
+    CURL *easy;
+    struct curl_slist *headers, *connect_to;
+    char *body_copy;
+    size_t body_size;
+    char *url_for_people; /* "https://host/path" */
+    char *method;
+    char *host; /* after redirects; made when first asked for */
+    http_read_fn *read_body;
+    http_data_fn *on_data;
+    http_done_fn *on_done;
+    void *data;
+    struct http_response response;
+    struct buffer body;
+    size_t headers_size;
+    bool is_body_cut; /* an answer that is no success was longer than body_max: enough is known */
+    bool is_paused;   /* asked for by the sink */
+    bool is_curl_paused; /* curl knows of it */
+    struct error err;    /* what a callback failed with */
+    uint64_t stall_timeout_ms, progress_bytes;
+    int idle_checks;
+    struct loop_timer stall_timer;
+    char curl_text[CURL_ERROR_SIZE];
+};
+
+/* http_pool.c */
+int http_pool_new(struct http_client *client, struct http_pool **ret_pool, struct error *err)
+    must_check;
+void http_pool_free(struct http_pool *pool); /* its calls are gone */
+
+/* http.c: around every function of curl that may call back. Not inside of http_start(). */
+void http_enter(struct http_client *client);
+void http_leave(struct http_client *client);
+
+/* http_easy.c: the curl handle of a request. */
+int http_easy_setup(struct http_call *call, const struct http_request *request, struct error *err)
+    must_check;
+
+/* http_response.c: fills in what is known of the answer so far. */
+void http_response_update(struct http_call *call);
+
+/* http_error.c */
+void http_error_from_curl(const struct http_call *call, CURLcode code, struct error *err);
+
+/* http_url.c: scheme://host[:port]/path of a URL that can be sent, else ERROR_INVALID. */
+struct http_url {
+    char *scheme, *host, *port, *path; /* host of an IPv6 address in brackets; port never NULL */
+    bool is_port_given;
+};
+int http_url_parse(const char *text, struct http_url *ret_url, struct error *err) must_check;
+void http_url_done(struct http_url *url);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include <time.h>
+
+#include "common/base/memory.h"
+#include "common/net/http_internal.h"
+
+void http_response_update(struct http_call *call)
+{
+    const char *url = NULL;
+    long status = 0;
+
+    (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    call->response.status = (int)status;
+    if (!call->host && curl_easy_getinfo(call->easy, CURLINFO_EFFECTIVE_URL, &url) == CURLE_OK &&
+        url) {
+        struct http_url parsed = {0};
+        struct error ignored = {0};
+
+        if (http_url_parse(url, &parsed, &ignored) == 0)
+            call->host = parsed.is_port_given ? xasprintf("%s:%s", parsed.host, parsed.port)
+                                              : xstrdup(parsed.host);
+        http_url_done(&parsed);
+    }
+    call->response.effective_host = call->host;
+}
+
+const char *http_response_header_at(const struct http_response *response, const char *name,
+                                    size_t index)
+{
+    struct curl_header *header = NULL;
+
+    if (!response || !response->call ||
+        curl_easy_header(response->call->easy, name, index, CURLH_HEADER, -1, &header) != CURLHE_OK)
+        return NULL;
+    return header->value;
+}
+
+const char *http_response_header(const struct http_response *response, const char *name)
+{
+    return http_response_header_at(response, name, 0);
+}
+
+uint32_t http_parse_retry_after(const char *text, int64_t unix_now_s, uint32_t max_ms)
+{
+    size_t length = strspn(text, "0123456789");
+    int64_t seconds = 0;
+
+    if (length > 0 && text[length] == '\0') {
+        for (size_t i = 0; i < length && seconds <= max_ms / 1000; i++)
+            seconds = seconds * 10 + (text[i] - '0');
+    } else {
+        time_t date = curl_getdate(text, NULL);
+
+        if (date < 0 || (int64_t)date <= unix_now_s)
+            return 0;
+        seconds = (int64_t)date - unix_now_s;
+    }
+    return seconds > max_ms / 1000 ? max_ms : (uint32_t)seconds * 1000;
+}
+
+uint32_t http_retry_after_ms(const struct http_response *response, uint32_t max_ms)
+{
+    const char *text = http_response_header(response, "Retry-After");
+
+    return text ? http_parse_retry_after(text, time(NULL), max_ms) : 0;
+}

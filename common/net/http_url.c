@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/net/http_internal.h"
+
+static void url_cleanup(CURLU *url)
+{
+    curl_url_cleanup(url);
+}
+define_cleanup(CURLU *, url_cleanup)
+#define cleanup_url __attribute__((cleanup(url_cleanupp)))
+
+    static char *url_part(CURLU *url, CURLUPart part, unsigned flags)
+{
+    char *text = NULL;
+    char *copy = NULL;
+
+    if (curl_url_get(url, part, &text, flags) != CURLUE_OK)
+        return NULL;
+    copy = xstrdup(text);
+    curl_free(text);
+    return copy;
+}
+
+void http_url_done(struct http_url *url)
+{
+    free(url->scheme);
+    free(url->host);
+    free(url->port);
+    free(url->path);
+    *url = (struct http_url){0};
+}
+
+int http_url_parse(const char *text, struct http_url *ret_url, struct error *err)
+{
+    cleanup_url CURLU *url = curl_url();
+    cleanup_free char *given_port = NULL;
+    cleanup_wipe char *user = NULL;
+    cleanup_wipe char *password = NULL;
+    struct http_url parsed = {0};
+
+    if (!url || curl_url_set(url, CURLUPART_URL, text, 0) != CURLUE_OK) {
+        cleanup_free char *shown = http_url_for_people(text);
+
+        return error_set(err, ERROR_INVALID, "'%s' is no URL", shown);
+    }
+    user = url_part(url, CURLUPART_USER, 0);
+    password = url_part(url, CURLUPART_PASSWORD, 0);
+    parsed.scheme = url_part(url, CURLUPART_SCHEME, 0);
+    parsed.host = url_part(url, CURLUPART_HOST, 0);
+    parsed.path = url_part(url, CURLUPART_PATH, 0);
+    given_port = url_part(url, CURLUPART_PORT, 0);
+    parsed.port = url_part(url, CURLUPART_PORT, CURLU_DEFAULT_PORT);
+    parsed.is_port_given = given_port != NULL;
+    if (user || password) {
+        (void)error_set(err, ERROR_INVALID, "the URL of host '%s' carries a user or a password",
+                        parsed.host ? parsed.host : "");
+        http_url_done(&parsed);
+        return -1;
+    }
+    if (!parsed.scheme || !parsed.host || !parsed.path || !parsed.port ||
+        (strcmp(parsed.scheme, "https") != 0 && strcmp(parsed.scheme, "http") != 0)) {
+        cleanup_free char *shown = http_url_for_people(text);
+
+        http_url_done(&parsed);
+        return error_set(err, ERROR_INVALID, "'%s' is no http or https URL", shown);
+    }
+    *ret_url = parsed;
+    return 0;
+}
+
+static char *strip(const char *url)
+{
+    /* Only in front of everything else: a "://" in a query is no end of a scheme. */
+    size_t scheme = strcspn(url, ":/?#@");
+    const char *start = scheme > 0 && strncmp(url + scheme, "://", 3) == 0 ? url + scheme + 3 : url;
+    size_t authority = strcspn(start, "/?#");
+    size_t path = strcspn(start + authority, "?#");
+    const char *at = memrchr(start, '@', authority);
+    const char *host = at ? at + 1 : start;
+
+    return xasprintf("%.*s%.*s", (int)(start - url), url,
+                     (int)(authority - (size_t)(host - start) + path), host);
+}
+
+/* By hand and not with curl's parser: it must also work for what that refuses. Stripping can bring
+ * forth what looks like another scheme and user, so it is done until there is nothing left to do.
+ */
+char *http_url_for_people(const char *url)
+{
+    char *shown = strip(url);
+
+    for (;;) {
+        char *again = strip(shown);
+        bool is_same = strlen(again) == strlen(shown);
+
+        free(shown);
+        shown = again;
+        if (is_same)
+            return shown;
+    }
+}
+
+char *http_url_escape(const char *text)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    static const char unreserved[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+        "-._~";
+    char *escaped = xmalloc(strlen(text) * 3 + 1);
+    char *out = escaped;
+
+    for (; *text; text++) {
+        unsigned char byte = (unsigned char)*text;
+
+        if (strchr(unreserved, byte)) {
+            *out++ = *text;
+            continue;
+        }
+        *out++ = '%';
+        *out++ = digits[byte >> 4];
+        *out++ = digits[byte & 15];
+    }
+    *out = '\0';
+    return escaped;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of http share: a loop, a client, two servers, and calls that note what they got.
+ */
+#pragma once
+
+#include "common/net/http.h"
+#include "common/net/tests/loopback.h"
+
+struct bench {
+    struct loop *loop;
+    struct http_client *client;
+    struct loopback server, other; /* two ports: two origins */
+    const char *answer;            /* sent by both to every request; NULL: the test answers */
+    bool is_closed_after;
+    struct loopback_connection *last_connection;
+};
+
+/* One call and what came of it. */
+struct got {
+    struct bench *bench;
+    struct http_call *call;
+    int done_count;
+    int status;
+    struct error err;
+    char *body, *host, *header;
+    const char *header_name; /* noted on done */
+    struct buffer data;      /* what on_data got */
+    int data_count;
+    struct http_call **cancelled; /* by the callback that comes first; may be our own */
+};
+
+int bench_setup(void **state);
+int bench_teardown(void **state);
+
+/* A URL of the first server; the result lives as long as the bench. */
+struct http_request bench_request(struct bench *bench, struct got *got, const char *url);
+char *bench_url(const struct loopback *server, const char *path);
+void bench_start(const struct http_request *request, struct got *got);
+/* Starts and runs the loop until it is done. */
+void bench_fetch(const struct http_request *request, struct got *got);
+void bench_run_until(struct bench *bench, const bool *is_true);
+void bench_run_until_done(struct bench *bench, const struct got *got);
+void bench_run_until_count(struct bench *bench, const size_t *count, size_t wanted);
+/* Serves what is ready, until nothing is for a moment. */
+void bench_run_idle(struct bench *bench);
+void got_done(struct got *got);
+
+http_done_fn bench_on_done;
+http_data_fn bench_on_data;

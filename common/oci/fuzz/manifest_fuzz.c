@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A manifest that is accepted has well-formed digests only, within the bounds, and finds each of
+ * its entries by digest. */
+#include <stdint.h>
+#include <string.h>
+
+#include "common/data/digest.h"
+#include "common/oci/manifest.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool is_true)
+{
+    if (!is_true)
+        abort();
+}
+
+static void check(const struct content *content)
+{
+    enum digest_algorithm algorithm = DIGEST_SHA256;
+    const char *hex = NULL;
+    struct error err = {0};
+
+    must(digest_parse(content->digest, &algorithm, &hex, &err) == 0);
+    must(content->size >= -1);
+    must(content->media_type);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    cleanup_manifest struct manifest manifest = {0};
+    struct error err = {0};
+
+    if (manifest_parse((const char *)data, size, NULL, &manifest, &err) < 0) {
+        must(err.kind == ERROR_INVALID || err.kind == ERROR_TOO_LARGE);
+        return 0;
+    }
+    must(manifest.entry_count <= MANIFEST_DESCRIPTORS_MAX);
+    must(manifest.is_index == !manifest.config.digest);
+    if (manifest.config.digest)
+        check(&manifest.config);
+    for (size_t i = 0; i < manifest.entry_count; i++) {
+        check(&manifest.entries[i]);
+        must(strcmp(manifest_find(&manifest, manifest.entries[i].digest)->digest,
+                    manifest.entries[i].digest) == 0);
+    }
+    return 0;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fetching: verified, retried, resumed, bounded. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/data/doc.h"
+#include "world.h"
+
+static void assert_blob(const struct world *world)
+{
+    assert_int_equal(world->err.kind, ERROR_NONE);
+    assert_int_equal(world->bytes.size, sizeof(world->blob));
+    assert_memory_equal(world->bytes.data, world->blob, sizeof(world->blob));
+}
+
+/* ---- manifests ---- */
+
+#define DIGEST_OF_EMPTY_OBJECT                                                                     \
+    "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+
+static void a_manifest_comes_with_type_and_digest(void **state)
+{
+    struct world *world = world_new(world_answer_manifest);
+
+    (void)state;
+    world_get_manifest(world, "1.0");
+    assert_int_equal(world->err.kind, ERROR_NONE);
+    assert_string_equal(world->requests[0].path, "/v2/some/repo/manifests/1.0");
+    assert_string_equal(world->digest, DIGEST_OF_EMPTY_OBJECT);
+    assert_string_equal(world->media_type, "some/type");
+    assert_non_null(strstr(world->requests[0].accept, "vnd.oci.image.manifest.v1+json"));
+    assert_non_null(strstr(world->requests[0].accept, "vnd.oci.image.index.v1+json"));
+    assert_non_null(strstr(world->requests[0].accept, "distribution.manifest.v2+json"));
+    assert_non_null(strstr(world->requests[0].accept, "manifest.list.v2+json"));
+    world_get_manifest(world, DIGEST_OF_EMPTY_OBJECT);
+    assert_int_equal(world->err.kind, ERROR_NONE);
+    world_end(world);
+}
+
+static void a_manifest_of_another_digest_is_refused(void **state)
+{
+    struct world *world = world_new(world_answer_manifest);
+
+    (void)state;
+    world_get_manifest(world,
+                       "sha256:0000000000000000000000000000000000000000000000000000000000000000");
+    assert_int_equal(world->err.kind, ERROR_INVALID);
+    assert_int_equal(world->count, 1);
+    world_end(world);
+}
+
+static void answer_lie(void *data, const struct fake_request *request, struct fake_answer *answer)
+{
+    world_answer_manifest(data, request, answer);
+    answer->headers = "Docker-Content-Digest: "
+                      "sha256:1111111111111111111111111111111111111111111111111111111111111111\r\n";
+}
+
+static void a_registry_that_contradicts_itself_is_refused(void **state)
+{
+    struct world *world = world_new(answer_lie);
+
+    (void)state;
+    world_get_manifest(world, "1.0");
+    assert_int_equal(world->err.kind, ERROR_INVALID);
+    world_end(world);
+}
+
+static const struct {
+    int status;
+    enum error_kind kind;
+} final_answers[] = {{400, ERROR_INVALID},   {401, ERROR_DENIED},  {403, ERROR_DENIED},
+                     {404, ERROR_NOT_FOUND}, {416, ERROR_INVALID}, {302, ERROR_INVALID}};
+
+static void answers_that_are_final_are_not_asked_for_again(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(final_answers); i++) {
+        struct world *world = world_new(world_answer_status);
+
+        world->status = final_answers[i].status;
+        print_message("%d\n", world->status);
+        world_get_manifest(world, "1.0");
+        assert_int_equal(world->err.kind, final_answers[i].kind);
+        assert_int_equal(world->count, 1);
+        assert_null(strstr(world->err.text, "SECRET"));
+        assert_non_null(strstr(world->err.text, "some/repo"));
+        world_end(world);
+    }
+}
+
+/* Every request but each third one fails, in turn by 503, by 429 and by hanging up. */
+static void answer_third(void *data, const struct fake_request *request, struct fake_answer *answer)
+{
+    struct world *world = data;
+
+    world_answer_manifest(data, request, answer);
+    if (world->count == 1)
+        answer->status = 503;
+    if (world->count == 2) {
+        answer->status = 429;
+        answer->headers = "Retry-After: 3\r\n";
+    }
+    if (world->count == 3)
+        answer->is_dropped = true;
+}
+
+static void passing_failures_are_survived_and_retry_after_is_kept(void **state)
+{
+    struct world *world = world_new(answer_third);
+    uint64_t began = world->clock.monotonic_now_ms;
+
+    (void)state;
+    world_get_manifest(world, "1.0");
+    assert_int_equal(world->err.kind, ERROR_NONE);
+    assert_int_equal(world->count, 4);
+    assert_true(world->clock.monotonic_now_ms - began >= 3000);
+    world_end(world);
+}
+
+static void a_registry_that_stays_away_is_given_up_at_the_deadline(void **state)
+{
+    struct world *world = world_new(world_answer_status);
+    uint64_t began = world->clock.monotonic_now_ms;
+
+    (void)state;
+    world->status = 500;
+    world_get_manifest(world, "1.0");
+    assert_int_equal(world->err.kind, ERROR_TEMPORARY);
+    assert_true(world->count > 3);
+    assert_true(world->clock.monotonic_now_ms - began <= 20000);
+    assert_non_null(strstr(world->err.text, "given up after"));
+    world_end(world);
+}
+
+/* ---- blobs ---- */
+
+static bool has_ranges;
+
+/* Breaks off after 1000 bytes, until there is nothing more to send. */
+static void answer_cut(void *data, const struct fake_request *request, struct fake_answer *answer)
+{
+    static char range[128];
+    struct world *world = data;
+    size_t start = 0;
+
+    if (has_ranges && strncmp(request->range, "bytes=", 6) == 0) {
+        start = (size_t)strtoul(request->range + 6, NULL, 10);
+        (void)snprintf(range, sizeof(range), "Content-Range: bytes %zu-%zu/%zu\r\n", start,
+                       sizeof(world->blob) - 1, sizeof(world->blob));
+        answer->headers = range;
+        answer->status = 206;
+    }
+    answer->body = world->blob + start;
+    answer->size = sizeof(world->blob) - start;
+    answer->is_cut = answer->size > 1000 && world->count < 6;
+    answer->cut = 1000;
+}
+
+static void a_broken_blob_goes_on_where_it_broke(void **state)
+{
+    struct world *world = world_new(answer_cut);
+
+    (void)state;
+    has_ranges = true;
+    world_get_blob(world, (int64_t)sizeof(world->blob), 1 << 20, true);
+    assert_blob(world);
+    assert_int_equal(world->restarts, 0);
+    assert_int_equal(world->count, 5);
+    assert_string_equal(world->requests[1].range, "bytes=1000-");
+    assert_string_equal(world->requests[4].range, "bytes=4000-");
+    world_end(world);
+}
+
+static void without_ranges_it_starts_over_or_skips(void **state)
+{
+    for (int can_restart = 0; can_restart <= 1; can_restart++) {
+        struct world *world = world_new(answer_cut);
+
+        (void)state;
+        has_ranges = false;
+        world_get_blob(world, -1, 1 << 20, can_restart);
+        assert_blob(world);
+        assert_int_equal(world->restarts, can_restart ? 5 : 0);
+        world_end(world);
+    }
+}
+
+/* Answers any range with the wrong part. */
+static void answer_wrong_range(void *data, const struct fake_request *request,
+                               struct fake_answer *answer)
+{
+    struct world *world = data;
+
+    answer_cut(data, request, answer);
+    answer->is_cut = world->count == 1;
+    if (answer->status == 206)
+        answer->headers = "Content-Range: bytes 7-4095/4096\r\n";
+}
+
+static void another_range_than_asked_for_is_not_mixed_in(void **state)
+{
+    struct world *world = world_new(answer_wrong_range);
+
+    (void)state;
+    has_ranges = true;
+    world_get_blob(world, -1, 1 << 20, true);
+    assert_blob(world);
+    assert_int_equal(world->restarts, 1);
+    assert_string_equal(world->requests[2].range, "");
+    world_end(world);
+}
+
+static void answer_whole(void *data, const struct fake_request *request, struct fake_answer *answer)
+{
+    struct world *world = data;
+
+    (void)request;
+    answer->body = world->blob;
+    answer->size = sizeof(world->blob);
+}
+
+static void sizes_and_limits_hold_to_the_byte(void **state)
+{
+    static const struct {
+        int64_t size;
+        uint64_t max;
+        enum error_kind kind;
+    } cases[] = {
+        {4096, 4096, ERROR_NONE},    {-1, 4096, ERROR_NONE},      {-1, 4095, ERROR_TOO_LARGE},
+        {4095, 8192, ERROR_INVALID}, {4097, 8192, ERROR_INVALID},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        struct world *world = world_new(answer_whole);
+
+        world_get_blob(world, cases[i].size, cases[i].max, true);
+        assert_int_equal(world->err.kind, cases[i].kind);
+        assert_int_equal(world->count, 1);
+        world_end(world);
+    }
+}
+
+static void answer_altered(void *data, const struct fake_request *request,
+                           struct fake_answer *answer)
+{
+    static char altered[sizeof(((struct world *)0)->blob)];
+    struct world *world = data;
+
+    answer_whole(data, request, answer);
+    memcpy(altered, world->blob, sizeof(altered));
+    altered[2000] ^= 1;
+    answer->body = altered;
+}
+
+static void one_altered_bit_is_found(void **state)
+{
+    struct world *world = world_new(answer_altered);
+
+    (void)state;
+    world_get_blob(world, 4096, 4096, true);
+    assert_int_equal(world->err.kind, ERROR_INVALID);
+    assert_non_null(strstr(world->err.text, "digest"));
+    world_end(world);
+}
+
+/* ---- before anything is sent ---- */
+
+static void names_that_could_change_the_path_are_refused(void **state)
+{
+    static const struct {
+        const char *host, *repository, *object;
+    } cases[] = {
+        {"h", "../x", "1"}, {"h", "a//b", "1"}, {"h", "A", "1"},   {"h", "", "1"},
+        {"h", "a/", "1"},   {"h", "a..b", "1"}, {"h", "a?b", "1"}, {"h", "a", ""},
+        {"h", "a", "../x"}, {"h", "a", "1/2"},  {"h", "a", ".x"},  {"h", "a", "sha256:12"},
+        {"h", "a", "1+2"},  {"h/x", "a", "1"},  {"h@i", "a", "1"}, {"", "a", "1"},
+        {"h x", "a", "1"},  {"h", "a%2e", "1"}, {"h", "-a", "1"},  {"h", "a_-b", "1"},
+    };
+    struct world *world = world_new(world_answer_manifest);
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        const struct registry_place place = {
+            .host = cases[i].host, .repository = cases[i].repository, .is_plain_http = true};
+        struct error err = {0};
+
+        print_message("%s %s %s\n", cases[i].host, cases[i].repository, cases[i].object);
+        assert_int_equal(registry_get_manifest(world->registry, &place, cases[i].object,
+                                               world_on_manifest, world, NULL, &err),
+                         -1);
+        assert_int_equal(err.kind, ERROR_INVALID);
+    }
+    assert_int_equal(world->count, 0);
+    world_end(world);
+}
+
+static void plain_http_is_tried_only_where_it_is_allowed(void **state)
+{
+    for (int is_allowed = 0; is_allowed <= 1; is_allowed++) {
+        const struct registry_options options = {.is_plain_http_allowed = is_allowed};
+        struct world *world = xcalloc(1, sizeof(*world));
+        struct registry_place place = {.repository = "a"};
+        struct error err = {0};
+
+        (void)state;
+        world_begin(world, world_answer_manifest, &options);
+        place.host = world->host;
+        assert_int_equal(registry_get_manifest(world->registry, &place, "1", world_on_manifest,
+                                               world, NULL, &err),
+                         0);
+        world_run_until(world, 1);
+        assert_int_equal(world->err.kind, is_allowed ? ERROR_NONE : ERROR_TEMPORARY);
+        assert_int_equal(world_count_paths(world, "/v2/a/manifests/1"), is_allowed);
+        world_end(world);
+    }
+}
+
+static void a_cancelled_call_is_silent(void **state)
+{
+    struct world *world = world_new(world_answer_manifest);
+    const struct registry_place place = {
+        .host = world->host, .repository = "a", .is_plain_http = true};
+    struct registry_call *call = NULL;
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(
+        registry_get_manifest(world->registry, &place, "1", world_on_manifest, world, &call, &err),
+        0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(loop_run_once(world->loop, 1, &err), 0);
+    registry_cancel(call);
+    world_get_manifest(world, "2");
+    assert_int_equal(world->done, 1);
+    world_end(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_manifest_comes_with_type_and_digest),
+        cmocka_unit_test(a_manifest_of_another_digest_is_refused),
+        cmocka_unit_test(a_registry_that_contradicts_itself_is_refused),
+        cmocka_unit_test(answers_that_are_final_are_not_asked_for_again),
+        cmocka_unit_test(passing_failures_are_survived_and_retry_after_is_kept),
+        cmocka_unit_test(a_registry_that_stays_away_is_given_up_at_the_deadline),
+        cmocka_unit_test(a_broken_blob_goes_on_where_it_broke),
+        cmocka_unit_test(without_ranges_it_starts_over_or_skips),
+        cmocka_unit_test(another_range_than_asked_for_is_not_mixed_in),
+        cmocka_unit_test(sizes_and_limits_hold_to_the_byte),
+        cmocka_unit_test(one_altered_bit_is_found),
+        cmocka_unit_test(names_that_could_change_the_path_are_refused),
+        cmocka_unit_test(plain_http_is_tried_only_where_it_is_allowed),
+        cmocka_unit_test(a_cancelled_call_is_silent),
+    };
+
+    doc_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

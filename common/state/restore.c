@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/state/restore.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <string.h>
+
+#include "common/archive/beneath.h"
+#include "common/archive/unpack.h"
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "common/data/digest.h"
+
+/* Room for a chunk that somebody else wrote a little larger than we would. */
+enum { CHUNK_MAX_BYTES = STATE_CHUNK_BYTES + 64 * 1024 };
+
+/* The bytes of a generation, chunk after chunk, hashed as they go by. */
+struct stream {
+    const struct state_source *source;
+    const struct state_generation *generation;
+    struct digest *digest;
+    struct buffer chunk;
+    size_t place;
+};
+
+static void stream_done(struct stream *stream)
+{
+    digest_free(stream->digest);
+    buffer_done(&stream->chunk);
+}
+#define cleanup_stream __attribute__((cleanup(stream_done)))
+
+static ssize_t read_stream(void *data, const void **ret_bytes, struct error *err)
+{
+    struct stream *stream = data;
+
+    while (stream->place < stream->generation->chunk_count) {
+        const struct state_chunk *chunk = stream->generation->chunks[stream->place++];
+
+        buffer_clear(&stream->chunk);
+        if (stream->source->read_chunk(stream->source->data, chunk, &stream->chunk, err) < 0)
+            return error_wrap(err, "state chunk '%s'", beneath_show(chunk->object).text);
+        if (!stream->chunk.size)
+            continue;
+        digest_update(stream->digest, stream->chunk.data, stream->chunk.size);
+        *ret_bytes = stream->chunk.data;
+        return (ssize_t)stream->chunk.size;
+    }
+    return 0;
+}
+
+static int unpack_generation(const struct state_generation *generation,
+                             const struct state_source *source, int root_fd,
+                             struct unpack_counts *ret_counts, struct error *err)
+{
+    const struct unpack_options options = {
+        .policy = UNPACK_STATE,
+        .limits = &ARCHIVE_LIMITS_STATE,
+        .is_go_state_tolerated = !generation->is_ours,
+    };
+    cleanup_stream struct stream stream = {.source = source, .generation = generation};
+    char hex[DIGEST_HEX_MAX];
+
+    stream.digest = digest_new(DIGEST_SHA256);
+    buffer_init(&stream.chunk, CHUNK_MAX_BYTES);
+    if (unpack_stream(root_fd, &options, read_stream, &stream, ret_counts, err) < 0)
+        return -1;
+    digest_hex(stream.digest, hex);
+    if (generation->is_ours && strcmp(hex, generation->sha256) != 0)
+        return error_set(err, ERROR_INVALID, "the chunks have another sha256 than they say");
+    return 0;
+}
+
+/* Puts the new directory in the place of whatever is there. */
+static int put_in_place(int parent_fd, const char *temporary, const char *name, struct error *err)
+{
+    if (renameat2(parent_fd, temporary, parent_fd, name, RENAME_EXCHANGE) == 0)
+        return beneath_remove_tree(parent_fd, temporary, err);
+    /* Nothing is there, or the file system can't exchange. */
+    if (errno != ENOENT && beneath_remove_tree(parent_fd, name, err) < 0)
+        return -1;
+    if (renameat(parent_fd, temporary, parent_fd, name) < 0)
+        return error_set_errno(err, errno, "rename the restored state to '%s'", name);
+    return 0;
+}
+
+static int restore_generation(const struct state_generation *generation,
+                              const struct state_source *source, int parent_fd, const char *name,
+                              struct unpack_counts *ret_counts, struct error *err)
+{
+    char temporary[BENEATH_TEMPORARY_SIZE];
+    cleanup_close int root_fd = -1;
+    struct error ignored = {0};
+
+    if (!generation->is_complete)
+        return error_set(err, ERROR_INVALID, "chunks are missing or do not belong together");
+    beneath_temporary_name(temporary);
+    root_fd = beneath_make_directories(parent_fd, temporary, err);
+    if (root_fd < 0)
+        return -1;
+    if (unpack_generation(generation, source, root_fd, ret_counts, err) < 0 ||
+        put_in_place(parent_fd, temporary, name, err) < 0) {
+        /* What went wrong first is what counts. */
+        (void)!beneath_remove_tree(parent_fd, temporary, &ignored);
+        return -1;
+    }
+    return 0;
+}
+
+/* Whether the fault lies in the generation, so that the one before it is worth a try. */
+static bool is_generation_at_fault(const struct error *err)
+{
+    switch (err->kind) {
+    case ERROR_INVALID:
+    case ERROR_NOT_FOUND:
+    case ERROR_TOO_LARGE:
+        return true;
+    case ERROR_NONE:
+    case ERROR_DENIED:
+    case ERROR_EXISTS:
+    case ERROR_CONFLICT:
+    case ERROR_GONE:
+    case ERROR_TEMPORARY:
+    case ERROR_CANCELLED:
+    case ERROR_INTERNAL:
+        break;
+    }
+    return false;
+}
+
+int state_restore(const struct state_set *set, const struct state_source *source, int parent_fd,
+                  const char *name, state_skip_fn *on_skip, void *data,
+                  struct state_restored *ret_restored, struct error *err)
+{
+    struct state_restored restored = {0};
+    size_t lost_count = 0;
+    struct error first = {0};
+
+    for (size_t i = 0; i < set->generation_count; i++) {
+        const struct state_generation *generation = &set->generations[i];
+        struct unpack_counts counts = {0};
+        struct error failure = {0};
+
+        if (restore_generation(generation, source, parent_fd, name, &counts, &failure) == 0) {
+            restored = (struct state_restored){
+                .generation = generation, .entries = counts.entries, .bytes = counts.bytes};
+            *ret_restored = restored;
+            return 0;
+        }
+        if (!is_generation_at_fault(&failure)) {
+            *err = failure;
+            return error_wrap(err, "restore state '%s'", beneath_show(generation->uuid).text);
+        }
+        if (on_skip)
+            on_skip(data, generation, &failure);
+        if (!state_generation_is_interrupted(generation) && lost_count++ == 0)
+            first = failure;
+    }
+    if (lost_count)
+        return error_set(
+            err, ERROR_INVALID,
+            "none of %zu stored states can be used, the best one: %s; remove the state "
+            "secrets to start without state",
+            lost_count, first.text);
+    *ret_restored = restored;
+    return 0;
+}

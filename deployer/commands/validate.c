@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* longshore validate: every mistake in DeployItems, Targets and Configurations, with its path. */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/base/options.h"
+#include "common/contract.h"
+#include "common/data/doc.h"
+#include "deployer/commands/commands.h"
+#include "deployer/commands/offline.h"
+#include "deployer/item/bundle.h"
+#include "deployer/item/provider.h"
+#include "deployer/item/target.h"
+
+struct validation {
+    const struct deployer_config *config;
+    const char *file;
+    json_t *findings; /* array of {file, object, path, message, severity} */
+    size_t objects, errors, warnings;
+};
+
+static void add_finding(struct validation *validation, const char *object, const char *path,
+                        const char *text, bool is_warning)
+{
+    json_t *finding =
+        json_pack("{s:s,s:s,s:s,s:s,s:s}", "file", validation->file, "object", object, "path", path,
+                  "message", text, "severity", is_warning ? "warning" : "error");
+
+    (void)json_array_append_new(validation->findings, finding);
+    *(is_warning ? &validation->warnings : &validation->errors) += 1;
+}
+
+/* Paths of a provider configuration are relative to it, in statuses as in the Go deployer's. */
+static char *whole_path(const char *base, const char *path)
+{
+    if (!*base || strncmp(path, "spec.", strlen("spec.")) == 0)
+        return xstrdup(path);
+    return *path ? xasprintf("%s.%s", base, path) : xstrdup(base);
+}
+
+static void add_mistakes(struct validation *validation, const char *object, const char *base,
+                         const struct mistakes *mistakes)
+{
+    for (size_t i = 0; i < mistakes->count; i++) {
+        const struct mistake *mistake = &mistakes->items[i];
+        cleanup_free char *path = whole_path(base, mistake->path);
+
+        add_finding(validation, object, path, mistake->text, mistake->kind == MISTAKE_UNKNOWN);
+    }
+    if (mistakes->dropped > 0) {
+        cleanup_free char *text = xasprintf("and %zu more mistakes", mistakes->dropped);
+
+        add_finding(validation, object, base, text, false);
+    }
+}
+
+static void validate_item(struct validation *validation, const char *name, const json_t *object)
+{
+    cleanup_json json_t *complete = offline_complete(object);
+    cleanup_item struct item *item = NULL;
+    cleanup_run_spec struct run_spec *run = NULL;
+    cleanup_mistakes struct mistakes mistakes = {0};
+    struct error err = {0};
+
+    if (item_parse(complete, &item, &err) < 0) {
+        add_finding(validation, name, "metadata", err.text, false);
+        return;
+    }
+    add_mistakes(validation, name, "", &item->mistakes);
+    if (!*item->type) /* said already */
+        return;
+    (void)!run_spec_parse(item, validation->config, &run, &mistakes);
+    add_mistakes(validation, name, "spec.config", &mistakes);
+}
+
+static void validate_target(struct validation *validation, const char *name, const json_t *target,
+                            const struct bundle *bundle)
+{
+    const char *secret_name = target_secret_name(target);
+    const json_t *secret =
+        secret_name
+            ? bundle_find(bundle, "Secret", doc_text(target, "metadata.namespace"), secret_name)
+            : NULL;
+    cleanup_buffer struct buffer content = {0};
+    struct error err = {0};
+
+    if (secret_name && !secret)
+        return; /* somewhere in the cluster */
+    buffer_init(&content, BUNDLE_BYTES_MAX);
+    if (target_content(target, secret, &content, &err) < 0 ||
+        target_validate(content.data, content.size, &err) < 0)
+        add_finding(validation, name, secret_name ? "spec.secretRef" : "spec.config", err.text,
+                    false);
+}
+
+static void validate_configuration(struct validation *validation, const char *name,
+                                   const json_t *object)
+{
+    cleanup_config struct deployer_config *config = NULL;
+    cleanup_mistakes struct mistakes mistakes = {0};
+
+    (void)!config_parse(object, &config, &mistakes);
+    add_mistakes(validation, name, "", &mistakes);
+}
+
+static void validate_object(struct validation *validation, const json_t *object,
+                            const struct bundle *bundle)
+{
+    const char *kind = doc_text_or(object, "kind", "");
+    cleanup_free char *name =
+        xasprintf("%s %s/%s", kind, doc_text_or(object, "metadata.namespace", "default"),
+                  doc_text_or(object, "metadata.name", ""));
+
+    if (strcmp(kind, KIND_DEPLOY_ITEM) == 0)
+        validate_item(validation, name, object);
+    else if (strcmp(kind, KIND_TARGET) == 0)
+        validate_target(validation, name, object, bundle);
+    else if (strcmp(kind, KIND_CONFIGURATION) == 0)
+        validate_configuration(validation, kind, object);
+    else
+        return;
+    validation->objects++;
+}
+
+static int validate_file(struct validation *validation, const char *path, struct error *err)
+{
+    cleanup_bundle struct bundle bundle = {0};
+    size_t objects = validation->objects;
+
+    bundle_init(&bundle);
+    if (bundle_load(&bundle, path, err) < 0)
+        return -1;
+    validation->file = path;
+    for (size_t i = 0; i < json_array_size(bundle.objects); i++)
+        validate_object(validation, json_array_get(bundle.objects, i), &bundle);
+    if (validation->objects == objects)
+        return error_set(err, ERROR_INVALID,
+                         "'%s' holds nothing to validate: no " KIND_DEPLOY_ITEM ", " KIND_TARGET
+                         " or " KIND_CONFIGURATION,
+                         path);
+    return 0;
+}
+
+static void print_text(const struct validation *validation)
+{
+    for (size_t i = 0; i < json_array_size(validation->findings); i++) {
+        const json_t *finding = json_array_get(validation->findings, i);
+        const char *path = doc_text_or(finding, "path", "");
+
+        (void)printf("%s: %s: %s%s%s%s\n", doc_text(finding, "file"), doc_text(finding, "object"),
+                     strcmp(doc_text(finding, "severity"), "warning") == 0 ? "warning: " : "", path,
+                     *path ? ": " : "", doc_text(finding, "message"));
+    }
+}
+
+static void print_json(const struct validation *validation)
+{
+    cleanup_json json_t *doc =
+        json_pack("{s:O,s:I,s:I,s:I}", "findings", validation->findings, "objects",
+                  (json_int_t)validation->objects, "errors", (json_int_t)validation->errors,
+                  "warnings", (json_int_t)validation->warnings);
+    cleanup_free char *text = doc_dump(doc);
+
+    (void)printf("%s\n", text);
+}
+
+int validate_main(int argc, char **argv)
+{
+    const char *config_path = NULL;
+    const char *output = "text";
+    bool is_strict = false;
+    bool is_help = false;
+    const struct option_row rows[] = {
+        {"config", 0, OPTION_TEXT, &config_path, "FILE", "the deployer's configuration"},
+        {"output", 'o', OPTION_TEXT, &output, "FORM", "text (default) or json"},
+        {"strict", 0, OPTION_FLAG, &is_strict, NULL, "unknown fields are mistakes too"},
+        {"help", 'h', OPTION_FLAG, &is_help, NULL, "print this help"},
+        {0},
+    };
+    const struct option_command command = {
+        "longshore validate", "[OPTIONS] FILE...",
+        "Names every mistake in DeployItems, Targets and Configurations; '-' is standard input",
+        rows};
+    cleanup_config struct deployer_config *config = NULL;
+    cleanup_json json_t *findings = json_array();
+    struct validation validation = {.findings = findings};
+    struct error err = {0};
+    int first = 0;
+    int result = options_parse(&command, argc, argv, &first, &err);
+
+    if (result == 0 && is_help) {
+        options_print_help(&command, stdout);
+        return EXIT_SUCCESS;
+    }
+    if (result == 0 && strcmp(output, "text") != 0 && strcmp(output, "json") != 0)
+        result = error_set(&err, ERROR_INVALID, "option '--output' must be text or json");
+    if (result == 0 && first == argc)
+        result =
+            error_set(&err, ERROR_INVALID, "no file is given; see 'longshore validate --help'");
+    if (result == 0)
+        result = offline_config(config_path, &config, &err);
+    validation.config = config;
+    for (int i = first; result == 0 && i < argc; i++)
+        result = validate_file(&validation, argv[i], &err);
+    if (result == 0 && strcmp(output, "json") == 0)
+        print_json(&validation);
+    else
+        print_text(&validation);
+    if (result < 0)
+        (void)fprintf(stderr, "longshore validate: %s\n", err.text);
+    if (fflush(stdout) != 0)
+        return EXIT_FAILURE;
+    return result < 0 || validation.errors > 0 || (is_strict && validation.warnings > 0)
+               ? EXIT_USAGE
+               : EXIT_SUCCESS;
+}

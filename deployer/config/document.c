@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The effective configuration, for people who ask what the deployer thinks it was told. */
+#include <string.h>
+
+#include "common/contract.h"
+#include "common/data/doc.h"
+#include "common/data/duration.h"
+#include "deployer/config/config.h"
+
+enum { DURATION_TEXT_MAX = 32, NS_PER_MS = 1000000 };
+
+static void set_duration(json_t *doc, const char *path, int64_t ms)
+{
+    char text[DURATION_TEXT_MAX];
+
+    duration_format(ms * NS_PER_MS, text, sizeof(text));
+    doc_set_text(doc, path, text);
+}
+
+static void set_text(json_t *doc, const char *path, const char *text)
+{
+    if (text)
+        doc_set_text(doc, path, text);
+}
+
+static void set_copy(json_t *doc, const char *path, const json_t *value)
+{
+    if (value)
+        doc_set_new(doc, path, json_deep_copy(value));
+}
+
+static json_t *container_document(const struct config_container *container)
+{
+    json_t *doc = json_object();
+
+    set_text(doc, "image", container->image);
+    set_copy(doc, "command", container->command);
+    set_copy(doc, "args", container->args);
+    set_text(doc, "imagePullPolicy", container->image_pull_policy);
+    set_copy(doc, "resources", container->resources);
+    if (container->is_go_image)
+        doc_set_new(doc, "goImage", json_true());
+    return doc;
+}
+
+static void add_operations(json_t *doc, const struct deployer_config *config)
+{
+    doc_set_new(doc, "garbageCollection.disable", json_boolean(!config->is_collecting));
+    doc_set_new(doc, "garbageCollection.requeueTimeSeconds",
+                json_integer(config->collection_ms / 1000));
+    doc_set_new(doc, "debug.keepPod", json_boolean(config->is_pod_kept));
+    doc_set_new(doc, "hpa.maxReplicas", json_integer(config->max_replicas));
+    doc_set_new(doc, "controller.workers", json_integer(config->workers));
+    set_duration(doc, "controller.cacheSyncTimeout", config->cache_sync_ms);
+    doc_set_text(doc, "deleteOperation", config->is_delete_run ? "run" : "skip");
+    set_duration(doc, "imageGracePeriod", config->image_grace_ms);
+    doc_set_new(doc, "state.generations", json_integer(config->state_generations));
+    doc_set_new(doc, "logTail.lines", json_integer(config->log_tail_lines));
+    doc_set_new(doc, "leaderElection.enabled", json_boolean(config->is_electing));
+    set_text(doc, "leaderElection.leaseName", config->lease_name);
+    set_text(doc, "leaderElection.leaseNamespace", config->lease_namespace);
+    if (*config->serve_address)
+        doc_set_text(doc, "serve.address", config->serve_address);
+    doc_set_new(doc, "serve.metricsPort", json_integer(config->metrics_port));
+    doc_set_new(doc, "serve.healthPort", json_integer(config->health_port));
+}
+
+json_t *config_document(const struct deployer_config *config)
+{
+    json_t *doc = json_object();
+    json_t *files = json_array();
+
+    doc_set_text(doc, "apiVersion", DEPLOYER_API_VERSION);
+    doc_set_text(doc, "kind", KIND_CONFIGURATION);
+    doc_set_text(doc, "identity", config->identity);
+    doc_set_text(doc, "namespace", config->namespace_name);
+    for (size_t i = 0; config->oci_config_files[i]; i++)
+        (void)json_array_append_new(files, json_string(config->oci_config_files[i]));
+    doc_set_new(doc, "oci.configFiles", files);
+    doc_set_new(doc, "oci.allowPlainHttp", json_boolean(config->oci_plain_http));
+    doc_set_new(doc, "oci.insecureSkipVerify", json_boolean(config->oci_insecure));
+    set_copy(doc, "targetSelector", config->target_selector_document);
+    doc_set_new(doc, "initContainer", container_document(&config->init));
+    doc_set_new(doc, "waitContainer", container_document(&config->wait));
+    doc_set_new(doc, "defaultImage", container_document(&config->default_image));
+    doc_set_new(doc, "script", container_document(&config->script));
+    add_operations(doc, config);
+    doc_set_text(doc, "pod.sharedVolumeSizeLimit", config->shared_volume_size);
+    set_copy(doc, "pod.nodeSelector", config->node_selector);
+    set_copy(doc, "pod.tolerations", config->tolerations);
+    set_text(doc, "pod.runtimeClassName", config->runtime_class);
+    set_text(doc, "pod.priorityClassName", config->priority_class);
+    set_copy(doc, "pod.resources", config->main_resources);
+    return doc;
+}

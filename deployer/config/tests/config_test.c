@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "deployer/tests/sample.h"
+
+/* What is said about a document: errors as one text, then the unknown fields. */
+static char *said(const char *yaml)
+{
+    cleanup_json json_t *doc = sample_doc(yaml);
+    cleanup_mistakes struct mistakes mistakes = {0};
+    cleanup_config struct deployer_config *config = NULL;
+    char *text = NULL;
+    int result = config_parse(doc, &config, &mistakes);
+
+    assert_int_equal(result, mistakes.errors > 0 ? -1 : 0);
+    assert_true((config == NULL) == (mistakes.errors > 0));
+    text = mistakes_text(&mistakes);
+    for (size_t i = 0; i < mistakes.count; i++) {
+        if (mistakes.items[i].kind == MISTAKE_UNKNOWN) {
+            char *longer =
+                xasprintf("%s?%s: %s", text, mistakes.items[i].path, mistakes.items[i].text);
+
+            free(text);
+            text = longer;
+        }
+    }
+    return text;
+}
+
+static void no_document_gives_the_defaults(void **state)
+{
+    cleanup_config struct deployer_config *config = sample_config(NULL);
+
+    (void)state;
+    assert_string_equal(config->identity, "");
+    assert_string_equal(config->namespace_name, "default");
+    assert_null(config->oci_config_files[0]);
+    assert_string_equal(config->default_image.image, "ubuntu:18.04");
+    assert_true(config->is_collecting);
+    assert_int_equal(config->collection_ms, 3600 * 1000);
+    assert_false(config->is_pod_kept);
+    assert_int_equal(config->max_replicas, 1);
+    assert_int_equal(config->workers, 1);
+    assert_int_equal(config->cache_sync_ms, 120 * 1000);
+    assert_true(config->is_delete_run);
+    assert_int_equal(config->image_grace_ms, 300 * 1000);
+    assert_int_equal(config->state_generations, 2);
+    assert_true(config->is_electing);
+    assert_int_equal(config->metrics_port, 8080);
+    assert_int_equal(config->health_port, 8081);
+    assert_non_null(doc_get(config->init.resources, "limits.memory"));
+    assert_non_null(doc_get(config->wait.resources, "requests.cpu"));
+    assert_null(config->runtime_class);
+    assert_true(selector_matches(config->target_selector, NULL));
+}
+
+static const char go_file[] =
+    "apiVersion: container.deployer.landscaper.gardener.cloud/v1alpha1\n"
+    "kind: Configuration\n"
+    "identity: container-default\n"
+    "namespace: ls-system\n"
+    "oci: {configFiles: [/app/a, /app/b], allowPlainHttp: true, insecureSkipVerify: true}\n"
+    "targetSelector: [{targets: [{name: a}]}]\n"
+    "defaultImage: {image: 'alpine:3', command: [sh], args: [-c, x], imagePullPolicy: Never}\n"
+    "initContainer: {image: 'r/init:v1', command: '', args: '', imagePullPolicy: Always}\n"
+    "waitContainer: {image: 'r/wait:v1'}\n"
+    "garbageCollection: {disable: true, worker: 5, requeueTimeSeconds: 60}\n"
+    "debug: {keepPod: true}\n"
+    "hpa: {maxReplicas: 3, averageCpuUtilization: 80, averageMemoryUtilization: 80}\n"
+    "controller: {workers: 30, cacheSyncTimeout: 5m}\n";
+
+static void every_field_of_the_go_deployer_is_read(void **state)
+{
+    cleanup_config struct deployer_config *config = sample_config(go_file);
+    cleanup_free char *text = said(go_file);
+
+    (void)state;
+    assert_string_equal(text, "");
+    assert_string_equal(config->identity, "container-default");
+    assert_string_equal(config->namespace_name, "ls-system");
+    assert_string_equal(config->oci_config_files[1], "/app/b");
+    assert_true(config->oci_plain_http);
+    assert_true(config->oci_insecure);
+    assert_string_equal(config->default_image.image_pull_policy, "Never");
+    assert_int_equal(json_array_size(config->default_image.args), 2);
+    assert_int_equal(json_array_size(config->init.command), 0);
+    assert_string_equal(config->init.image_pull_policy, "Always");
+    assert_string_equal(config->wait.image, "r/wait:v1");
+    assert_false(config->is_collecting);
+    assert_int_equal(config->collection_ms, 60000);
+    assert_true(config->is_pod_kept);
+    assert_int_equal(config->max_replicas, 3);
+    assert_int_equal(config->workers, 30);
+    assert_int_equal(config->cache_sync_ms, 300000);
+}
+
+static void the_effective_configuration_reads_back_to_itself(void **state)
+{
+    static const char *const files[] = {
+        "{}", go_file,
+        "{deleteOperation: skip, imageGracePeriod: 90s, state: {generations: 3}, logTail: {lines: "
+        "0}, leaderElection: {enabled: false, leaseName: a, leaseNamespace: b}, serve: {address: "
+        "127.0.0.1, metricsPort: 0, healthPort: 1}, pod: {sharedVolumeSizeLimit: 1Gi, "
+        "nodeSelector: {a: b}, tolerations: [{key: x, operator: Exists}], runtimeClassName: gvisor,"
+        " priorityClassName: low, resources: {limits: {cpu: 1}}}, script: {image: 'a:1', command: "
+        "[/bin/ash], goImage: true}}"};
+
+    (void)state;
+    for (size_t i = 0; i < array_length(files); i++) {
+        cleanup_config struct deployer_config *config = sample_config(files[i]);
+        cleanup_json json_t *doc = config_document(config);
+        cleanup_free char *yaml = doc_dump_yaml(doc);
+        cleanup_config struct deployer_config *again = sample_config(yaml);
+        cleanup_json json_t *doc_again = config_document(again);
+
+        assert_true(json_equal(doc, doc_again));
+    }
+}
+
+static const struct {
+    const char *yaml, *said;
+} cases[] = {
+    {"{}", ""},
+    {"identity: 5", "identity: expected a string, got a number"},
+    {"5", "expected an object, got a number"},
+    {"namespace: A_b", "namespace: Invalid value: \"A_b\": must be lower-case letters, digits, '-' "
+                       "and '.'"},
+    {"kind: Other", "kind: Invalid value: \"Other\": must be Configuration"},
+    {"colour: blue", "?colour: unknown field"},
+    {"pod: {hostNetwork: true, securityContext: {}}",
+     "?pod.hostNetwork: unknown field?pod.securityContext: unknown field"},
+    {"oci: {cache: {path: /x}}", "?oci.cache: has no effect: nothing is kept between runs"},
+    {"oci: {configFiles: [1, a]}", "oci.configFiles[0]: expected a string, got a number"},
+    {"initContainer: {command: [1]}", "initContainer.command[0]: expected a string, got a number"},
+    {"initContainer: {command: sh}",
+     "initContainer.command: expected a list of strings, got a string"},
+    {"initContainer: {imagePullPolicy: Sometimes}",
+     "initContainer.imagePullPolicy: Invalid value: \"Sometimes\": must be Always, IfNotPresent or "
+     "Never"},
+    {"hpa: 3", "hpa: expected an object, got a number"},
+    {"hpa: {maxReplicas: -1}",
+     "hpa.maxReplicas: Invalid value: -1: must be between 0 and 2147483647"},
+    {"controller: {cacheSyncTimeout: soon}",
+     "controller.cacheSyncTimeout: Invalid value: \"soon\": must be a duration such as 90s, 5m or "
+     "1h30m, at least 1ms"},
+    {"deleteOperation: maybe", "deleteOperation: Invalid value: \"maybe\": must be run or skip"},
+    {"{debug: {keepPod: 'yes'}, hpa: []}",
+     "[debug.keepPod: expected true or false, got a string, hpa: expected an object, got a list]"},
+    {"pod: {sharedVolumeSizeLimit: much}", "pod.sharedVolumeSizeLimit: Invalid value: \"much\": "
+                                           "must be a quantity such as 500m, 1 or 64Mi"},
+    {"targetSelector: {labels: [{key: a, operator: '=', values: [b]}]}", ""},
+    {"targetSelector: [{labels: [{key: a, operation: '=', value: b}]}]",
+     "targetSelector[0].labels[0].operator: Required value: one of =, ==, !=, in, notin, exists, "
+     "!, gt, lt?targetSelector[0].labels[0].operation: unknown "
+     "field?targetSelector[0].labels[0].value: unknown field"},
+};
+
+static void every_mistake_is_named_with_its_path(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_free char *text = said(cases[i].yaml);
+
+        assert_string_equal(text, cases[i].said);
+    }
+}
+
+static void a_file_that_is_no_document_is_one_mistake(void **state)
+{
+    cleanup_mistakes struct mistakes mistakes = {0};
+    struct deployer_config *config = NULL;
+
+    (void)state;
+    assert_int_equal(config_load("/nonexistent/config.yaml", &config, &mistakes), -1);
+    assert_int_equal(mistakes.errors, 1);
+    assert_null(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_document_gives_the_defaults),
+        cmocka_unit_test(every_field_of_the_go_deployer_is_read),
+        cmocka_unit_test(the_effective_configuration_reads_back_to_itself),
+        cmocka_unit_test(every_mistake_is_named_with_its_path),
+        cmocka_unit_test(a_file_that_is_no_document_is_one_mistake),
+    };
+
+    doc_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The actions: each a chain of requests that can be broken off and begun again at any place. */
+#pragma once
+
+#include "deployer/controller/task.h"
+
+/* Starts the action that was decided on. */
+void act_run(struct task *task);
+
+/* act_target.c */
+void act_resolve_target(struct task *task);
+/* act_inputs.c, act_start.c */
+void act_start(struct task *task);
+void act_make_objects(struct task *task); /* the second half: all inputs are read */
+/* act_status.c */
+void act_begin(struct task *task);
+void act_drop_note(struct task *task);
+void act_add_finalizer(struct task *task);
+void act_report(struct task *task);
+void act_report_fault(struct task *task);
+void act_finish_as_is(struct task *task);
+/* act_finish.c */
+void act_complete(struct task *task);
+void act_fail(struct task *task);
+/* act_pod.c */
+void act_verify_pod(struct task *task);
+void act_end_pod(struct task *task);
+void act_discard_pod(struct task *task);
+void act_clean_run(struct task *task);
+/* act_clean.c */
+void act_clean_item(struct task *task);
+/* lock.c */
+void act_lock(struct task *task);
+void act_unlock(struct task *task);
+
+/* Reads the item anew and writes its finalizers with or without ours; next gets the answer to the
+ * write, or to the read if there was nothing to write. */
+void act_set_finalizer(struct task *task, bool is_wanted, task_next_fn *next);
+/* Ends the job: counts, logs, tells. */
+void act_note_end(struct task *task, const json_t *status);

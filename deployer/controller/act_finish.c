@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a job: what it made is brought home, why it failed is told, and phase and
+ * jobIDFinished are one write. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "common/data/doc.h"
+#include "common/data/timestamp.h"
+#include "deployer/controller/act.h"
+#include "deployer/controller/events.h"
+#include "deployer/controller/objects.h"
+#include "deployer/controller/report.h"
+#include "deployer/item/mask.h"
+
+enum { LOG_BYTES_MAX = 2048 };
+
+static void on_finished(struct task *task, json_t *object, const struct error *err)
+{
+    (void)object;
+    (void)err;
+    if (task->is_event_due)
+        events_tell_error(task);
+    act_note_end(task, task->item->status);
+    task_done(task);
+}
+
+static struct pod_entry *pod_of_job(const struct task *task)
+{
+    enum pod_claim claim = POD_ABSENT;
+    struct pod_entry *entry = task_pod(task, &claim);
+
+    return claim == POD_OF_JOB ? entry : NULL;
+}
+
+/* ---- Success ---- */
+
+static void finish_well(struct task *task, bool has_export)
+{
+    struct pod_entry *entry = pod_of_job(task);
+    const struct hidden *hidden = task->hidden.items ? &task->hidden : NULL;
+    cleanup_json json_t *pod = NULL;
+    json_t *status = report_base(task);
+    json_t *provider = NULL;
+
+    if (!entry) {
+        json_decref(status);
+        task_done(task);
+        return;
+    }
+    pod = hidden_from_pod(entry->pod, hidden);
+    provider = status_provider(pod, task_operation(task), task->item->job, NULL, NULL);
+    if (task->access_mark)
+        doc_set_text(provider, "access", task->access_mark);
+    doc_set_new(status, "providerStatus", provider);
+    status_set_conditions(status, pod, controller_now_unix_ms(task->controller));
+    status_clear_error(status);
+    if (has_export) {
+        doc_set_text(status, "exportRef.name", task->names.item_export);
+        doc_set_text(status, "exportRef.namespace", task->record->namespace_name);
+    } else {
+        (void)json_object_del(status, "exportRef");
+    }
+    report_finish(task, status, PHASE_SUCCEEDED);
+    report_write(task, status, on_finished);
+}
+
+/* Told to the user, and tried again until the job's time is over. */
+static void export_failed(struct task *task, const struct error *err)
+{
+    struct error cause = *err;
+
+    cause.kind = ERROR_TEMPORARY;
+    task_set_fault(task, "Complete", "SyncExport", &cause, NULL);
+}
+
+static void on_export_removed(struct task *task, json_t *object, const struct error *err)
+{
+    (void)object;
+    if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND)
+        export_failed(task, err);
+    else
+        finish_well(task, false);
+}
+
+/* This run exported nothing: what an earlier one did must not pass for its result. */
+static void finish_without_export(struct task *task)
+{
+    struct kube_request request = {.verb = KUBE_DELETE,
+                                   .resource = KUBE_SECRETS,
+                                   .namespace_name = task->record->namespace_name,
+                                   .name = task->names.item_export,
+                                   .grace_seconds = -1};
+
+    if (task->item->has_export)
+        task_request(task, task->controller->landscaper, &request, on_export_removed);
+    else
+        finish_well(task, false);
+}
+
+static void on_export_written(struct task *task, json_t *object, const struct error *err)
+{
+    (void)object;
+    if (err->kind != ERROR_NONE)
+        export_failed(task, err);
+    else
+        finish_well(task, true);
+}
+
+static json_t *home_secret(const struct task *task, const json_t *export)
+{
+    return json_pack("{s:s,s:s,s:{s:s,s:s,s:[{s:s,s:s,s:s,s:s,s:b,s:b}]},s:s,s:O}", "apiVersion",
+                     "v1", "kind", "Secret", "metadata", "name", task->names.item_export,
+                     "namespace", task->record->namespace_name, "ownerReferences", "apiVersion",
+                     LANDSCAPER_API_VERSION, "kind", KIND_DEPLOY_ITEM, "name", task->record->name,
+                     "uid", task->record->uid, "controller", 1, "blockOwnerDeletion", 1, "type",
+                     SECRET_TYPE_OPAQUE, "data", json_object_get(export, "data"));
+}
+
+/* When the newest write to an object was. */
+static int64_t written_unix_ms(const json_t *object)
+{
+    const json_t *fields = doc_get(object, "metadata.managedFields");
+    const json_t *field = NULL;
+    int64_t newest = 0, time = 0;
+    struct error err = {0};
+    size_t i = 0;
+
+    if (timestamp_parse(doc_text_or(object, "metadata.creationTimestamp", ""), &time, &err) == 0)
+        newest = time;
+    json_array_foreach(fields, i, field)
+    {
+        if (timestamp_parse(doc_text_or(field, "time", ""), &time, &err) == 0 && time > newest)
+            newest = time;
+    }
+    return newest;
+}
+
+/* Our wait marks its export with job and pod. That of the Go deployer does not: there, only one
+ * that was written after the pod had been started can be the pod's. */
+static bool is_export_of(const struct task *task, const json_t *pod, const json_t *export)
+{
+    const char *owner = object_annotation(export, ANNOTATION_JOB);
+    const char *pod_uid = object_annotation(export, ANNOTATION_POD_UID);
+    const char *name = object_label(export, LABEL_NAME);
+    cleanup_free char *own_name = name_label_value(task->record->name);
+    const char *started = doc_text(pod, "status.startTime");
+    int64_t started_unix_ms = 0;
+    struct error err = {0};
+
+    if (!json_is_object(doc_member(export, "data")))
+        return false;
+    if (owner)
+        return strcmp(owner, task->item->job) == 0 && pod_uid &&
+               strcmp(pod_uid, doc_text_or(pod, "metadata.uid", "")) == 0;
+    if (name && strcmp(name, own_name) != 0)
+        return false;
+    if (!started)
+        started = doc_text_or(pod, "metadata.creationTimestamp", "");
+    return timestamp_parse(started, &started_unix_ms, &err) == 0 &&
+           written_unix_ms(export) >= started_unix_ms;
+}
+
+static void on_export(struct task *task, json_t *object, const struct error *err)
+{
+    struct pod_entry *entry = pod_of_job(task);
+    cleanup_json json_t *secret = NULL;
+    struct kube_request request = {.verb = KUBE_APPLY,
+                                   .resource = KUBE_SECRETS,
+                                   .namespace_name = task->record->namespace_name,
+                                   .name = task->names.item_export,
+                                   .field_manager = CONTROLLER_FIELD_MANAGER,
+                                   .is_raw = true};
+
+    if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
+        export_failed(task, err);
+        return;
+    }
+    if (!entry) {
+        task_done(task);
+        return;
+    }
+    if (err->kind == ERROR_NOT_FOUND || !is_export_of(task, entry->pod, object)) {
+        finish_without_export(task);
+        return;
+    }
+    secret = home_secret(task, object);
+    request.body = secret;
+    task_request(task, task->controller->landscaper, &request, on_export_written);
+}
+
+static void read_export(struct task *task)
+{
+    struct pod_entry *entry = pod_of_job(task);
+    const char *name = entry ? object_annotation(entry->pod, ANNOTATION_EXPORT_NAME) : NULL;
+    struct kube_request request = {.verb = KUBE_GET,
+                                   .resource = KUBE_SECRETS,
+                                   .namespace_name = task->controller->config->namespace_name,
+                                   .name = name ? name : task->names.host_export};
+
+    task_request(task, task->controller->host, &request, on_export);
+}
+
+/* Everything that the run was given: inputs and pull credentials. */
+static void read_hidden(struct task *task, task_next_fn *next)
+{
+    struct kube_request request = {.verb = KUBE_LIST,
+                                   .resource = KUBE_SECRETS,
+                                   .namespace_name = task->controller->config->namespace_name,
+                                   .label_selector = task->names.run_selector};
+
+    task_request(task, task->controller->host, &request, next);
+}
+
+static void keep_hidden(struct task *task, const json_t *list)
+{
+    const json_t *secrets = doc_member(list, "items");
+    const json_t *secret = NULL;
+    size_t i = 0;
+
+    json_array_foreach(secrets, i, secret) hidden_add_secret(&task->hidden, secret);
+}
+
+static void on_hidden_then_export(struct task *task, json_t *object, const struct error *err)
+{
+    if (err->kind == ERROR_NONE)
+        keep_hidden(task, object);
+    read_export(task);
+}
+
+/* Whether main left words that would go into the status. */
+static bool has_last_words(const json_t *pod)
+{
+    const json_t *statuses = doc_get(pod, "status.containerStatuses");
+    const json_t *status = NULL;
+    size_t i = 0;
+
+    json_array_foreach(statuses, i, status)
+    {
+        if (strcmp(doc_text_or(status, "name", ""), CONTAINER_MAIN) == 0)
+            return *doc_text_or(status, "state.terminated.message", "") != '\0';
+    }
+    return false;
+}
+
+void act_complete(struct task *task)
+{
+    struct pod_entry *entry = pod_of_job(task);
+
+    if (!entry)
+        task_done(task);
+    else if (has_last_words(entry->pod))
+        read_hidden(task, on_hidden_then_export);
+    else
+        read_export(task);
+}
+
+/* ---- Failure ---- */
+
+static void set_cause(struct task *task, json_t *status, const char *operation, const char *reason,
+                      const char *message, const char *code)
+{
+    struct status_error error = {
+        .operation = operation, .reason = reason, .message = message, .codes = {code}};
+
+    task->is_event_due = status_set_error(status, &error, controller_now_unix_ms(task->controller));
+}
+
+static void set_timeout(struct task *task, json_t *status, const struct pod_verdict *verdict)
+{
+    const char *pass = task_is_delete(task) ? "delete" : "reconcile";
+    const char *detail = task->fault.state != FAULT_NONE ? task->fault.message
+                         : verdict                       ? verdict->message
+                                                         : NULL;
+    cleanup_free char *message = xasprintf("timeout at: \"container deployer: start %s\"%s%s", pass,
+                                           detail ? "; " : "", detail ? detail : "");
+
+    set_cause(task, status, "StandardTimeoutChecker.TimeoutExceeded", "ProgressingTimeout", message,
+              CODE_TIMEOUT);
+}
+
+static void set_pod_cause(struct task *task, json_t *status, const struct pod_verdict *verdict)
+{
+    cleanup_free char *message =
+        pod_verdict_message(verdict, task->log_tail, (const char *const *)task->hidden.items);
+
+    if (verdict->is_timeout)
+        set_timeout(task, status, verdict);
+    else
+        set_cause(task, status, verdict->operation ? verdict->operation : "RunPod",
+                  verdict->reason ? verdict->reason : "PodFailed", message, NULL);
+}
+
+static void set_lost(struct task *task, json_t *status, const struct pod_entry *entry)
+{
+    cleanup_free char *message =
+        xasprintf("pod '%s' is gone without a result: it was deleted, or its node was lost",
+                  entry ? entry->name : task->names.pod);
+
+    set_cause(task, status, "RunPod", "PodLost", message, NULL);
+}
+
+static void set_no_target(struct task *task, json_t *status)
+{
+    cleanup_free char *message =
+        xasprintf("setting deploy item to failed due to missing target: there is no Target '%s' in "
+                  "namespace '%s'",
+                  item_effective_target(task->item), task->record->namespace_name);
+
+    set_cause(task, status, "reconcilePrivate", "NoTargetFound", message, NULL);
+}
+
+static void set_failure(struct task *task, json_t *status, const struct pod_entry *entry,
+                        const struct pod_verdict *verdict)
+{
+    switch (task->cause) {
+    case CAUSE_FAULT:
+        set_cause(task, status, task->fault.operation, task->fault.reason, task->fault.message,
+                  task->fault.code);
+        break;
+    case CAUSE_NO_TARGET:
+        set_no_target(task, status);
+        break;
+    case CAUSE_NO_CONFIG:
+        set_cause(task, status, "reconcile", "ProviderConfigurationMissing",
+                  "provider configuration missing", CODE_CONFIGURATION_PROBLEM);
+        break;
+    case CAUSE_TIMEOUT:
+        set_timeout(task, status, verdict->operation ? verdict : NULL);
+        break;
+    case CAUSE_POD:
+        set_pod_cause(task, status, verdict);
+        break;
+    case CAUSE_POD_LOST:
+    case CAUSE_NONE:
+        set_lost(task, status, entry);
+        break;
+    }
+}
+
+static void finish_badly(struct task *task)
+{
+    struct pod_entry *entry = pod_of_job(task);
+    const struct hidden *hidden = task->hidden.items ? &task->hidden : NULL;
+    cleanup_json json_t *pod = entry ? hidden_from_pod(entry->pod, hidden) : NULL;
+    cleanup_pod_verdict struct pod_verdict verdict = {0};
+    int64_t now = controller_now_unix_ms(task->controller);
+    json_t *status = report_base(task);
+
+    if (pod) {
+        pod_judge(pod, task->controller->config, now, entry->stuck_since_unix_ms, &verdict);
+        doc_set_new(status, "providerStatus",
+                    status_provider(pod, task_operation(task), NULL, &verdict, task->log_tail));
+        status_set_conditions(status, pod, now);
+    }
+    set_failure(task, status, entry, &verdict);
+    report_finish(task, status, status_failed_phase(task->item->is_deleting));
+    report_write(task, status, on_finished);
+}
+
+static void on_log(struct task *task, json_t *object, const struct error *err)
+{
+    const char *text = json_string_value(object);
+
+    /* A log that can't be read (the node is gone) must not keep the job from ending. */
+    if (err->kind == ERROR_NONE && text)
+        task->log_tail = mask_text(text, (const char *const *)task->hidden.items);
+    finish_badly(task);
+}
+
+static void on_hidden_then_log(struct task *task, json_t *object, const struct error *err)
+{
+    struct pod_entry *entry = pod_of_job(task);
+    cleanup_free char *query = NULL;
+    struct kube_request request = {.verb = KUBE_GET,
+                                   .resource = KUBE_PODS,
+                                   .namespace_name = task->controller->config->namespace_name,
+                                   .subresource = "log",
+                                   .is_raw = true,
+                                   .body_max = 2 * LOG_BYTES_MAX,
+                                   .is_not_retried = true};
+
+    if (err->kind == ERROR_NONE)
+        keep_hidden(task, object);
+    /* Without the inputs nobody can tell what is secret in the log, so it is not shown. */
+    if (!task->hidden.items || !entry || task->controller->config->log_tail_lines <= 0) {
+        finish_badly(task);
+        return;
+    }
+    query = xasprintf("container=" CONTAINER_MAIN "&tailLines=%lld&limitBytes=%d",
+                      (long long)task->controller->config->log_tail_lines, LOG_BYTES_MAX);
+    request.name = entry->name;
+    request.query = query;
+    task_request(task, task->controller->host, &request, on_log);
+}
+
+void act_fail(struct task *task)
+{
+    struct pod_entry *entry = pod_of_job(task);
+    cleanup_pod_verdict struct pod_verdict verdict = {0};
+
+    if (entry)
+        pod_entry_judge(entry, task->controller, &verdict);
+    if (entry && object_annotation(entry->pod, ANNOTATION_JOB) &&
+        (verdict.is_main_failed || has_last_words(entry->pod)))
+        read_hidden(task, on_hidden_then_log);
+    else
+        finish_badly(task);
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first half of starting a pod: everything that it is made from is read, nothing is written. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "common/data/doc.h"
+#include "deployer/controller/act.h"
+#include "deployer/item/target.h"
+#include "deployer/pod/inputs.h"
+
+#define OPERATION_DEPLOY_POD "DeployPod"
+
+static const char *pass_name(const struct task *task)
+{
+    return task->item->is_deleting ? "delete" : "reconcile";
+}
+
+/* ---- State ---- */
+
+static void on_state(void *data, const char *resource_version, const struct error *err)
+{
+    struct task *task = data;
+
+    (void)resource_version;
+    task->list = NULL;
+    if (task->is_changed) {
+        task_done(task);
+        return;
+    }
+    if (err->kind != ERROR_NONE) {
+        struct error cause = *err;
+
+        (void)error_wrap(&cause, "list the state");
+        task_set_fault(task, OPERATION_DEPLOY_POD, "ListState", &cause, NULL);
+        return;
+    }
+    state_set_arrange(&task->inputs.state);
+    /* Nothing to undo: no pod of this item ever ran, or none that left a trace. */
+    if (task->item->is_deleting && !task->item->last_pod && !task->inputs.state.chunk_count) {
+        task->is_nothing_to_run = true;
+        task_done(task);
+        return;
+    }
+    act_make_objects(task);
+}
+
+static void on_state_secret(void *data, const json_t *object, const struct error *err)
+{
+    struct task *task = data;
+
+    (void)err;
+    if (object)
+        state_set_add_secret(&task->inputs.state, object);
+}
+
+static void list_state(struct task *task)
+{
+    const struct controller *controller = task->controller;
+    struct kube_list_options options = {.resource = KUBE_SECRETS,
+                                        .namespace_name = controller->config->namespace_name,
+                                        .label_selector = task->names.state_selector,
+                                        .is_metadata_only = true,
+                                        .on_item = on_state_secret,
+                                        .on_done = on_state,
+                                        .data = task};
+    struct error err = {0};
+
+    state_set_done(&task->inputs.state);
+    task->inputs.state = (struct state_set){0};
+    if (kube_list_start(controller->host, &options, &task->list, &err) < 0) {
+        task->list = NULL;
+        task_set_fault(task, OPERATION_DEPLOY_POD, "ListState", &err, NULL);
+    }
+}
+
+/* ---- Pull secrets: those of the Context, then those of the item ---- */
+
+static void next_pull_secret(struct task *task);
+
+/* The index-th of both lists; false at the end. */
+static bool pull_secret_at(const struct task *task, size_t index, const char **ret_namespace,
+                           const char **ret_name)
+{
+    const json_t *of_context = doc_member(task->inputs.context, "registryPullSecrets");
+    const json_t *of_item = task->inputs.run->pull_secrets;
+    size_t context_count = json_array_size(of_context);
+    const json_t *entry = NULL;
+
+    if (index < context_count) {
+        *ret_namespace = task->record->namespace_name;
+        *ret_name = doc_text_or(json_array_get(of_context, index), "name", "");
+        return true;
+    }
+    entry = json_array_get(of_item, index - context_count);
+    *ret_namespace = doc_text_or(entry, "namespace", "");
+    *ret_name = doc_text_or(entry, "name", "");
+    return entry != NULL;
+}
+
+static void on_pull_secret(struct task *task, json_t *object, const struct error *err)
+{
+    struct error cause = *err;
+    const char *namespace_name = NULL, *name = NULL;
+
+    if (err->kind == ERROR_NONE &&
+        inputs_add_docker_secret(task->inputs.docker_configs, object, &cause) == 0) {
+        task->inputs.pull_secret_next++;
+        next_pull_secret(task);
+        return;
+    }
+    (void)pull_secret_at(task, task->inputs.pull_secret_next, &namespace_name, &name);
+    (void)error_wrap(&cause, "registry pull secret '%s/%s'", namespace_name, name);
+    /* Somebody may still create or mend it: the job's time decides. */
+    cause.kind = ERROR_TEMPORARY;
+    task_set_fault(task, OPERATION_DEPLOY_POD, "ParseAndSyncSecrets", &cause, NULL);
+}
+
+static void next_pull_secret(struct task *task)
+{
+    struct kube_request request = {.verb = KUBE_GET, .resource = KUBE_SECRETS};
+
+    if (!pull_secret_at(task, task->inputs.pull_secret_next, &request.namespace_name,
+                        &request.name)) {
+        list_state(task);
+        return;
+    }
+    if (!*request.name) {
+        struct error err = {0};
+
+        (void)error_set(&err, ERROR_NOT_FOUND, "the name is empty");
+        on_pull_secret(task, NULL, &err);
+        return;
+    }
+    task_request(task, task->controller->landscaper, &request, on_pull_secret);
+}
+
+static void read_pull_secrets(struct task *task)
+{
+    struct task_inputs *inputs = &task->inputs;
+
+    json_decref(inputs->docker_configs);
+    inputs->docker_configs = task->controller->docker_configs
+                                 ? json_copy(task->controller->docker_configs)
+                                 : json_array();
+    inputs->pull_secret_next = 0;
+    next_pull_secret(task);
+}
+
+/* ---- Context ---- */
+
+static void on_ocm_config(struct task *task, json_t *object, const struct error *err)
+{
+    if (err->kind != ERROR_NONE) {
+        struct error cause = *err;
+
+        (void)error_wrap(&cause, "OCM configuration of context '%s'", task->item->context);
+        cause.kind = ERROR_TEMPORARY;
+        task_set_fault(task, OPERATION_DEPLOY_POD, "SyncOCMConfiguration", &cause, NULL);
+        return;
+    }
+    json_decref(task->inputs.ocm_config_map);
+    task->inputs.ocm_config_map = json_incref(object);
+    read_pull_secrets(task);
+}
+
+static void on_context(struct task *task, json_t *object, const struct error *err)
+{
+    struct kube_request request = {.verb = KUBE_GET,
+                                   .resource = KUBE_CONFIG_MAPS,
+                                   .namespace_name = task->record->namespace_name};
+
+    if (err->kind != ERROR_NONE) {
+        struct error cause = *err;
+
+        cause.kind = ERROR_TEMPORARY;
+        task_set_fault(task, pass_name(task), "GetLandscaperContext", &cause, NULL);
+        return;
+    }
+    json_decref(task->inputs.context);
+    task->inputs.context = json_incref(object);
+    request.name = doc_text(object, "ocmConfig.name");
+    if (request.name && *request.name)
+        task_request(task, task->controller->landscaper, &request, on_ocm_config);
+    else
+        read_pull_secrets(task);
+}
+
+/* ---- What needs no request ---- */
+
+/* False if the job has failed. */
+static bool check_item(struct task *task)
+{
+    cleanup_mistakes struct mistakes mistakes = {0};
+    struct error err = {0};
+
+    if (mistakes_fail(&task->item->mistakes, &err) < 0) {
+        task_set_fault(task, "InitContainerOperation", "ValidateDeployItem", &err,
+                       CODE_CONFIGURATION_PROBLEM);
+        return false;
+    }
+    if (task->inputs.target_error.kind != ERROR_NONE) {
+        err = task->inputs.target_error;
+        task_set_fault(task, pass_name(task), "ValidateTarget", &err, CODE_CONFIGURATION_PROBLEM);
+        return false;
+    }
+    run_spec_free(task->inputs.run);
+    task->inputs.run = NULL;
+    if (run_spec_parse(task->item, task->controller->config, &task->inputs.run, &mistakes) == 0)
+        return true;
+    if (mistakes_fail(&mistakes, &err) == 0)
+        (void)error_set(&err, ERROR_INVALID, "the provider configuration can't be used");
+    task_set_fault(task, "InitContainerOperation",
+                   mistakes.decode_errors ? "DecodeProviderConfiguration"
+                                          : "ValidateProviderConfiguration",
+                   &err, CODE_CONFIGURATION_PROBLEM);
+    return false;
+}
+
+void act_start(struct task *task)
+{
+    struct kube_request request = {.verb = KUBE_GET,
+                                   .resource = KUBE_CONTEXTS,
+                                   .namespace_name = task->record->namespace_name,
+                                   .name = task->item->context};
+
+    task->is_pod_absence_sure = false;
+    if (!check_item(task))
+        return;
+    if (!task->inputs.target_file) {
+        task->inputs.target_file = target_document(NULL, "", 0);
+        task->inputs.target_file_size = strlen(task->inputs.target_file);
+    }
+    task_request(task, task->controller->landscaper, &request, on_context);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The second half of starting a pod: the objects are made, the pod last. Its name is fixed, so
+ * making it is the lock; its inputs have the job's name, so a pod that a sleeper made too late
+ * finds none and never runs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "common/data/digest.h"
+#include "common/data/doc.h"
+#include "deployer/controller/act.h"
+#include "deployer/controller/objects.h"
+#include "deployer/controller/observe.h"
+
+#define OPERATION_DEPLOY_POD "DeployPod"
+
+enum {
+    ACCESS_MARK_LENGTH = 16,
+    /* Old state is removed when it is worth a request of its own, and by one if the names of what
+     * stays fit into it. */
+    GARBAGE_WORTH = 4,
+    GARBAGE_KEPT_MAX = 40,
+};
+
+static const char *host_namespace(const struct task *task)
+{
+    return task->controller->config->namespace_name;
+}
+
+static void start_failed(struct task *task, const char *reason, const struct error *err)
+{
+    struct error cause = *err;
+
+    task_set_fault(task, OPERATION_DEPLOY_POD, reason, &cause, NULL);
+}
+
+/* ---- The pod ---- */
+
+static void on_pod_read(struct task *task, json_t *object, const struct error *err)
+{
+    const struct controller *controller = task->controller;
+    const char *owner = object_label(object, LABEL_DEPLOYER_ID);
+    cleanup_free char *identity = name_label_value(controller->config->identity);
+    struct error taken = {0};
+
+    if (err->kind == ERROR_NOT_FOUND) {
+        task_done(task);
+        return;
+    }
+    if (err->kind != ERROR_NONE) {
+        start_failed(task, "CreatePod", err);
+        return;
+    }
+    if (!owner || strcmp(owner, identity) != 0) {
+        (void)error_set(&taken, ERROR_CONFLICT,
+                        "pod '%s' belongs to another deployer: give each its own host namespace",
+                        task->names.pod);
+        start_failed(task, "CreatePod", &taken);
+        return;
+    }
+    observe_pod(task->controller, object);
+    task_done(task);
+}
+
+static void on_pod_made(struct task *task, json_t *object, const struct error *err)
+{
+    struct kube_request request = {.verb = KUBE_GET,
+                                   .resource = KUBE_PODS,
+                                   .namespace_name = host_namespace(task),
+                                   .name = task->names.pod};
+
+    if (err->kind == ERROR_EXISTS) {
+        task_request(task, task->controller->host, &request, on_pod_read);
+        return;
+    }
+    if (err->kind != ERROR_NONE) {
+        /* Who removed the account by hand gets it back with the next try. */
+        task->is_access_wanted = true;
+        start_failed(task, "CreatePod", err);
+        return;
+    }
+    log_info("pod created", log_text("deployItem", task->record->name),
+             log_text("namespace", task->record->namespace_name),
+             log_text("jobID", task->item->job), log_text("pod", task->names.pod),
+             log_text("operation", task_operation(task)));
+    observe_pod(task->controller, object);
+    retry_reset(&task->retry);
+    task_clear_fault(task);
+    /* The mark goes into the status when the run has proved the access good. */
+    free(task->access_mark);
+    task->access_mark = steal(&task->inputs.access_mark);
+    task_inputs_done(task);
+    task_done(task);
+}
+
+static void make_pod(struct task *task)
+{
+    struct kube_request request = {.verb = KUBE_CREATE,
+                                   .resource = KUBE_PODS,
+                                   .namespace_name = host_namespace(task),
+                                   .body = task->inputs.objects.pod};
+
+    task_request(task, task->controller->host, &request, on_pod_made);
+}
+
+/* ---- What it needs: accounts first, Secrets then ---- */
+
+static void next_object(struct task *task);
+
+static const struct {
+    const struct kube_resource *resource;
+    const char *reason;
+    bool is_access;
+} steps[] = {
+    {&KUBE_SERVICE_ACCOUNTS, "EnsurePodRBAC", true}, {&KUBE_ROLES, "EnsurePodRBAC", true},
+    {&KUBE_ROLE_BINDINGS, "EnsurePodRBAC", true},    {&KUBE_SECRETS, "ParseAndSyncSecrets", false},
+    {&KUBE_SECRETS, "SyncConfiguration", false},
+};
+
+static const json_t *object_at(const struct task *task, size_t step)
+{
+    const struct pod_objects *objects = &task->inputs.objects;
+    const json_t *const all[] = {objects->account, objects->role, objects->role_binding,
+                                 objects->pull, objects->input};
+
+    return all[step];
+}
+
+static void on_object(struct task *task, json_t *object, const struct error *err)
+{
+    (void)object;
+    if (err->kind != ERROR_NONE) {
+        start_failed(task, steps[task->step].reason, err);
+        return;
+    }
+    task->step++;
+    next_object(task);
+}
+
+static bool is_access_there(const struct task *task)
+{
+    const char *mark = doc_text_or(task->item->status, "providerStatus.access", "");
+
+    return !task->is_access_wanted && strcmp(mark, task->inputs.access_mark) == 0;
+}
+
+static void next_object(struct task *task)
+{
+    struct kube_request request = {.verb = KUBE_APPLY,
+                                   .namespace_name = host_namespace(task),
+                                   .field_manager = CONTROLLER_FIELD_MANAGER,
+                                   .is_raw = true};
+
+    while (task->step < array_length(steps) &&
+           (!object_at(task, task->step) || (steps[task->step].is_access && is_access_there(task))))
+        task->step++;
+    if (task->step == array_length(steps)) {
+        make_pod(task);
+        return;
+    }
+    request.resource = *steps[task->step].resource;
+    request.body = object_at(task, task->step);
+    request.name = doc_text(request.body, "metadata.name");
+    if (!steps[task->step].is_access)
+        task->has_run_objects = true;
+    task_request(task, task->controller->host, &request, on_object);
+}
+
+/* ---- Old state ---- */
+
+static void on_garbage(struct task *task, json_t *object, const struct error *err)
+{
+    (void)object;
+    if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
+        start_failed(task, "RemoveOldState", err);
+        return;
+    }
+    task->step = 0;
+    next_object(task);
+}
+
+/* "metadata.name!=a,metadata.name!=b" for every chunk that stays; NULL: too many. */
+static char *kept_selector(const struct state_set *set, const char *const *garbage, size_t count)
+{
+    cleanup_buffer struct buffer text = {0};
+    struct error err = {0};
+
+    buffer_init(&text, GARBAGE_KEPT_MAX * (NAME_MAX_SUBDOMAIN + 32));
+    if (set->chunk_count - count > GARBAGE_KEPT_MAX || set->chunk_count == count)
+        return NULL;
+    for (size_t i = 0; i < set->chunk_count; i++) {
+        bool is_garbage = false;
+
+        for (size_t j = 0; j < count && !is_garbage; j++)
+            is_garbage = strcmp(set->chunks[i].object, garbage[j]) == 0;
+        if (!is_garbage && buffer_append_text(&text, &err, "%smetadata.name!=%s",
+                                              text.size ? "," : "", set->chunks[i].object) < 0)
+            return NULL;
+    }
+    return buffer_take(&text);
+}
+
+/* No pod of the item is there, so nobody can be uploading. */
+static void remove_old_state(struct task *task)
+{
+    const struct state_set *set = &task->inputs.state;
+    cleanup_free const char **garbage = NULL;
+    size_t keep = (size_t)task->controller->config->state_generations;
+    size_t count = state_set_garbage(set, keep, true, &garbage);
+    cleanup_free char *kept = NULL;
+    struct kube_request request = {.verb = KUBE_DELETE_COLLECTION,
+                                   .resource = KUBE_SECRETS,
+                                   .namespace_name = host_namespace(task),
+                                   .label_selector = task->names.state_selector,
+                                   .is_raw = true};
+
+    task->step = 0;
+    if (count < GARBAGE_WORTH) {
+        next_object(task);
+        return;
+    }
+    kept = kept_selector(set, garbage, count);
+    task->controller->metrics.state_collected += kept ? count : 1;
+    if (kept) {
+        request.field_selector = kept;
+    } else {
+        /* A very large state: one old chunk a run, so that it shrinks all the same. */
+        request.verb = KUBE_DELETE;
+        request.name = garbage[0];
+        request.label_selector = NULL;
+        request.grace_seconds = -1;
+    }
+    task_request(task, task->controller->host, &request, on_garbage);
+}
+
+/* ---- Making them ---- */
+
+static int64_t deadline_of(const struct task *task)
+{
+    const struct item *item = task->item;
+
+    if (task_phase_of(item) != JOB_IDLE)
+        return item_deadline_unix_ms(item);
+    if (item->timeout_ms == ITEM_TIMEOUT_NONE)
+        return -1;
+    return controller_now_unix_ms(task->controller) + item->timeout_ms;
+}
+
+/* A fingerprint of the access objects: while the status shows it they need not be written again. */
+static char *mark_access(const struct pod_objects *objects)
+{
+    cleanup_json json_t *all =
+        json_pack("[O,O,O]", objects->account, objects->role, objects->role_binding);
+    cleanup_free char *text = doc_dump_sorted(all);
+    char hex[DIGEST_HEX_MAX] = {0};
+
+    digest_sha256_hex(text, strlen(text), hex);
+    return xstrndup(hex, ACCESS_MARK_LENGTH);
+}
+
+void act_make_objects(struct task *task)
+{
+    struct controller *controller = task->controller;
+    struct task_inputs *inputs = &task->inputs;
+    int64_t now = controller_now_unix_ms(controller);
+    int64_t last = state_set_last_sequence(&inputs->state);
+    bool is_shared =
+        index_is_ambiguous(controller->index, task->record->namespace_name, task->record->name);
+    struct pod_request request = {
+        .config = controller->config,
+        .item = task->item,
+        .run = inputs->run,
+        .names = &task->names,
+        .job = task->item->job,
+        .operation = task->item->is_deleting ? OPERATION_DELETE : OPERATION_RECONCILE,
+        .export_name = is_shared ? task->names.host_export_own : task->names.host_export,
+        .target_file = inputs->target_file,
+        .target_file_size = inputs->target_file_size,
+        .ocm_config_map = inputs->ocm_config_map,
+        .docker_configs = inputs->docker_configs,
+        .state = &inputs->state,
+        /* A pod that was made later has the higher number, whatever became of the earlier ones. */
+        .next_sequence = last + 1 > now / 1000 ? last + 1 : now / 1000,
+        .now_unix_ms = now,
+        .deadline_unix_ms = deadline_of(task),
+    };
+    struct error err = {0};
+
+    pod_objects_done(&inputs->objects);
+    if (pod_objects_make(&request, &inputs->objects, &err) < 0) {
+        start_failed(task, "PodGeneration", &err);
+        return;
+    }
+    free(inputs->access_mark);
+    inputs->access_mark = mark_access(&inputs->objects);
+    remove_old_state(task);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Actions that only write to the item. */
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "common/data/doc.h"
+#include "common/data/timestamp.h"
+#include "deployer/controller/act.h"
+#include "deployer/controller/events.h"
+#include "deployer/controller/objects.h"
+#include "deployer/controller/report.h"
+
+static void on_status(struct task *task, json_t *object, const struct error *err)
+{
+    (void)object;
+    (void)err;
+    if (task->is_event_due)
+        events_tell_error(task);
+    task_done(task);
+}
+
+void act_begin(struct task *task)
+{
+    bool is_new = item_is_test_reconcile(task->item) &&
+                  strcmp(task->item->job, task->item->job_finished) == 0;
+
+    report_write(task, is_new ? report_test_job(task) : report_base(task), on_status);
+}
+
+void act_report(struct task *task)
+{
+    cleanup_pod_verdict struct pod_verdict verdict = {0};
+    enum pod_claim claim = POD_ABSENT;
+    struct pod_entry *entry = task_pod(task, &claim);
+    const json_t *last = doc_member(task->item->status, "lastError");
+    json_t *status = NULL;
+    const json_t *next = NULL;
+
+    if (!entry || claim != POD_OF_JOB) {
+        task_done(task);
+        return;
+    }
+    pod_entry_judge(entry, task->controller, &verdict);
+    status = report_of_pod(task, entry, &verdict);
+    next = doc_member(status, "lastError");
+    task->is_event_due = next && !json_equal(next, last);
+    events_tell_continuous(task);
+    report_write(task, status, on_status);
+}
+
+static void on_fault_told(struct task *task, json_t *object, const struct error *err)
+{
+    if (task->fault.state == FAULT_NEW)
+        task->fault.state = FAULT_REPORTED;
+    on_status(task, object, err);
+}
+
+void act_report_fault(struct task *task)
+{
+    json_t *status = report_of_fault(task, &task->is_event_due);
+
+    report_write(task, status, on_fault_told);
+}
+
+static void on_finished(struct task *task, json_t *object, const struct error *err)
+{
+    (void)object;
+    (void)err;
+    act_note_end(task, task->item->status);
+    task_done(task);
+}
+
+void act_finish_as_is(struct task *task)
+{
+    json_t *status = report_base(task);
+
+    status_clear_error(status);
+    report_finish(task, status, PHASE_SUCCEEDED);
+    report_write(task, status, on_finished);
+}
+
+void act_note_end(struct task *task, const json_t *status)
+{
+    struct controller *controller = task->controller;
+    const char *phase = doc_text_or(status, "phase", "");
+    const char *begun = doc_text_or(status, "transitionTimes.initTime", "");
+    int64_t begun_unix_ms = 0, took_ms = 0;
+    struct error err = {0};
+
+    if (timestamp_parse(begun, &begun_unix_ms, &err) == 0)
+        took_ms = controller_now_unix_ms(controller) - begun_unix_ms;
+    took_ms = took_ms > 0 ? took_ms : 0;
+    metrics_count_run(&controller->metrics,
+                      status_is_failed(phase) ? METRICS_RUN_FAILED : METRICS_RUN_SUCCEEDED,
+                      task->item && task->item->is_deleting, (uint64_t)took_ms);
+    log_info("job finished", log_text("deployItem", task->record->name),
+             log_text("namespace", task->record->namespace_name),
+             log_text("jobID", doc_text_or(status, "jobID", "")), log_text("phase", phase),
+             log_text("reason", doc_text_or(status, "lastError.reason", "")),
+             log_number("durationMs", took_ms));
+}
+
+/* ---- Metadata ---- */
+
+static void on_metadata(struct task *task, json_t *object, const struct error *err)
+{
+    if (err->kind == ERROR_CONFLICT) {
+        task_hold(task, "the item was changed meanwhile", err);
+        return;
+    }
+    if (err->kind != ERROR_NONE) {
+        task_hold(task, "the item can't be written", err);
+        return;
+    }
+    task_take_item(task, object);
+    task_done(task);
+}
+
+void act_drop_note(struct task *task)
+{
+    cleanup_json json_t *body =
+        json_pack("{s:{s:s,s:{s:n}}}", "metadata", "resourceVersion", task->item->resource_version,
+                  "annotations", ANNOTATION_OPERATION);
+    struct kube_request request = {.verb = KUBE_PATCH_MERGE,
+                                   .resource = KUBE_DEPLOY_ITEMS,
+                                   .namespace_name = task->record->namespace_name,
+                                   .name = task->record->name,
+                                   .body = body};
+
+    task_request(task, task->controller->landscaper, &request, on_metadata);
+}
+
+static void on_item_for_finalizer(struct task *task, json_t *object, const struct error *err)
+{
+    bool is_wanted = task->step != 0;
+    cleanup_json json_t *finalizers = NULL;
+    cleanup_json json_t *body = NULL;
+    struct kube_request request = {.verb = KUBE_PATCH_MERGE,
+                                   .resource = KUBE_DEPLOY_ITEMS,
+                                   .namespace_name = task->record->namespace_name,
+                                   .name = task->record->name};
+
+    if (err->kind != ERROR_NONE) {
+        task->after_write(task, object, err);
+        return;
+    }
+    finalizers = object_other_finalizers(object, FINALIZER_DEPLOY_ITEM);
+    if (is_wanted)
+        (void)json_array_append_new(finalizers, json_string(FINALIZER_DEPLOY_ITEM));
+    if (strcmp(doc_text_or(object, "metadata.uid", ""), task->record->uid) != 0 ||
+        object_has_finalizer(object, FINALIZER_DEPLOY_ITEM) == is_wanted) {
+        task->after_write(task, object, err);
+        return;
+    }
+    body = json_pack("{s:{s:s,s:O}}", "metadata", "resourceVersion",
+                     doc_text_or(object, "metadata.resourceVersion", ""), "finalizers", finalizers);
+    request.body = body;
+    task_request(task, task->controller->landscaper, &request, task->after_write);
+}
+
+void act_set_finalizer(struct task *task, bool is_wanted, task_next_fn *next)
+{
+    struct kube_request request = {.verb = KUBE_GET,
+                                   .resource = KUBE_DEPLOY_ITEMS,
+                                   .namespace_name = task->record->namespace_name,
+                                   .name = task->record->name};
+
+    task->step = is_wanted ? 1 : 0;
+    task->after_write = next;
+    task_request(task, task->controller->landscaper, &request, on_item_for_finalizer);
+}
+
+void act_add_finalizer(struct task *task)
+{
+    act_set_finalizer(task, true, on_metadata);
+}

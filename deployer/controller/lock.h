@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lock between replicas of which some may be the Go deployer's: a SyncObject an item. Taken
+ * only where hpa.maxReplicas allows more than one replica. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+enum lock_verdict {
+    LOCK_CREATE,    /* there is none */
+    LOCK_OURS,      /* held by a pod of our name: also by us before a restart */
+    LOCK_TAKE,      /* free */
+    LOCK_ASK_POD,   /* held by a pod that may be gone */
+    LOCK_SOMEBODYS, /* held by someone whom nobody can ask for */
+};
+
+/* sync_object NULL: there is none. own is MY_POD_NAME. Pure. */
+enum lock_verdict lock_judge(const json_t *sync_object, const char *own);
+
+/* The SyncObject of an item, new or as a change of an old one. New reference. */
+json_t *lock_object(const json_t *old, const char *namespace_name, const char *item_name,
+                    const char *item_uid, const char *holder, int64_t now_unix_ms);

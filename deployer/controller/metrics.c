@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "deployer/controller/metrics.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/base/cleanup.h"
+
+static const double BOUNDS[METRICS_BUCKETS - 1] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
+                                                   1,     2.5,  10,    60,   600, 3600};
+
+static void observe(struct metrics_histogram *histogram, uint64_t ms)
+{
+    double seconds = (double)ms / 1000;
+    size_t bucket = 0;
+
+    while (bucket < array_length(BOUNDS) && seconds > BOUNDS[bucket])
+        bucket++;
+    histogram->buckets[bucket]++;
+    histogram->count++;
+    histogram->sum_seconds += seconds;
+}
+
+void metrics_count_action(struct metrics *metrics, enum action action, bool is_ok, uint64_t took_ms)
+{
+    metrics->actions[action]++;
+    if (!is_ok)
+        metrics->failures[action]++;
+    observe(&metrics->action_time, took_ms);
+}
+
+void metrics_count_event(struct metrics *metrics, enum metrics_source source)
+{
+    metrics->events[source]++;
+}
+
+void metrics_count_queue(struct metrics *metrics, uint64_t waited_ms)
+{
+    metrics->queue_adds++;
+    observe(&metrics->queue_time, waited_ms);
+}
+
+void metrics_count_run(struct metrics *metrics, enum metrics_run outcome, bool is_delete,
+                       uint64_t took_ms)
+{
+    metrics->runs[outcome][is_delete]++;
+    observe(&metrics->run_time[is_delete], took_ms);
+}
+
+/* ---- Text ---- */
+
+static int head(struct buffer *text, const char *name, const char *type, const char *help,
+                struct error *err)
+{
+    return buffer_append_text(text, err, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static int number(struct buffer *text, const char *name, const char *type, const char *help,
+                  double value, struct error *err)
+{
+    if (head(text, name, type, help, err) < 0)
+        return -1;
+    return buffer_append_text(text, err, "%s %.17g\n", name, value);
+}
+
+static int histogram_lines(struct buffer *text, const char *name, const char *labels,
+                           const struct metrics_histogram *histogram, struct error *err)
+{
+    uint64_t below = 0;
+
+    for (size_t i = 0; i < array_length(BOUNDS); i++) {
+        below += histogram->buckets[i];
+        if (buffer_append_text(text, err, "%s_bucket{%s,le=\"%g\"} %llu\n", name, labels, BOUNDS[i],
+                               (unsigned long long)below) < 0)
+            return -1;
+    }
+    if (buffer_append_text(text, err, "%s_bucket{%s,le=\"+Inf\"} %llu\n", name, labels,
+                           (unsigned long long)histogram->count) < 0)
+        return -1;
+    if (buffer_append_text(text, err, "%s_sum{%s} %.17g\n", name, labels, histogram->sum_seconds) <
+        0)
+        return -1;
+    return buffer_append_text(text, err, "%s_count{%s} %llu\n", name, labels,
+                              (unsigned long long)histogram->count);
+}
+
+static int write_actions(const struct metrics *metrics, struct buffer *text, struct error *err)
+{
+    uint64_t all = 0, failed = 0;
+
+    for (size_t i = 0; i < array_length(metrics->actions); i++) {
+        all += metrics->actions[i];
+        failed += metrics->failures[i];
+    }
+    if (head(text, "controller_runtime_reconcile_total", "counter",
+             "Actions on items, by their result.", err) < 0 ||
+        buffer_append_text(
+            text, err,
+            "controller_runtime_reconcile_total{controller=\"deployitem\",result=\"success\"} "
+            "%llu\n"
+            "controller_runtime_reconcile_total{controller=\"deployitem\",result=\"error\"} %llu\n",
+            (unsigned long long)(all - failed), (unsigned long long)failed) < 0)
+        return -1;
+    if (head(text, "controller_runtime_reconcile_errors_total", "counter",
+             "Actions on items that failed.", err) < 0 ||
+        buffer_append_text(
+            text, err,
+            "controller_runtime_reconcile_errors_total{controller=\"deployitem\"} %llu\n",
+            (unsigned long long)failed) < 0)
+        return -1;
+    if (head(text, "controller_runtime_reconcile_time_seconds", "histogram",
+             "How long an action on an item took.", err) < 0 ||
+        histogram_lines(text, "controller_runtime_reconcile_time_seconds",
+                        "controller=\"deployitem\"", &metrics->action_time, err) < 0)
+        return -1;
+    if (head(text, "longshore_actions_total", "counter", "Actions on items, by kind and result.",
+             err) < 0)
+        return -1;
+    for (size_t i = 0; i < array_length(metrics->actions); i++) {
+        const char *name = action_name((enum action)i);
+
+        if (!metrics->actions[i])
+            continue;
+        if (buffer_append_text(text, err,
+                               "longshore_actions_total{action=\"%s\",result=\"success\"} %llu\n"
+                               "longshore_actions_total{action=\"%s\",result=\"error\"} %llu\n",
+                               name,
+                               (unsigned long long)(metrics->actions[i] - metrics->failures[i]),
+                               name, (unsigned long long)metrics->failures[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int write_runs(const struct metrics *metrics, struct buffer *text, struct error *err)
+{
+    static const char *const outcomes[] = {"succeeded", "failed"};
+    static const char *const operations[] = {"RECONCILE", "DELETE"};
+
+    if (head(text, "longshore_runs_total", "counter", "Jobs that ended, by operation and outcome.",
+             err) < 0)
+        return -1;
+    for (size_t outcome = 0; outcome < METRICS_RUN_COUNT; outcome++) {
+        for (size_t operation = 0; operation < array_length(operations); operation++) {
+            if (buffer_append_text(text, err,
+                                   "longshore_runs_total{operation=\"%s\",outcome=\"%s\"} %llu\n",
+                                   operations[operation], outcomes[outcome],
+                                   (unsigned long long)metrics->runs[outcome][operation]) < 0)
+                return -1;
+        }
+    }
+    if (head(text, "longshore_run_duration_seconds", "histogram",
+             "From the beginning of a job to its end.", err) < 0)
+        return -1;
+    return histogram_lines(text, "longshore_run_duration_seconds", "operation=\"RECONCILE\"",
+                           &metrics->run_time[0], err) < 0 ||
+                   histogram_lines(text, "longshore_run_duration_seconds", "operation=\"DELETE\"",
+                                   &metrics->run_time[1], err) < 0
+               ? -1
+               : 0;
+}
+
+static int write_queue(const struct metrics *metrics, const struct metrics_now *now,
+                       struct buffer *text, struct error *err)
+{
+    if (head(text, "workqueue_depth", "gauge", "Items that wait for their turn.", err) < 0 ||
+        buffer_append_text(text, err, "workqueue_depth{name=\"deployitem\"} %zu\n", now->queued) <
+            0 ||
+        head(text, "workqueue_adds_total", "counter", "Items that were queued.", err) < 0 ||
+        buffer_append_text(text, err, "workqueue_adds_total{name=\"deployitem\"} %llu\n",
+                           (unsigned long long)metrics->queue_adds) < 0 ||
+        head(text, "workqueue_queue_duration_seconds", "histogram",
+             "How long items waited for their turn.", err) < 0 ||
+        histogram_lines(text, "workqueue_queue_duration_seconds", "name=\"deployitem\"",
+                        &metrics->queue_time, err) < 0)
+        return -1;
+    return number(text, "longshore_items_in_flight", "gauge",
+                  "Items that have a request under way.", (double)now->running, err);
+}
+
+static int write_clients(const struct metrics *metrics, const struct metrics_now *now,
+                         struct buffer *text, struct error *err)
+{
+    if (head(text, "rest_client_requests_total", "counter",
+             "Requests to API servers, watches included.", err) < 0 ||
+        buffer_append_text(text, err,
+                           "rest_client_requests_total{cluster=\"landscaper\"} %llu\n"
+                           "rest_client_requests_total{cluster=\"host\"} %llu\n",
+                           (unsigned long long)now->landscaper_requests,
+                           (unsigned long long)now->host_requests) < 0 ||
+        head(text, "longshore_watch_events_total", "counter", "Events of the watches.", err) < 0 ||
+        buffer_append_text(text, err,
+                           "longshore_watch_events_total{resource=\"deployitems\"} %llu\n"
+                           "longshore_watch_events_total{resource=\"pods\"} %llu\n",
+                           (unsigned long long)metrics->events[METRICS_ITEMS],
+                           (unsigned long long)metrics->events[METRICS_PODS]) < 0 ||
+        head(text, "leader_election_master_status", "gauge", "1 while this process leads.", err) <
+            0)
+        return -1;
+    return buffer_append_text(text, err, "leader_election_master_status{name=\"%s\"} %d\n",
+                              now->lease_name, now->is_leader ? 1 : 0);
+}
+
+static double resident_bytes(void)
+{
+    cleanup_file FILE *file = fopen("/proc/self/statm", "re");
+    char line[128] = {0};
+    unsigned long long pages = 0;
+    char *end = NULL;
+
+    if (!file || !fgets(line, sizeof(line), file))
+        return 0;
+    (void)strtoull(line, &end, 10);
+    pages = strtoull(end, NULL, 10);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+static int write_process(const struct metrics_now *now, struct buffer *text, struct error *err)
+{
+    struct rusage usage = {0};
+    double seconds = 0;
+
+    (void)getrusage(RUSAGE_SELF, &usage);
+    seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+              (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    if (number(text, "process_cpu_seconds_total", "counter", "User and system time.", seconds,
+               err) < 0 ||
+        number(text, "process_resident_memory_bytes", "gauge", "Resident memory.", resident_bytes(),
+               err) < 0 ||
+        number(text, "process_start_time_seconds", "gauge", "When this process was started.",
+               (double)now->started_unix_ms / 1000, err) < 0 ||
+        head(text, "longshore_build_info", "gauge", "Which build this is.", err) < 0)
+        return -1;
+    return buffer_append_text(text, err, "longshore_build_info{version=\"%s\"} 1\n",
+                              LONGSHORE_VERSION);
+}
+
+int metrics_write(const struct metrics *metrics, const struct metrics_now *now,
+                  struct buffer *ret_text, struct error *err)
+{
+    if (write_actions(metrics, ret_text, err) < 0 || write_runs(metrics, ret_text, err) < 0 ||
+        write_queue(metrics, now, ret_text, err) < 0 ||
+        write_clients(metrics, now, ret_text, err) < 0 || write_process(now, ret_text, err) < 0)
+        return -1;
+    if (number(ret_text, "longshore_items", "gauge", "Items of our types.", (double)now->items,
+               err) < 0 ||
+        number(ret_text, "longshore_jobs", "gauge", "Items that are being worked on.",
+               (double)now->jobs, err) < 0 ||
+        number(ret_text, "longshore_synced", "gauge", "1 once items and pods were listed.",
+               now->is_synced ? 1 : 0, err) < 0 ||
+        number(ret_text, "longshore_collected_objects_total", "counter",
+               "Objects that the garbage collector removed.", (double)metrics->collected, err) < 0)
+        return -1;
+    return number(ret_text, "longshore_collected_state_total", "counter",
+                  "Old chunks of state that were removed.", (double)metrics->state_collected, err);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what the watches tell to records and jobs, and from there to what decide() looks at. */
+#pragma once
+
+#include "common/kube/watch.h"
+#include "deployer/controller/decide.h"
+#include "deployer/controller/task.h"
+
+/* The two watches; data is the controller. */
+void observe_item_event(void *data, enum kube_event event, const json_t *object,
+                        const struct error *err);
+void observe_pod_event(void *data, enum kube_event event, const json_t *object,
+                       const struct error *err);
+
+/* A pod that an answer told of, before the watch does. */
+void observe_pod(struct controller *controller, const json_t *pod);
+
+void observe_task(struct task *task, struct observed *ret_observed);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The next status of an item, and the one way in which a status is written: as the difference to
+ * the one we know, in a single merge patch that holds only if nobody wrote in between. */
+#pragma once
+
+#include <jansson.h>
+
+#include "deployer/controller/task.h"
+
+/* The present status with what the beginning of a job changes, if the job is not begun yet. New
+ * references, all of these. */
+json_t *report_base(const struct task *task);
+/* With a new jobID, for test-reconcile. */
+json_t *report_test_job(const struct task *task);
+/* What the pod does; phase Progressing or Deleting. */
+json_t *report_of_pod(const struct task *task, const struct pod_entry *entry,
+                      const struct pod_verdict *verdict);
+/* The fault that keeps the pod from being started. */
+json_t *report_of_fault(const struct task *task, bool *ret_is_new);
+/* The end of the job: phase, jobIDFinished and finishedTime at once. */
+void report_finish(const struct task *task, json_t *status, const char *phase);
+
+/* RFC 7386: what turns before into after; an empty object if nothing does. New reference. */
+json_t *report_difference(const json_t *before, const json_t *after);
+
+/* Writes status (taken over) to the item, nothing if it is what is there already; then next, also
+ * when there was nothing to write. A failure is a hold and next is not called; a conflict reads the
+ * item and decides again. */
+void report_write(struct task *task, json_t *status, task_next_fn *next);

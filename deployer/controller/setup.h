@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From options and a configuration file to a running controller. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "common/base/error.h"
+#include "deployer/config/config.h"
+
+struct controller_options {
+    const char *config, *kubeconfig, *landscaper_kubeconfig;
+    const char *metrics_address, *health_address; /* host:port, overrule the configuration */
+};
+
+/* Runs until SIGTERM or SIGINT. */
+int controller_run(const struct controller_options *options, const struct deployer_config *config,
+                   struct error *err) must_check;
+
+/* "host:port", ":port" or "port"; "0" and "off" switch it off (port 0). *ret_host belongs to the
+ * caller. */
+int address_parse(const char *text, char **ret_host, uint16_t *ret_port, struct error *err)
+    must_check;

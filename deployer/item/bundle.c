@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "deployer/item/bundle.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/buffer.h"
+#include "common/base/memory.h"
+#include "common/data/base64.h"
+#include "common/data/doc.h"
+
+enum { READ_STEP = 65536 };
+
+void bundle_init(struct bundle *bundle)
+{
+    bundle->objects = json_array();
+}
+
+void bundle_done(struct bundle *bundle)
+{
+    json_decref(bundle->objects);
+    bundle->objects = NULL;
+}
+
+/* stringData wins over data, as the API server has it. */
+static int fold_string_data(json_t *object, struct error *err)
+{
+    json_t *texts = json_object_get(object, "stringData");
+    const char *key = NULL;
+    json_t *text = NULL;
+
+    if (!json_is_object(texts))
+        return 0;
+    json_object_foreach(texts, key, text)
+    {
+        cleanup_wipe char *encoded = NULL;
+
+        if (!json_is_string(text))
+            return error_set(err, ERROR_INVALID, "stringData.%s: expected a string", key);
+        encoded = base64_encode(json_string_value(text), json_string_length(text));
+        if (!json_is_object(json_object_get(object, "data")))
+            (void)json_object_set_new(object, "data", json_object());
+        (void)json_object_set_new(json_object_get(object, "data"), key, json_string(encoded));
+    }
+    return json_object_del(object, "stringData");
+}
+
+static int add_object(struct bundle *bundle, json_t *object, struct error *err)
+{
+    const char *kind = doc_text(object, "kind");
+
+    if (!json_is_object(object))
+        return error_set(err, ERROR_INVALID, "expected an object");
+    if (!kind || !*kind)
+        return error_set(err, ERROR_INVALID, "kind is missing");
+    if (strcmp(kind, "List") == 0) {
+        const json_t *items = doc_member(object, "items");
+
+        for (size_t i = 0; i < json_array_size(items); i++) {
+            json_t *item = json_array_get(items, i);
+
+            /* A List in a List is what nobody writes, and depth without end. */
+            if (strcmp(doc_text_or(item, "kind", ""), "List") == 0)
+                return error_set(err, ERROR_INVALID, "items[%zu]: a List can't hold a List", i);
+            if (add_object(bundle, item, err) < 0)
+                return error_wrap(err, "items[%zu]", i);
+        }
+        return 0;
+    }
+    if (strcmp(kind, "Secret") == 0 && fold_string_data(object, err) < 0)
+        return error_wrap(err, "secret '%s'", doc_text_or(object, "metadata.name", ""));
+    return json_array_append(bundle->objects, object);
+}
+
+int bundle_add_text(struct bundle *bundle, const char *origin, const char *text, size_t size,
+                    struct error *err)
+{
+    cleanup_json json_t *docs = NULL;
+
+    if (doc_parse_yaml_stream(text, size, BUNDLE_BYTES_MAX, &docs, err) < 0)
+        return error_wrap(err, "'%s'", origin);
+    for (size_t i = 0; i < json_array_size(docs); i++) {
+        if (add_object(bundle, json_array_get(docs, i), err) < 0)
+            return error_wrap(err, "'%s', document %zu", origin, i + 1);
+    }
+    return 0;
+}
+
+static int read_standard_input(struct buffer *ret_text, struct error *err)
+{
+    cleanup_free char *step = xmalloc(READ_STEP);
+
+    for (;;) {
+        ssize_t count = read(STDIN_FILENO, step, READ_STEP);
+
+        if (count < 0)
+            return error_set_errno(err, errno, "read standard input");
+        if (count == 0)
+            return 0;
+        if (buffer_append(ret_text, step, (size_t)count, err) < 0)
+            return error_wrap(err, "standard input");
+    }
+}
+
+int bundle_load(struct bundle *bundle, const char *path, struct error *err)
+{
+    cleanup_buffer struct buffer text = {0};
+    bool is_standard_input = strcmp(path, "-") == 0;
+
+    buffer_init(&text, BUNDLE_BYTES_MAX);
+    if (is_standard_input ? read_standard_input(&text, err) < 0
+                          : doc_read_file(path, BUNDLE_BYTES_MAX, &text, err) < 0)
+        return -1;
+    return bundle_add_text(bundle, is_standard_input ? "standard input" : path,
+                           text.data ? text.data : "", text.size, err);
+}
+
+static bool is_wanted(const json_t *object, const char *kind, const char *namespace_name,
+                      const char *name)
+{
+    const char *have = doc_text(object, "metadata.namespace");
+
+    if (strcmp(doc_text_or(object, "kind", ""), kind) != 0)
+        return false;
+    if (name && strcmp(doc_text_or(object, "metadata.name", ""), name) != 0)
+        return false;
+    return !namespace_name || !have || strcmp(have, namespace_name) == 0;
+}
+
+const json_t *bundle_find(const struct bundle *bundle, const char *kind, const char *namespace_name,
+                          const char *name)
+{
+    for (size_t i = 0; i < json_array_size(bundle->objects); i++) {
+        const json_t *object = json_array_get(bundle->objects, i);
+
+        if (is_wanted(object, kind, namespace_name, name))
+            return object;
+    }
+    return NULL;
+}
+
+const json_t *bundle_at(const struct bundle *bundle, const char *kind, size_t index)
+{
+    for (size_t i = 0; i < json_array_size(bundle->objects); i++) {
+        const json_t *object = json_array_get(bundle->objects, i);
+
+        if (is_wanted(object, kind, NULL, NULL) && index-- == 0)
+            return object;
+    }
+    return NULL;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "deployer/item/item.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "common/data/doc.h"
+#include "common/data/duration.h"
+#include "common/data/timestamp.h"
+#include "deployer/item/fields.h"
+
+enum { NS_PER_MS = 1000000 };
+
+void item_free(struct item *item)
+{
+    if (!item)
+        return;
+    free(item->name);
+    free(item->namespace_name);
+    free(item->uid);
+    free(item->resource_version);
+    free(item->operation);
+    free(item->annotated_type);
+    free(item->annotated_target);
+    free(item->type);
+    free(item->target);
+    free(item->context);
+    json_decref(item->config);
+    free(item->phase);
+    free(item->job);
+    free(item->job_finished);
+    free(item->last_operation);
+    free(item->last_successful_job);
+    free(item->last_pod);
+    json_decref(item->status);
+    mistakes_done(&item->mistakes);
+    free(item);
+}
+
+static bool has_finalizer(const json_t *metadata)
+{
+    const json_t *finalizers = doc_member(metadata, "finalizers");
+
+    for (size_t i = 0; i < json_array_size(finalizers); i++) {
+        const char *name = json_string_value(json_array_get(finalizers, i));
+
+        if (name && strcmp(name, FINALIZER_DEPLOY_ITEM) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *annotation(const json_t *metadata, const char *key)
+{
+    return json_string_value(doc_member(doc_member(metadata, "annotations"), key));
+}
+
+static void read_metadata(struct item *item, const json_t *metadata)
+{
+    const char *without_uninstall = annotation(metadata, ANNOTATION_DELETE_WITHOUT_UNINSTALL);
+    const json_t *deletion = doc_member(metadata, "deletionTimestamp");
+
+    item->uid = xstrdup(doc_text_or(metadata, "uid", ""));
+    item->resource_version = xstrdup(doc_text_or(metadata, "resourceVersion", ""));
+    item->generation = doc_integer_or(metadata, "generation", 0);
+    item->is_deleting = deletion && !json_is_null(deletion);
+    item->has_finalizer = has_finalizer(metadata);
+    item->operation = xstrdup_or_null(annotation(metadata, ANNOTATION_OPERATION));
+    item->annotated_type = xstrdup_or_null(annotation(metadata, ANNOTATION_DEPLOYER_TYPE));
+    item->annotated_target = xstrdup_or_null(annotation(metadata, ANNOTATION_DEPLOYER_TARGET));
+    /* The Go deployer looks for the key only. */
+    item->is_force_cleanup =
+        doc_member(doc_member(metadata, "annotations"), ANNOTATION_FORCE_CLEANUP) != NULL;
+    item->is_delete_without_uninstall = without_uninstall && strcmp(without_uninstall, "true") == 0;
+}
+
+static void read_timeout(struct item *item, const struct fields *spec)
+{
+    const char *text = field_text(spec, "timeout");
+    struct error err = {0};
+    int64_t ns = 0;
+
+    item->timeout_ms = ITEM_TIMEOUT_DEFAULT_MS;
+    if (!text)
+        return;
+    if (strcmp(text, "none") == 0)
+        item->timeout_ms = ITEM_TIMEOUT_NONE;
+    else if (duration_parse(text, &ns, &err) < 0)
+        mistakes_add(spec->mistakes, MISTAKE_INVALID, "spec.timeout",
+                     "\"%s\": must be none or a duration such as 90s, 10m or 1h30m", text);
+    else if (ns < 0)
+        mistakes_add(spec->mistakes, MISTAKE_INVALID, "spec.timeout",
+                     "\"%s\": must not be negative", text);
+    else
+        item->timeout_ms = ns / NS_PER_MS;
+}
+
+static void read_spec(struct item *item, const json_t *object)
+{
+    const struct fields root = {object, "", &item->mistakes};
+    const struct fields spec = {field_object(&root, "spec"), "spec", &item->mistakes};
+    const struct fields target = {field_object(&spec, "target"), "spec.target", &item->mistakes};
+    const json_t *config = field_object(&spec, "config");
+
+    item->type = field_text_copy(&spec, "type", "");
+    if (!*item->type)
+        mistakes_add(&item->mistakes, MISTAKE_REQUIRED, "spec.type", "type of the item");
+    item->target = field_text_copy(&target, "name", NULL);
+    if (target.object && !item->target)
+        mistakes_add(&item->mistakes, MISTAKE_REQUIRED, "spec.target.name", "name of the target");
+    item->context = field_text_copy(&spec, "context", CONTEXT_DEFAULT);
+    if (json_object_size(config) > 0)
+        item->config = json_incref((json_t *)(uintptr_t)config);
+    item->is_update_on_change_only = field_bool(&spec, "updateOnChangeOnly", false);
+    read_timeout(item, &spec);
+}
+
+static int64_t time_or_zero(const json_t *doc, const char *path)
+{
+    const char *text = doc_text(doc, path);
+    struct error err = {0};
+    int64_t unix_ms = 0;
+
+    if (!text || timestamp_parse(text, &unix_ms, &err) < 0 || unix_ms < 0)
+        return 0;
+    return unix_ms;
+}
+
+static void read_status(struct item *item, const json_t *status)
+{
+    item->status = json_is_object(status) ? json_deep_copy(status) : json_object();
+    status = item->status;
+    item->phase = xstrdup(doc_text_or(status, "phase", ""));
+    item->job = xstrdup(doc_text_or(status, "jobID", ""));
+    item->job_finished = xstrdup(doc_text_or(status, "jobIDFinished", ""));
+    item->observed_generation = doc_integer_or(status, "observedGeneration", 0);
+    item->job_generated_unix_ms = time_or_zero(status, "jobIDGenerationTime");
+    item->init_unix_ms = time_or_zero(status, "transitionTimes.initTime");
+    item->last_reconcile_unix_ms = time_or_zero(status, "lastReconcileTime");
+    item->last_operation = xstrdup_or_null(doc_text(status, "providerStatus.lastOperation"));
+    item->last_successful_job =
+        xstrdup_or_null(doc_text(status, "providerStatus.podStatus.lastSuccessfulJobID"));
+    item->last_pod = xstrdup_or_null(doc_text(status, "providerStatus.podStatus.podName"));
+    item->has_export = doc_text(status, "exportRef.name") != NULL;
+}
+
+int item_parse(const json_t *object, struct item **ret_item, struct error *err)
+{
+    cleanup_item struct item *item = NULL;
+    const json_t *metadata = doc_member(object, "metadata");
+    const char *name = doc_text_or(metadata, "name", "");
+    const char *namespace_name = doc_text_or(metadata, "namespace", "");
+
+    if (!json_is_object(object))
+        return error_set(err, ERROR_INVALID, "deploy item: expected an object");
+    if (!*name)
+        return error_set(err, ERROR_INVALID, "deploy item: metadata.name is missing");
+    if (!*namespace_name)
+        return error_set(err, ERROR_INVALID, "deploy item '%s': metadata.namespace is missing",
+                         name);
+    item = xcalloc(1, sizeof(*item));
+    item->name = xstrdup(name);
+    item->namespace_name = xstrdup(namespace_name);
+    read_metadata(item, metadata);
+    read_spec(item, object);
+    read_status(item, doc_member(object, "status"));
+    *ret_item = steal(&item);
+    return 0;
+}
+
+bool item_is_test_reconcile(const struct item *item)
+{
+    return item->operation && strcmp(item->operation, OPERATION_TEST_RECONCILE) == 0;
+}
+
+bool item_is_finished(const struct item *item)
+{
+    return strcmp(item->job, item->job_finished) == 0 && !item_is_test_reconcile(item);
+}
+
+const char *item_effective_type(const struct item *item)
+{
+    return item->annotated_type ? item->annotated_type : item->type;
+}
+
+const char *item_effective_target(const struct item *item)
+{
+    if (!item->annotated_target || !item->annotated_type)
+        return item->target;
+    return strcmp(item->annotated_target, DEPLOYER_TARGET_NONE) == 0 ? NULL
+                                                                     : item->annotated_target;
+}
+
+int64_t item_deadline_unix_ms(const struct item *item)
+{
+    if (item->timeout_ms == ITEM_TIMEOUT_NONE || item->init_unix_ms == 0)
+        return -1;
+    if (item->timeout_ms > INT64_MAX - item->init_unix_ms)
+        return -1;
+    return item->init_unix_ms + item->timeout_ms;
+}

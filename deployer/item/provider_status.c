@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* status.providerStatus and status.conditions, from the pod. */
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "common/data/doc.h"
+#include "common/data/timestamp.h"
+#include "deployer/item/mask.h"
+#include "deployer/item/status.h"
+#include "deployer/item/text.h"
+
+enum { CONTAINER_MESSAGE_MAX = 2048 };
+
+static const json_t *find_container(const json_t *pod, const char *list_key, const char *name)
+{
+    const json_t *list = doc_member(doc_member(pod, "status"), list_key);
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *status = json_array_get(list, i);
+
+        if (strcmp(doc_text_or(status, "name", ""), name) == 0)
+            return status;
+    }
+    return NULL;
+}
+
+/* The end of what a program printed, masked, as JSON. */
+static json_t *message_json(const char *message)
+{
+    cleanup_free char *masked = mask_text(message, NULL);
+    size_t size = strlen(masked);
+    size_t start = text_tail(masked, size, CONTAINER_MESSAGE_MAX);
+
+    return text_json(masked + start, size - start);
+}
+
+/* corev1.ContainerState without its texts, which stand beside it. */
+static json_t *state_json(const json_t *state)
+{
+    json_t *copy = json_is_object(state) ? json_deep_copy(state) : json_object();
+
+    (void)json_object_del(json_object_get(copy, "waiting"), "message");
+    (void)json_object_del(json_object_get(copy, "terminated"), "message");
+    return copy;
+}
+
+static json_t *container_json(const json_t *status)
+{
+    const json_t *state = doc_member(status, "state");
+    const json_t *waiting = doc_member(state, "waiting");
+    const json_t *terminated = doc_member(state, "terminated");
+    const json_t *told = terminated ? terminated : waiting;
+    const char *reason = doc_text(told, "reason");
+    const char *message = doc_text(told, "message");
+    json_t *object = json_object();
+
+    if (!told && doc_member(state, "running"))
+        reason = "Running";
+    if (message && *message)
+        (void)json_object_set_new(object, "message", message_json(message));
+    if (reason && *reason)
+        (void)json_object_set_new(object, "reason", json_string(reason));
+    (void)json_object_set_new(object, "state", state_json(state));
+    (void)json_object_set_new(object, "image", json_string(doc_text_or(status, "image", "")));
+    (void)json_object_set_new(object, "imageID", json_string(doc_text_or(status, "imageID", "")));
+    if (terminated)
+        (void)json_object_set_new(object, "exitCode",
+                                  json_integer(doc_integer_or(terminated, "exitCode", 0)));
+    return object;
+}
+
+static const char *outcome_name(enum pod_outcome outcome)
+{
+    switch (outcome) {
+    case POD_WAITING:
+        return "Waiting";
+    case POD_RUNNING:
+        return "Running";
+    case POD_SUCCEEDED:
+        return "Succeeded";
+    case POD_FAILED:
+        return "Failed";
+    case POD_STUCK:
+        return "Stuck";
+    case POD_HOPELESS:
+        return "Hopeless";
+    }
+    return "Waiting";
+}
+
+json_t *status_provider(const json_t *pod, const char *operation, const char *last_successful_job,
+                        const struct pod_verdict *verdict, const char *log_tail)
+{
+    json_t *pod_status = json_object();
+    const char *created = doc_text(pod, "metadata.creationTimestamp");
+
+    doc_set_text(pod_status, "podName", doc_text_or(pod, "metadata.name", ""));
+    if (created)
+        doc_set_text(pod_status, "lastRun", created);
+    if (last_successful_job && *last_successful_job)
+        doc_set_text(pod_status, "lastSuccessfulJobID", last_successful_job);
+    doc_set_new(pod_status, "containerStatus",
+                container_json(find_container(pod, "containerStatuses", CONTAINER_MAIN)));
+    doc_set_new(pod_status, "initContainerStatus",
+                container_json(find_container(pod, "initContainerStatuses", CONTAINER_INIT)));
+    doc_set_new(pod_status, "waitContainerStatus",
+                container_json(find_container(pod, "containerStatuses", CONTAINER_WAIT)));
+    /* More than the Go deployer knows, which passes over it. */
+    if (verdict)
+        doc_set_text(pod_status, "outcome", outcome_name(verdict->outcome));
+    if (log_tail && *log_tail)
+        doc_set_new(pod_status, "mainLogTail", message_json(log_tail));
+    return json_pack("{s:s,s:s,s:s,s:o}", "apiVersion", DEPLOYER_API_VERSION, "kind",
+                     KIND_PROVIDER_STATUS, "lastOperation", operation, "podStatus", pod_status);
+}
+
+/* Go's default format of a time. */
+static char *running_message(const json_t *running)
+{
+    const char *started = doc_text_or(running, "startedAt", "");
+    char text[TIMESTAMP_MAX] = "";
+    struct error err = {0};
+    int64_t unix_ms = 0;
+
+    if (timestamp_parse(started, &unix_ms, &err) < 0)
+        return xstrdup("Pod started running");
+    timestamp_format(unix_ms, text); /* 2006-01-02T15:04:05Z */
+    return xasprintf("Pod started running at %.10s %.8s +0000 UTC", text, text + 11);
+}
+
+/* What a container's state says as a condition; NULL if it says nothing. */
+static json_t *condition_of(const json_t *state)
+{
+    const json_t *terminated = doc_member(state, "terminated");
+    const json_t *running = doc_member(state, "running");
+    const json_t *waiting = doc_member(state, "waiting");
+    cleanup_free char *message = NULL;
+
+    if (terminated && doc_integer_or(terminated, "exitCode", 0) == 0)
+        return json_pack("{s:s,s:s,s:s}", "status", "True", "reason", "ContainerSucceeded",
+                         "message", "Container successfully finished");
+    if (terminated)
+        return json_pack("{s:s,s:s,s:o}", "status", "False", "reason",
+                         doc_text_or(terminated, "reason", ""), "message",
+                         message_json(doc_text_or(terminated, "message", "")));
+    if (running) {
+        message = running_message(running);
+        return json_pack("{s:s,s:s,s:s}", "status", "Progressing", "reason", "Pod running",
+                         "message", message);
+    }
+    if (!waiting)
+        return NULL;
+    return json_pack("{s:s,s:s,s:o}", "status", "Progressing", "reason",
+                     doc_text_or(waiting, "reason", ""), "message",
+                     message_json(doc_text_or(waiting, "message", "")));
+}
+
+static json_t *find_condition(json_t *conditions, const char *type)
+{
+    for (size_t i = 0; i < json_array_size(conditions); i++) {
+        json_t *condition = json_array_get(conditions, i);
+
+        if (strcmp(doc_text_or(condition, "type", ""), type) == 0)
+            return condition;
+    }
+    return NULL;
+}
+
+static bool is_same(const json_t *a, const json_t *b, const char *key)
+{
+    const char *text = doc_text(a, key);
+
+    return text && strcmp(text, doc_text_or(b, key, "")) == 0;
+}
+
+static void merge_condition(json_t *conditions, const char *type, const json_t *state,
+                            int64_t now_unix_ms)
+{
+    cleanup_json json_t *next = condition_of(state);
+    json_t *condition = find_condition(conditions, type);
+    char now[TIMESTAMP_MAX];
+    bool is_transition = false;
+
+    if (!next)
+        return;
+    timestamp_format(now_unix_ms, now);
+    if (!condition) {
+        condition = json_pack("{s:s}", "type", type);
+        (void)json_array_append_new(conditions, condition);
+    }
+    is_transition =
+        !is_same(condition, next, "status") || !doc_text(condition, "lastTransitionTime");
+    if (!is_transition && is_same(condition, next, "reason") &&
+        is_same(condition, next, "message") && doc_text(condition, "lastUpdateTime"))
+        return;
+    (void)json_object_update(condition, next);
+    (void)json_object_set_new(condition, "lastUpdateTime", json_string(now));
+    if (is_transition)
+        (void)json_object_set_new(condition, "lastTransitionTime", json_string(now));
+}
+
+void status_set_conditions(json_t *status, const json_t *pod, int64_t now_unix_ms)
+{
+    json_t *conditions = json_object_get(status, "conditions");
+    cleanup_json json_t *fresh = json_is_array(conditions) ? NULL : json_array();
+    const json_t *init = find_container(pod, "initContainerStatuses", CONTAINER_INIT);
+    const json_t *wait = find_container(pod, "containerStatuses", CONTAINER_WAIT);
+
+    if (fresh)
+        conditions = fresh;
+    merge_condition(conditions, CONDITION_INIT, doc_member(init, "state"), now_unix_ms);
+    merge_condition(conditions, CONDITION_WAIT, doc_member(wait, "state"), now_unix_ms);
+    if (fresh && json_array_size(fresh) > 0)
+        (void)json_object_set(status, "conditions", fresh);
+}

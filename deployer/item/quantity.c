@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kubernetes quantities ("500m", "1Gi", "1e3") and the resources that are made of them. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/data/doc.h"
+#include "common/data/names.h"
+#include "deployer/item/fields.h"
+#include "deployer/item/validate.h"
+
+enum { QUANTITY_MAX = 64, EXPONENT_MAX = 18 };
+
+static long double power(int base, long exponent)
+{
+    long double result = 1;
+
+    for (long i = exponent < 0 ? -exponent : exponent; i > 0; i--)
+        result *= base;
+    return exponent < 0 ? 1 / result : result;
+}
+
+static bool suffix_factor(const char *suffix, long double *ret_factor)
+{
+    static const struct {
+        const char *suffix;
+        int base, exponent;
+    } factors[] = {
+        {"", 10, 0},   {"n", 10, -9}, {"u", 10, -6}, {"m", 10, -3}, {"k", 10, 3},  {"M", 10, 6},
+        {"G", 10, 9},  {"T", 10, 12}, {"P", 10, 15}, {"E", 10, 18}, {"Ki", 2, 10}, {"Mi", 2, 20},
+        {"Gi", 2, 30}, {"Ti", 2, 40}, {"Pi", 2, 50}, {"Ei", 2, 60},
+    };
+    char *end = NULL;
+    long exponent = 0;
+
+    for (size_t i = 0; i < array_length(factors); i++) {
+        if (strcmp(factors[i].suffix, suffix) == 0) {
+            *ret_factor = power(factors[i].base, factors[i].exponent);
+            return true;
+        }
+    }
+    if ((*suffix != 'e' && *suffix != 'E') ||
+        (!isdigit((unsigned char)suffix[1]) &&
+         !(strchr("+-", suffix[1]) && isdigit((unsigned char)suffix[2]))))
+        return false;
+    exponent = strtol(suffix + 1, &end, 10);
+    if (*end || exponent < -EXPONENT_MAX || exponent > EXPONENT_MAX)
+        return false;
+    *ret_factor = power(10, exponent);
+    return true;
+}
+
+/* False if text is no quantity or is negative. */
+static bool quantity_parse(const char *text, long double *ret_value)
+{
+    const char *digits = text + (*text == '+' ? 1 : 0);
+    long double factor = 1;
+    long double value = 0;
+    long double place = 1;
+    bool has_digit = false;
+    bool has_dot = false;
+    const char *cursor = digits;
+
+    if (strlen(text) > QUANTITY_MAX)
+        return false;
+    for (; isdigit((unsigned char)*cursor) || (*cursor == '.' && !has_dot); cursor++) {
+        if (*cursor == '.') {
+            has_dot = true;
+            continue;
+        }
+        has_digit = true;
+        if (has_dot)
+            place /= 10;
+        value = has_dot ? value + place * (*cursor - '0') : value * 10 + (*cursor - '0');
+    }
+    if (!has_digit || !suffix_factor(cursor, &factor))
+        return false;
+    *ret_value = value * factor;
+    return true;
+}
+
+void validate_quantity(const char *text, const char *path, struct mistakes *mistakes)
+{
+    long double value = 0;
+
+    if (text && !quantity_parse(text, &value))
+        mistakes_add(mistakes, MISTAKE_INVALID, path,
+                     "\"%s\": must be a quantity such as 500m, 1 or 64Mi", text);
+}
+
+static bool is_resource_name(const char *name)
+{
+    static const char *const plain[] = {"cpu", "memory", "ephemeral-storage"};
+
+    for (size_t i = 0; i < array_length(plain); i++) {
+        if (strcmp(plain[i], name) == 0)
+            return true;
+    }
+    if (strncmp(name, "hugepages-", strlen("hugepages-")) == 0)
+        return name_is_label_key(name);
+    return strchr(name, '/') && name_is_label_key(name);
+}
+
+/* The amount of a resource; false and a mistake if it is none. */
+static bool read_amount(const json_t *value, const char *path, struct mistakes *mistakes,
+                        long double *ret_amount)
+{
+    cleanup_free char *number = json_is_number(value) ? doc_dump(value) : NULL;
+    const char *text = number ? number : json_string_value(value);
+
+    if (!text) {
+        mistakes_add_type(mistakes, path, "a quantity", value);
+        return false;
+    }
+    validate_quantity(text, path, mistakes);
+    return quantity_parse(text, ret_amount);
+}
+
+static void check_amounts(const json_t *amounts, const char *path, const json_t *limits,
+                          struct mistakes *mistakes)
+{
+    cleanup_mistakes struct mistakes ignored = {0};
+    const char *name = NULL;
+    json_t *value = NULL;
+
+    json_object_foreach(field_each(amounts), name, value)
+    {
+        const json_t *limit = json_object_get(limits, name);
+        cleanup_free char *where = path_member(path, name);
+        long double amount = 0;
+        long double limit_amount = 0;
+
+        if (!is_resource_name(name))
+            mistakes_add(mistakes, MISTAKE_INVALID, where,
+                         "\"%s\": must be cpu, memory, ephemeral-storage or domain/name", name);
+        if (read_amount(value, where, mistakes, &amount) && limit &&
+            read_amount(limit, where, &ignored, &limit_amount) && amount > limit_amount)
+            mistakes_add(mistakes, MISTAKE_INVALID, where, "must not be above its limit");
+    }
+}
+
+void validate_resources(const json_t *value, const char *path, struct mistakes *mistakes)
+{
+    const struct fields fields = {value, path, mistakes};
+    cleanup_free char *requests_path = field_path(&fields, "requests");
+    cleanup_free char *limits_path = field_path(&fields, "limits");
+    const json_t *limits = NULL;
+    const char *key = NULL;
+    json_t *other = NULL;
+
+    if (!value)
+        return;
+    if (!json_is_object(value)) {
+        mistakes_add_type(mistakes, path, "an object", value);
+        return;
+    }
+    /* Not merely unknown: device claims and the like would be a way around the operator. */
+    json_object_foreach(field_each(value), key, other)
+    {
+        cleanup_free char *where = field_path(&fields, key);
+
+        if (strcmp(key, "requests") != 0 && strcmp(key, "limits") != 0)
+            mistakes_add(mistakes, MISTAKE_FORBIDDEN, where, "only requests and limits can be set");
+    }
+    limits = field_object(&fields, "limits");
+    check_amounts(limits, limits_path, NULL, mistakes);
+    check_amounts(field_object(&fields, "requests"), requests_path, limits, mistakes);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "deployer/item/status.h"
+
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "common/data/doc.h"
+#include "common/data/timestamp.h"
+#include "deployer/item/text.h"
+
+static void set_time(json_t *object, const char *key, int64_t unix_ms)
+{
+    char text[TIMESTAMP_MAX];
+
+    timestamp_format(unix_ms, text);
+    (void)json_object_set_new(object, key, json_string(text));
+}
+
+static bool is_same_text(const json_t *a, const json_t *b, const char *key)
+{
+    return strcmp(doc_text_or(a, key, ""), doc_text_or(b, key, "")) == 0;
+}
+
+static bool is_same_error(const json_t *a, const json_t *b)
+{
+    json_t *codes_a = json_object_get(a, "codes");
+    json_t *codes_b = json_object_get(b, "codes");
+
+    if (json_array_size(codes_a) != json_array_size(codes_b) ||
+        (json_array_size(codes_a) > 0 && !json_equal(codes_a, codes_b)))
+        return false;
+    return is_same_text(a, b, "operation") && is_same_text(a, b, "reason") &&
+           is_same_text(a, b, "message");
+}
+
+static json_t *error_new(const struct status_error *error)
+{
+    size_t size = strlen(error->message);
+    json_t *codes = json_array();
+    json_t *object = json_pack(
+        "{s:s,s:s,s:o}", "operation", error->operation, "reason", error->reason, "message",
+        text_json(error->message, text_cut(error->message, size, STATUS_MESSAGE_MAX)));
+
+    for (size_t i = 0; i < array_length(error->codes) && error->codes[i]; i++)
+        (void)json_array_append_new(codes, json_string(error->codes[i]));
+    if (json_array_size(codes) > 0)
+        (void)json_object_set(object, "codes", codes);
+    json_decref(codes);
+    return object;
+}
+
+static void remember(json_t *status, json_t *error)
+{
+    json_t *list = json_object_get(status, "lastErrors");
+
+    if (!json_is_array(list)) {
+        list = json_array();
+        (void)json_object_set_new(status, "lastErrors", list);
+    }
+    /* The same error again is no news. */
+    if (json_array_size(list) > 0 &&
+        is_same_error(json_array_get(list, json_array_size(list) - 1), error))
+        (void)json_array_set_new(list, json_array_size(list) - 1, json_deep_copy(error));
+    else
+        (void)json_array_append_new(list, json_deep_copy(error));
+    while (json_array_size(list) > STATUS_LAST_ERRORS_MAX)
+        (void)json_array_remove(list, 0);
+}
+
+bool status_set_error(json_t *status, const struct status_error *error, int64_t now_unix_ms)
+{
+    const json_t *last = json_object_get(status, "lastError");
+    cleanup_json json_t *next = error_new(error);
+    const char *transition = doc_text(last, "lastTransitionTime");
+    bool is_changed = !json_is_object(last) || !is_same_error(last, next);
+
+    if (!is_changed && transition && doc_text(last, "lastUpdateTime"))
+        return false;
+    set_time(next, "lastTransitionTime", now_unix_ms);
+    set_time(next, "lastUpdateTime", now_unix_ms);
+    if (transition && is_same_text(last, next, "operation"))
+        (void)json_object_set_new(next, "lastTransitionTime", json_string(transition));
+    (void)json_object_set_new(status, "lastError", json_deep_copy(next));
+    if (!json_is_object(json_object_get(status, "firstError")))
+        (void)json_object_set_new(status, "firstError", json_deep_copy(next));
+    remember(status, next);
+    return is_changed;
+}
+
+void status_clear_error(json_t *status)
+{
+    (void)json_object_del(status, "lastError");
+}
+
+void status_reset_errors(json_t *status)
+{
+    (void)json_object_del(status, "lastError");
+    (void)json_object_del(status, "firstError");
+    (void)json_object_del(status, "lastErrors");
+}
+
+bool status_is_unrecoverable(const json_t *error)
+{
+    static const char *const unrecoverable[] = {CODE_CONFIGURATION_PROBLEM, CODE_INTERNAL_PROBLEM,
+                                                CODE_TIMEOUT, CODE_UNAUTHORIZED};
+    const json_t *codes = doc_member(error, "codes");
+
+    for (size_t i = 0; i < json_array_size(codes); i++) {
+        const char *code = json_string_value(json_array_get(codes, i));
+
+        for (size_t j = 0; code && j < array_length(unrecoverable); j++) {
+            if (strcmp(unrecoverable[j], code) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+bool status_is_failed(const char *phase)
+{
+    return strcmp(phase, PHASE_FAILED) == 0 || strcmp(phase, PHASE_DELETE_FAILED) == 0;
+}
+
+bool status_is_final(const char *phase)
+{
+    return strcmp(phase, PHASE_SUCCEEDED) == 0 || status_is_failed(phase);
+}
+
+const char *status_failed_phase(bool is_deleting)
+{
+    return is_deleting ? PHASE_DELETE_FAILED : PHASE_FAILED;
+}

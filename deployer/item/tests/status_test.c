@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "deployer/item/status.h"
+#include "deployer/tests/sample.h"
+
+enum { NOW = 1767776400 }; /* 2026-01-07T09:00:00Z */
+#define AT(seconds_) (((int64_t)NOW + (seconds_)) * 1000)
+
+static void the_first_error_is_first_and_last(void **state)
+{
+    cleanup_json json_t *status = json_object();
+    const struct status_error error = {
+        "DeployPod", "CreatePod", "no quota", {CODE_TIMEOUT, CODE_CLEANUP}};
+
+    (void)state;
+    assert_true(status_set_error(status, &error, AT(0)));
+    assert_string_equal(doc_text(status, "lastError.operation"), "DeployPod");
+    assert_string_equal(doc_text(status, "lastError.reason"), "CreatePod");
+    assert_string_equal(doc_text(status, "lastError.message"), "no quota");
+    assert_string_equal(doc_text(status, "lastError.lastTransitionTime"), "2026-01-07T09:00:00Z");
+    assert_string_equal(doc_text(status, "lastError.lastUpdateTime"), "2026-01-07T09:00:00Z");
+    assert_int_equal(json_array_size(doc_get(status, "lastError.codes")), 2);
+    assert_true(
+        json_equal(json_object_get(status, "firstError"), json_object_get(status, "lastError")));
+    assert_int_equal(json_array_size(doc_get(status, "lastErrors")), 1);
+    assert_true(status_is_unrecoverable(doc_get(status, "lastError")));
+}
+
+static void the_same_error_again_is_no_change_at_all(void **state)
+{
+    cleanup_json json_t *status = json_object();
+    cleanup_json json_t *before = NULL;
+    const struct status_error error = {"DeployPod", "CreatePod", "no quota", {NULL}};
+
+    (void)state;
+    assert_true(status_set_error(status, &error, AT(0)));
+    before = json_deep_copy(status);
+    assert_false(status_set_error(status, &error, AT(10)));
+    assert_true(json_equal(before, status));
+    assert_null(doc_get(status, "lastError.codes"));
+    assert_false(status_is_unrecoverable(doc_get(status, "lastError")));
+}
+
+static void the_transition_time_moves_with_the_operation_only(void **state)
+{
+    cleanup_json json_t *status = json_object();
+    const struct status_error first = {"DeployPod", "CreatePod", "a", {NULL}};
+    const struct status_error second = {"DeployPod", "CreatePod", "b", {NULL}};
+    const struct status_error third = {"Complete", "SyncExport", "b", {NULL}};
+
+    (void)state;
+    assert_true(status_set_error(status, &first, AT(0)));
+    assert_true(status_set_error(status, &second, AT(10)));
+    assert_string_equal(doc_text(status, "lastError.lastTransitionTime"), "2026-01-07T09:00:00Z");
+    assert_string_equal(doc_text(status, "lastError.lastUpdateTime"), "2026-01-07T09:00:10Z");
+    assert_true(status_set_error(status, &third, AT(20)));
+    assert_string_equal(doc_text(status, "lastError.lastTransitionTime"), "2026-01-07T09:00:20Z");
+    assert_string_equal(doc_text(status, "firstError.message"), "a");
+    assert_int_equal(json_array_size(doc_get(status, "lastErrors")), 3);
+}
+
+static void five_errors_are_kept_and_the_newest_is_last(void **state)
+{
+    cleanup_json json_t *status = json_object();
+    const json_t *list = NULL;
+
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        cleanup_free char *message = xasprintf("message %d", i);
+        const struct status_error error = {"DeployPod", "CreatePod", message, {NULL}};
+
+        assert_true(status_set_error(status, &error, AT(i)));
+    }
+    list = doc_get(status, "lastErrors");
+    assert_int_equal(json_array_size(list), 5);
+    assert_string_equal(doc_text(json_array_get(list, 0), "message"), "message 3");
+    assert_string_equal(doc_text(json_array_get(list, 4), "message"), "message 7");
+    assert_string_equal(doc_text(status, "firstError.message"), "message 0");
+    status_clear_error(status);
+    assert_null(doc_get(status, "lastError"));
+    assert_non_null(doc_get(status, "firstError"));
+    status_reset_errors(status);
+    assert_int_equal(json_object_size(status), 0);
+}
+
+static void messages_are_bounded_and_valid(void **state)
+{
+    cleanup_json json_t *status = json_object();
+    cleanup_free char *message = xmalloc(STATUS_MESSAGE_MAX + 100);
+    struct status_error error = {"a", "b", message, {NULL}};
+
+    (void)state;
+    memset(message, 'x', STATUS_MESSAGE_MAX + 99);
+    message[STATUS_MESSAGE_MAX + 99] = '\0';
+    memcpy(message + STATUS_MESSAGE_MAX - 1, "\xc3\xa4", 2); /* across the edge */
+    assert_true(status_set_error(status, &error, AT(0)));
+    assert_int_equal(strlen(doc_text(status, "lastError.message")), STATUS_MESSAGE_MAX - 1);
+    error.message = "bad \xff byte";
+    assert_true(status_set_error(status, &error, AT(1)));
+    assert_string_equal(doc_text(status, "lastError.message"), "bad \xef\xbf\xbd byte");
+    assert_false(status_set_error(status, &error, AT(2)));
+}
+
+static void a_status_that_others_have_broken_is_mended(void **state)
+{
+    cleanup_json json_t *status =
+        sample_doc("{lastError: 5, firstError: text, lastErrors: {}, conditions: 7}");
+    cleanup_json json_t *pod = sample_doc(
+        "{status: {initContainerStatuses: [{name: init, state: {waiting: {reason: A}}}]}}");
+    const struct status_error error = {"a", "b", "c", {NULL}};
+
+    (void)state;
+    assert_true(status_set_error(status, &error, AT(0)));
+    assert_int_equal(json_array_size(doc_get(status, "lastErrors")), 1);
+    status_set_conditions(status, pod, AT(0));
+    assert_int_equal(json_array_size(doc_get(status, "conditions")), 1);
+}
+
+static void phases_are_told_apart(void **state)
+{
+    static const struct {
+        const char *phase;
+        bool is_final, is_failed;
+    } phases[] = {
+        {"", false, false},           {"Init", false, false},      {"Progressing", false, false},
+        {"InitDelete", false, false}, {"Deleting", false, false},  {"Succeeded", true, false},
+        {"Failed", true, true},       {"DeleteFailed", true, true}};
+
+    (void)state;
+    for (size_t i = 0; i < array_length(phases); i++) {
+        assert_int_equal(status_is_final(phases[i].phase), phases[i].is_final);
+        assert_int_equal(status_is_failed(phases[i].phase), phases[i].is_failed);
+    }
+    assert_string_equal(status_failed_phase(true), "DeleteFailed");
+    assert_string_equal(status_failed_phase(false), "Failed");
+}
+
+static void the_provider_status_is_as_go_writes_it(void **state)
+{
+    cleanup_json json_t *pod = sample_doc(
+        "metadata: {name: p, creationTimestamp: '2026-01-07T09:00:12Z'}\n"
+        "status:\n"
+        "  initContainerStatuses:\n"
+        "  - {name: init, image: i, imageID: i@sha256:1, state: {terminated: {exitCode: 0, reason: "
+        "Completed}}}\n"
+        "  containerStatuses:\n"
+        "  - {name: main, image: m, imageID: '', state: {waiting: {reason: ErrImagePull, message: "
+        "'token=abcdefgh'}}}\n"
+        "  - {name: wait, image: w, imageID: x, state: {running: {startedAt: "
+        "'2026-01-07T09:00:20Z'}}}\n");
+    cleanup_json json_t *status = status_provider(pod, OPERATION_RECONCILE, "job-1", NULL, NULL);
+    cleanup_json json_t *expected = sample_doc(
+        "apiVersion: container.deployer.landscaper.gardener.cloud/v1alpha1\n"
+        "kind: ProviderStatus\n"
+        "lastOperation: RECONCILE\n"
+        "podStatus:\n"
+        "  podName: p\n"
+        "  lastRun: '2026-01-07T09:00:12Z'\n"
+        "  lastSuccessfulJobID: job-1\n"
+        "  containerStatus: {reason: ErrImagePull, message: 'token=***', state: {waiting: {reason: "
+        "ErrImagePull}}, image: m, imageID: ''}\n"
+        "  initContainerStatus: {reason: Completed, state: {terminated: {exitCode: 0, reason: "
+        "Completed}}, image: i, imageID: 'i@sha256:1', exitCode: 0}\n"
+        "  waitContainerStatus: {reason: Running, state: {running: {startedAt: "
+        "'2026-01-07T09:00:20Z'}}, image: w, imageID: x}\n");
+
+    (void)state;
+    assert_true(json_equal(status, expected));
+}
+
+static void containers_without_a_status_are_there_all_the_same(void **state)
+{
+    cleanup_json json_t *status = status_provider(NULL, OPERATION_DELETE, NULL, NULL, "the tail");
+    cleanup_json json_t *empty = sample_doc("{state: {}, image: '', imageID: ''}");
+
+    (void)state;
+    assert_true(json_equal(json_object_get(json_object_get(status, "podStatus"), "containerStatus"),
+                           empty));
+    assert_null(doc_get(status, "podStatus.lastSuccessfulJobID"));
+    assert_null(doc_get(status, "podStatus.lastRun"));
+    assert_string_equal(doc_text(status, "podStatus.mainLogTail"), "the tail");
+}
+
+static const struct {
+    const char *state, *condition; /* status, reason, message */
+} conditions[] = {
+    {"{waiting: {reason: PodInitializing}}", "Progressing|PodInitializing|"},
+    {"{waiting: {reason: ErrImagePull, message: m}}", "Progressing|ErrImagePull|m"},
+    {"{running: {startedAt: '2026-01-07T10:00:20+01:00'}}",
+     "Progressing|Pod running|Pod started running at 2026-01-07 09:00:20 +0000 UTC"},
+    {"{running: {}}", "Progressing|Pod running|Pod started running"},
+    {"{terminated: {exitCode: 0}}", "True|ContainerSucceeded|Container successfully finished"},
+    {"{terminated: {exitCode: 1, reason: Error, message: m}}", "False|Error|m"},
+};
+
+static void conditions_follow_the_containers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(conditions); i++) {
+        cleanup_json json_t *status = json_object();
+        cleanup_free char *yaml = xasprintf(
+            "{status: {containerStatuses: [{name: wait, state: %s}]}}", conditions[i].state);
+        cleanup_json json_t *pod = sample_doc(yaml);
+        const json_t *condition = NULL;
+        cleanup_free char *text = NULL;
+
+        status_set_conditions(status, pod, AT(0));
+        assert_int_equal(json_array_size(doc_get(status, "conditions")), 1);
+        condition = json_array_get(doc_get(status, "conditions"), 0);
+        text = xasprintf("%s|%s|%s", doc_text(condition, "status"), doc_text(condition, "reason"),
+                         doc_text(condition, "message"));
+        assert_string_equal(doc_text(condition, "type"), "WaitContainer");
+        assert_string_equal(text, conditions[i].condition);
+        assert_string_equal(doc_text(condition, "lastTransitionTime"), "2026-01-07T09:00:00Z");
+        assert_string_equal(doc_text(condition, "lastUpdateTime"), "2026-01-07T09:00:00Z");
+    }
+}
+
+static void a_conditions_times_move_only_with_what_they_tell(void **state)
+{
+    cleanup_json json_t *status = sample_doc("{conditions: [{type: Other, status: 'True'}]}");
+    cleanup_json json_t *waiting = sample_doc(
+        "{status: {initContainerStatuses: [{name: init, state: {waiting: {reason: A}}}]}}");
+    cleanup_json json_t *other = sample_doc(
+        "{status: {initContainerStatuses: [{name: init, state: {waiting: {reason: B}}}]}}");
+    cleanup_json json_t *ended = sample_doc(
+        "{status: {initContainerStatuses: [{name: init, state: {terminated: {exitCode: 0}}}]}}");
+    const json_t *condition = NULL;
+
+    (void)state;
+    status_set_conditions(status, waiting, AT(0));
+    status_set_conditions(status, waiting, AT(5));
+    condition = json_array_get(doc_get(status, "conditions"), 1);
+    assert_string_equal(doc_text(condition, "lastUpdateTime"), "2026-01-07T09:00:00Z");
+    status_set_conditions(status, other, AT(6));
+    assert_string_equal(doc_text(condition, "lastUpdateTime"), "2026-01-07T09:00:06Z");
+    assert_string_equal(doc_text(condition, "lastTransitionTime"), "2026-01-07T09:00:00Z");
+    status_set_conditions(status, ended, AT(7));
+    assert_string_equal(doc_text(condition, "lastTransitionTime"), "2026-01-07T09:00:07Z");
+    assert_int_equal(json_array_size(doc_get(status, "conditions")), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_error_is_first_and_last),
+        cmocka_unit_test(the_same_error_again_is_no_change_at_all),
+        cmocka_unit_test(the_transition_time_moves_with_the_operation_only),
+        cmocka_unit_test(five_errors_are_kept_and_the_newest_is_last),
+        cmocka_unit_test(messages_are_bounded_and_valid),
+        cmocka_unit_test(a_status_that_others_have_broken_is_mended),
+        cmocka_unit_test(phases_are_told_apart),
+        cmocka_unit_test(the_provider_status_is_as_go_writes_it),
+        cmocka_unit_test(containers_without_a_status_are_there_all_the_same),
+        cmocka_unit_test(conditions_follow_the_containers),
+        cmocka_unit_test(a_conditions_times_move_only_with_what_they_tell),
+    };
+
+    doc_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "deployer/item/status.h"
+#include "deployer/tests/sample.h"
+
+enum { GRACE_MS = 300 * 1000, NOW_MS = 1000 * 1000, SINCE_MS = 900 * 1000, ONLY_TIMEOUT = -1 };
+
+#define INIT_DONE "{name: init, state: {terminated: {exitCode: 0}}}"
+#define RUNNING(name_) "{name: " name_ ", state: {running: {}}}"
+#define WAITING(name_, reason_) "{name: " name_ ", state: {waiting: {reason: " reason_ "}}}"
+#define ENDED(name_, code_) "{name: " name_ ", state: {terminated: {exitCode: " code_ "}}}"
+#define POD(phase_, init_, containers_)                                                            \
+    "{status: {phase: " phase_ ", initContainerStatuses: [" init_                                  \
+    "], containerStatuses: [" containers_ "]}}"
+
+static const struct {
+    const char *pod;
+    enum pod_outcome outcome;
+    const char *operation, *reason, *message;
+} cases[] = {
+    {"{}", POD_WAITING, NULL, NULL, NULL},
+    {"{status: 5}", POD_WAITING, NULL, NULL, NULL},
+    {"{status: {phase: Pending, containerStatuses: [5, {name: []}, {name: main, state: 7}]}}",
+     POD_WAITING, NULL, NULL, NULL},
+    {POD("Pending", WAITING("init", "PodInitializing"), ""), POD_WAITING, NULL, NULL, NULL},
+    {POD("Pending", RUNNING("init"), WAITING("main", "PodInitializing")), POD_WAITING, NULL, NULL,
+     NULL},
+    {POD("Running", INIT_DONE, RUNNING("main") "," RUNNING("wait")), POD_RUNNING, NULL, NULL, NULL},
+    {POD("Running", INIT_DONE, ENDED("main", "0") "," RUNNING("wait")), POD_RUNNING, NULL, NULL,
+     NULL},
+    {POD("Running", INIT_DONE, ENDED("main", "3") "," RUNNING("wait")), POD_RUNNING, NULL, NULL,
+     NULL},
+    /* wait is lost, but what main does is not stopped halfway */
+    {POD("Running", INIT_DONE, RUNNING("main") "," ENDED("wait", "137")), POD_RUNNING, NULL, NULL,
+     NULL},
+    {"{status: {phase: Succeeded}}", POD_SUCCEEDED, NULL, NULL, NULL},
+    /* an injected sidecar does not end */
+    {POD("Running", INIT_DONE,
+         ENDED("main", "0") "," ENDED("wait", "0") "," RUNNING("istio-proxy")),
+     POD_SUCCEEDED, NULL, NULL, NULL},
+    {POD("Running", INIT_DONE,
+         ENDED("main", "1") "," ENDED("wait", "0") "," RUNNING("istio-proxy")),
+     POD_FAILED, "RunMainContainer", "Error", "container main: Error, exit code 1"},
+    {POD("Failed", INIT_DONE,
+         "{name: main, state: {terminated: {exitCode: 3, reason: Error, message: \"boom\\n\"}}},"
+         "{name: wait, state: {terminated: {exitCode: 1, reason: Error}}}"),
+     POD_FAILED, "RunMainContainer", "Error", "container main: Error, exit code 3: boom"},
+    {POD("Failed", INIT_DONE,
+         "{name: main, state: {terminated: {exitCode: 137, reason: OOMKilled}}}," ENDED("wait",
+                                                                                        "1")),
+     POD_FAILED, "RunMainContainer", "OOMKilled",
+     "container main: OOMKilled, exit code 137, signal 9 (SIGKILL), it used more memory than its "
+     "limit"},
+    {POD("Failed", INIT_DONE,
+         "{name: main, state: {terminated: {exitCode: 139, reason: Error}}}," ENDED("wait", "1")),
+     POD_FAILED, "RunMainContainer", "Error",
+     "container main: Error, exit code 139, signal 11 (SIGSEGV)"},
+    {POD("Failed", INIT_DONE,
+         "{name: main, state: {terminated: {exitCode: 128, reason: StartError, message: no such "
+         "file}}}," ENDED("wait", "1")),
+     POD_FAILED, "RunMainContainer", "StartError",
+     "container main: StartError, exit code 128: no such file"},
+    {POD("Failed", INIT_DONE,
+         ENDED("main", "0") ",{name: wait, state: {terminated: {exitCode: 1, reason: Error, "
+                            "message: export is no object}}}"),
+     POD_FAILED, "RunWaitContainer", "Error",
+     "container wait: Error, exit code 1: export is no object"},
+    {POD("Failed",
+         "{name: init, state: {terminated: {exitCode: 1, reason: Error, message: no registry}}}",
+         WAITING("main", "PodInitializing")),
+     POD_FAILED, "RunInitContainer", "Error", "container init: Error, exit code 1: no registry"},
+    {POD("Pending", ENDED("init", "2"), WAITING("main", "PodInitializing")), POD_FAILED,
+     "RunInitContainer", "Error", "container init: Error, exit code 2"},
+    {"{status: {phase: Failed, reason: Evicted, message: The node was low on resource}}",
+     POD_FAILED, "RunPod", "Evicted", "pod: Evicted: The node was low on resource"},
+    {"{status: {phase: Failed, reason: DeadlineExceeded, message: too long, containerStatuses: "
+     "[{name: main, state: {terminated: {exitCode: 143}}}]}}",
+     POD_FAILED, "RunPod", "DeadlineExceeded", "pod: DeadlineExceeded: too long"},
+    {"{status: {phase: Failed}}", POD_FAILED, "RunPod", "PodFailed", "pod: PodFailed"},
+    {"{metadata: {deletionTimestamp: '1970-01-01T00:10:00Z'}, status: {phase: Running, "
+     "containerStatuses: [{name: main, state: {running: {}}}]}}",
+     POD_FAILED, "RunPod", "PodLost",
+     "pod: PodLost: the pod was deleted, and its node does not say that it has ended"},
+    {"{metadata: {deletionTimestamp: '1970-01-01T00:16:00Z'}, status: {phase: Running, "
+     "containerStatuses: [{name: main, state: {running: {}}}]}}",
+     POD_RUNNING, NULL, NULL, NULL},
+    {POD("Pending", WAITING("init", "InvalidImageName"), ""), POD_HOPELESS, "RunInitContainer",
+     "InvalidImageName", "container init: InvalidImageName"},
+    {POD("Pending", INIT_DONE, WAITING("main", "ErrImageNeverPull")), POD_HOPELESS,
+     "RunMainContainer", "ErrImageNeverPull", "container main: ErrImageNeverPull"},
+    {POD("Pending", INIT_DONE, WAITING("main", "ErrInvalidImageName")), POD_HOPELESS,
+     "RunMainContainer", "ErrInvalidImageName", "container main: ErrInvalidImageName"},
+};
+
+static void a_pod_is_judged_by_its_containers(void **state)
+{
+    cleanup_config struct deployer_config *config = sample_config(NULL);
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_json json_t *pod = sample_doc(cases[i].pod);
+        cleanup_pod_verdict struct pod_verdict verdict = {0};
+
+        pod_judge(pod, config, NOW_MS, 0, &verdict);
+        if (verdict.outcome != cases[i].outcome)
+            fail_msg("%s: outcome %d", cases[i].pod, (int)verdict.outcome);
+        if (!cases[i].operation) {
+            assert_null(verdict.operation);
+            assert_null(verdict.message);
+            continue;
+        }
+        assert_string_equal(verdict.operation, cases[i].operation);
+        assert_string_equal(verdict.reason, cases[i].reason);
+        assert_string_equal(verdict.message, cases[i].message);
+    }
+}
+
+static const struct {
+    const char *pod;
+    const char *operation, *reason;
+    int64_t give_up_ms; /* from when it was first seen */
+} stuck[] = {
+    {POD("Pending", WAITING("init", "ErrImagePull"), ""), "RunInitContainer", "ErrImagePull",
+     GRACE_MS},
+    {POD("Pending", WAITING("init", "ImagePullBackOff"), ""), "RunInitContainer",
+     "ImagePullBackOff", GRACE_MS},
+    {POD("Pending", INIT_DONE, WAITING("wait", "RegistryUnavailable")), "RunWaitContainer",
+     "RegistryUnavailable", GRACE_MS},
+    /* wait before main, as the Go deployer looks */
+    {POD("Pending", INIT_DONE, WAITING("main", "ErrImagePull") "," WAITING("wait", "ErrImagePull")),
+     "RunWaitContainer", "ErrImagePull", GRACE_MS},
+    {POD("Pending", INIT_DONE, WAITING("main", "CreateContainerConfigError")), "RunMainContainer",
+     "CreateContainerConfigError", GRACE_MS},
+    {POD("Pending", INIT_DONE, WAITING("main", "CreateContainerError")), "RunMainContainer",
+     "CreateContainerError", GRACE_MS},
+    /* the registry has answered */
+    {POD("Pending", INIT_DONE,
+         "{name: main, state: {waiting: {reason: ErrImagePull, message: "
+         "'manifest for a:b not found: manifest unknown'}}}"),
+     "RunMainContainer", "ErrImagePull", 30 * 1000},
+    {"{status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: "
+     "Unschedulable, message: 0/3 nodes are available}]}}",
+     "RunPod", "Unschedulable", ONLY_TIMEOUT},
+    {"{status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: "
+     "SchedulingGated}]}}",
+     "RunPod", "SchedulingGated", ONLY_TIMEOUT},
+};
+
+static void what_may_pass_is_given_time(void **state)
+{
+    cleanup_config struct deployer_config *config = sample_config("imageGracePeriod: 5m");
+    cleanup_config struct deployer_config *none = sample_config("imageGracePeriod: 0s");
+
+    (void)state;
+    for (size_t i = 0; i < array_length(stuck); i++) {
+        cleanup_json json_t *pod = sample_doc(stuck[i].pod);
+        cleanup_pod_verdict struct pod_verdict fresh = {0};
+        cleanup_pod_verdict struct pod_verdict later = {0};
+        cleanup_pod_verdict struct pod_verdict hasty = {0};
+        bool is_bounded = stuck[i].give_up_ms != ONLY_TIMEOUT;
+
+        pod_judge(pod, config, NOW_MS, 0, &fresh);
+        pod_judge(pod, config, NOW_MS, SINCE_MS, &later);
+        pod_judge(pod, none, NOW_MS, SINCE_MS, &hasty);
+        assert_int_equal(fresh.outcome, POD_STUCK);
+        assert_string_equal(fresh.operation, stuck[i].operation);
+        assert_string_equal(fresh.reason, stuck[i].reason);
+        assert_int_equal(fresh.give_up_unix_ms, is_bounded ? NOW_MS + stuck[i].give_up_ms : -1);
+        assert_int_equal(later.give_up_unix_ms, is_bounded ? SINCE_MS + stuck[i].give_up_ms : -1);
+        assert_int_equal(hasty.give_up_unix_ms, is_bounded ? SINCE_MS : -1);
+    }
+}
+
+static void facts_for_the_controller_are_filled_in(void **state)
+{
+    cleanup_config struct deployer_config *config = sample_config(NULL);
+    cleanup_json json_t *failed =
+        sample_doc(POD("Failed", INIT_DONE, ENDED("main", "3") "," ENDED("wait", "0")));
+    cleanup_json json_t *late = sample_doc("{status: {phase: Failed, reason: DeadlineExceeded}}");
+    cleanup_pod_verdict struct pod_verdict verdict = {0};
+    cleanup_pod_verdict struct pod_verdict timeout = {0};
+
+    (void)state;
+    pod_judge(failed, config, NOW_MS, 0, &verdict);
+    assert_true(verdict.has_exit_code);
+    assert_int_equal(verdict.exit_code, 3);
+    assert_true(verdict.is_main_failed);
+    assert_false(verdict.is_timeout);
+    assert_string_equal(verdict.container, "main");
+    pod_judge(late, config, NOW_MS, 0, &timeout);
+    assert_true(timeout.is_timeout);
+    assert_null(timeout.container);
+}
+
+static void the_message_ends_with_the_log_and_without_credentials(void **state)
+{
+    struct pod_verdict verdict = {.message = xstrdup("container main: Error, exit code 1: last")};
+    static const char *const secrets[] = {"s3cr3t-canary", NULL};
+    cleanup_free char *with_tail = pod_verdict_message(&verdict, "a\nb s3cr3t-canary\n", secrets);
+    cleanup_free char *same_tail = pod_verdict_message(&verdict, "last\n", NULL);
+    cleanup_free char *no_tail = pod_verdict_message(&verdict, NULL, NULL);
+    cleanup_free char *huge = xmalloc(100001);
+    cleanup_free char *cut = NULL;
+
+    (void)state;
+    assert_string_equal(with_tail, "container main: Error, exit code 1: last\na\nb ***");
+    assert_string_equal(same_tail, "container main: Error, exit code 1: last");
+    assert_string_equal(no_tail, "container main: Error, exit code 1: last");
+    memset(huge, 'x', 100000);
+    huge[100000] = '\0';
+    cut = pod_verdict_message(&verdict, huge, NULL);
+    assert_true(strlen(cut) <= STATUS_MESSAGE_MAX);
+    pod_verdict_done(&verdict);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pod_is_judged_by_its_containers),
+        cmocka_unit_test(what_may_pass_is_given_time),
+        cmocka_unit_test(facts_for_the_controller_are_filled_in),
+        cmocka_unit_test(the_message_ends_with_the_log_and_without_credentials),
+    };
+
+    doc_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes from outside as text that JSON can carry. */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+
+/* A JSON string; bytes that are no UTF-8 become U+FFFD, as Go's encoder has it. New reference. */
+json_t *text_json(const char *bytes, size_t size);
+
+/* The largest length of at most max at which no character is split. */
+size_t text_cut(const char *bytes, size_t size, size_t max);
+/* The smallest start such that at most max bytes remain and no character is split. */
+size_t text_tail(const char *bytes, size_t size, size_t max);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* landscaper.gardener.cloud/container: an image, run as it is. */
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "deployer/item/provider.h"
+
+static void parse_container(const json_t *config, const struct deployer_config *deployer,
+                            struct run_spec *run, struct mistakes *mistakes)
+{
+    (void)mistakes;
+    /* Command and arguments of the default image belong to that image only. */
+    if (!run->image) {
+        const struct config_container *image = &deployer->default_image;
+
+        run->image = xstrdup(image->image);
+        if (!run->command && !run->args) {
+            run->command = json_incref(image->command);
+            run->args = json_incref(image->args);
+        }
+        if (!run->image_pull_policy)
+            run->image_pull_policy = xstrdup_or_null(image->image_pull_policy);
+    }
+    run->configuration = json_deep_copy(config);
+}
+
+static const char *const no_fields[] = {NULL};
+
+const struct item_type ITEM_TYPE_CONTAINER = {
+    .type = DEPLOY_ITEM_TYPE_CONTAINER,
+    .api_version = DEPLOYER_API_VERSION,
+    .fields = no_fields,
+    .parse = parse_container,
+};

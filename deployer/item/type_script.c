@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* landscaper.gardener.cloud/script: a program inline, run in a default image. The script is a file
+ * that the kernel or the interpreter opens; no shell stands in between, nothing passes through env
+ * or args, and its text never enters a message. */
+#include <ctype.h>
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "common/data/doc.h"
+#include "common/data/names.h"
+#include "deployer/item/fields.h"
+#include "deployer/item/provider.h"
+
+#define INTERPRETER_DEFAULT "/bin/sh"
+
+/* All of them travel in the input Secret, which holds the target and imports as well. */
+enum { FILES_TOTAL_MAX = 768 * 1024 };
+
+/* Also a key of a Secret: letters, digits, '-', '_', '.'. */
+static bool is_file_name(const char *name)
+{
+    size_t length = strlen(name);
+
+    if (length == 0 || length > NAME_MAX_SUBDOMAIN || strncmp(name, "..", 2) == 0 ||
+        strcmp(name, ".") == 0)
+        return false;
+    for (; *name; name++) {
+        if (!isalnum((unsigned char)*name) && !strchr("-_.", *name))
+            return false;
+    }
+    return true;
+}
+
+static void add_file(struct run_spec *run, const char *name, const json_t *text)
+{
+    struct run_file *file = NULL;
+
+    run->files = xreallocarray(run->files, run->file_count + 1, sizeof(*run->files));
+    file = &run->files[run->file_count++];
+    *file = (struct run_file){
+        .name = xstrdup(name),
+        .data = xmemdup(json_string_value(text), json_string_length(text) + 1),
+        .size = json_string_length(text),
+    };
+}
+
+static void check_size(const json_t *text, const char *path, struct mistakes *mistakes)
+{
+    if (json_string_length(text) > RUN_FILE_BYTES_MAX)
+        mistakes_add(mistakes, MISTAKE_TOO_LONG, path,
+                     "may not be more than %d KiB; put larger programs into an image",
+                     RUN_FILE_BYTES_MAX / 1024);
+}
+
+static void read_files(const struct fields *fields, struct run_spec *run)
+{
+    const json_t *files = field_object(fields, "files");
+    const char *name = NULL;
+    json_t *text = NULL;
+    size_t total = 0;
+
+    if (json_object_size(files) > RUN_FILES_MAX) {
+        mistakes_add(fields->mistakes, MISTAKE_TOO_LONG, "files", "may not have more than %d files",
+                     RUN_FILES_MAX);
+        return;
+    }
+    json_object_foreach(field_each(files), name, text)
+    {
+        cleanup_free char *path = path_member("files", name);
+
+        if (!is_file_name(name))
+            mistakes_add(fields->mistakes, MISTAKE_INVALID, path,
+                         "\"%s\": must be a file name of letters, digits, '-', '_' and '.'", name);
+        else if (strcmp(name, FILE_SCRIPT) == 0)
+            mistakes_add(fields->mistakes, MISTAKE_FORBIDDEN, path,
+                         "the name " FILE_SCRIPT " is taken by the script itself");
+        if (!json_is_string(text)) {
+            mistakes_add_type(fields->mistakes, path, "a string", text);
+            continue;
+        }
+        check_size(text, path, fields->mistakes);
+        add_file(run, name, text);
+    }
+    for (size_t i = 0; i < run->file_count; i++)
+        total += run->files[i].size;
+    if (total > FILES_TOTAL_MAX)
+        mistakes_add(fields->mistakes, MISTAKE_TOO_LONG, "files",
+                     "script and files together may not be more than %d KiB",
+                     FILES_TOTAL_MAX / 1024);
+}
+
+/* A new reference, or NULL if the item names no interpreter. */
+static json_t *read_interpreter(const struct fields *fields)
+{
+    const json_t *value = field_any(fields, "interpreter");
+    json_t *list = NULL;
+
+    if (json_is_string(value) && json_string_length(value) > 0)
+        return json_pack("[O]", value);
+    list = field_text_list(fields, "interpreter");
+    if (list && (json_array_size(list) == 0 || !*json_string_value(json_array_get(list, 0)))) {
+        mistakes_add(fields->mistakes, MISTAKE_INVALID, "interpreter",
+                     "must name a program, such as [\"/usr/bin/python3\", \"-u\"]");
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
+static void make_command(const struct fields *fields, const json_t *script,
+                         const struct deployer_config *deployer, struct run_spec *run)
+{
+    const char *text = json_string_value(script);
+    bool has_shebang = strncmp(text, "#!", 2) == 0;
+    json_t *command = read_interpreter(fields);
+
+    if (!command && has_shebang) {
+        const char *line_end = strchr(text, '\n');
+
+        if (line_end && line_end[-1] == '\r')
+            mistakes_add(fields->mistakes, MISTAKE_INVALID, "script",
+                         "its first line ends with a carriage return, which would become a part of "
+                         "the interpreter's name");
+        command = json_array();
+    }
+    if (!command && json_array_size(deployer->script.command) > 0)
+        command = json_deep_copy(deployer->script.command);
+    if (!command)
+        command = json_pack("[s]", INTERPRETER_DEFAULT);
+    (void)json_array_append_new(command, json_string(PATH_SCRIPT));
+    run->command = command;
+}
+
+/* init knows container items only, and needs no more than this; env is there because its values are
+ * taken out of what main says, and those are read from the inputs. */
+static json_t *make_configuration(const json_t *config)
+{
+    static const char *const copied[] = {"importValues", "blueprint", "componentDescriptor", "env"};
+    json_t *configuration = json_pack("{s:s,s:s}", "apiVersion", DEPLOYER_API_VERSION, "kind",
+                                      KIND_PROVIDER_CONFIGURATION);
+
+    for (size_t i = 0; i < array_length(copied); i++) {
+        json_t *value = json_object_get(config, copied[i]);
+
+        if (value)
+            (void)json_object_set_new(configuration, copied[i], json_deep_copy(value));
+    }
+    return configuration;
+}
+
+static void parse_script(const json_t *config, const struct deployer_config *deployer,
+                         struct run_spec *run, struct mistakes *mistakes)
+{
+    const struct fields fields = {config, "", mistakes};
+    const json_t *script = field_any(&fields, "script");
+
+    if (run->command) {
+        mistakes_add(mistakes, MISTAKE_FORBIDDEN, "command",
+                     "a script item has 'interpreter' and 'args' instead");
+        json_decref(run->command);
+        run->command = NULL;
+    }
+    if (!run->image) {
+        run->image = xstrdup(deployer->script.image);
+        if (!run->image_pull_policy)
+            run->image_pull_policy = xstrdup_or_null(deployer->script.image_pull_policy);
+    }
+    run->configuration = make_configuration(config);
+    if (script && !json_is_string(script)) {
+        mistakes_add_type(mistakes, "script", "a string", script);
+        return;
+    }
+    if (!script || json_string_length(script) == 0) {
+        mistakes_add(mistakes, MISTAKE_REQUIRED, "script", "text of the program");
+        return;
+    }
+    check_size(script, "script", mistakes);
+    add_file(run, FILE_SCRIPT, script);
+    make_command(&fields, script, deployer, run);
+    read_files(&fields, run);
+}
+
+static const char *const script_fields[] = {"script", "interpreter", "files", NULL};
+
+const struct item_type ITEM_TYPE_SCRIPT = {
+    .type = DEPLOY_ITEM_TYPE_SCRIPT,
+    .api_version = SCRIPT_API_VERSION,
+    .fields = script_fields,
+    .parse = parse_script,
+};

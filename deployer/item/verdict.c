@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a pod's status means for the run. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/base/buffer.h"
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "common/data/doc.h"
+#include "common/data/timestamp.h"
+#include "deployer/item/mask.h"
+#include "deployer/item/status.h"
+#include "deployer/item/text.h"
+
+enum {
+    KUBELET_MESSAGE_MAX = 2048,
+    SIGNAL_BASE = 128,
+    /* A registry that says "no such image" is asked a few times, not for the whole grace time. */
+    REFUSED_GRACE_MS = 30 * 1000,
+    /* How long after its deletion time a pod may still be Terminating. */
+    LOST_MARGIN_MS = 60 * 1000,
+};
+
+static const struct container {
+    const char *name, *operation, *list;
+} containers[] = {
+    /* In the order in which the Go deployer looks for image errors. */
+    {CONTAINER_INIT, "RunInitContainer", "initContainerStatuses"},
+    {CONTAINER_WAIT, "RunWaitContainer", "containerStatuses"},
+    {CONTAINER_MAIN, "RunMainContainer", "containerStatuses"},
+};
+enum { INIT, WAIT, MAIN };
+
+#define OPERATION_POD "RunPod"
+
+static const json_t *container_status(const json_t *pod, const struct container *container)
+{
+    const json_t *list = doc_member(doc_member(pod, "status"), container->list);
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *status = json_array_get(list, i);
+
+        if (strcmp(doc_text_or(status, "name", ""), container->name) == 0)
+            return status;
+    }
+    return NULL;
+}
+
+static const json_t *container_state(const json_t *pod, size_t which, const char *state)
+{
+    return doc_member(doc_member(container_status(pod, &containers[which]), "state"), state);
+}
+
+static const char *signal_name(int64_t number)
+{
+    static const struct {
+        int64_t number;
+        const char *name;
+    } names[] = {{1, "SIGHUP"},   {2, "SIGINT"},   {3, "SIGQUIT"},  {4, "SIGILL"},
+                 {6, "SIGABRT"},  {7, "SIGBUS"},   {8, "SIGFPE"},   {9, "SIGKILL"},
+                 {11, "SIGSEGV"}, {13, "SIGPIPE"}, {15, "SIGTERM"}, {24, "SIGXCPU"},
+                 {25, "SIGXFSZ"}, {31, "SIGSYS"}};
+
+    for (size_t i = 0; i < array_length(names); i++) {
+        if (names[i].number == number)
+            return names[i].name;
+    }
+    return NULL;
+}
+
+/* "exit code 137, signal 9 (SIGKILL)" */
+static char *describe_exit(const json_t *terminated)
+{
+    int64_t code = doc_integer_or(terminated, "exitCode", -1);
+    int64_t number = doc_integer_or(terminated, "signal", 0);
+    const char *name = NULL;
+
+    if (number == 0 && code > SIGNAL_BASE && code < SIGNAL_BASE + 65)
+        number = code - SIGNAL_BASE;
+    name = signal_name(number);
+    if (number <= 0)
+        return xasprintf("exit code %" PRId64, code);
+    return xasprintf("exit code %" PRId64 ", signal %" PRId64 "%s%s%s", code, number,
+                     name ? " (" : "", name ? name : "", name ? ")" : "");
+}
+
+/* The tail of what the kubelet says, white space at its end cut off; "" for nothing. */
+static char *bounded(const char *text)
+{
+    size_t size = strlen(text);
+    size_t start = 0;
+
+    while (size > 0 && strchr(" \t\r\n", text[size - 1]))
+        size--;
+    start = text_tail(text, size, KUBELET_MESSAGE_MAX);
+    return xstrndup(text + start, size - start);
+}
+
+static void judge_pod(struct pod_verdict *verdict, enum pod_outcome outcome, const char *reason,
+                      const char *message)
+{
+    cleanup_free char *text = bounded(message);
+
+    verdict->outcome = outcome;
+    verdict->operation = OPERATION_POD;
+    verdict->reason = xstrdup(*reason ? reason : "PodFailed");
+    verdict->message = xasprintf("pod: %s%s%s", verdict->reason, *text ? ": " : "", text);
+}
+
+static void judge_terminated(struct pod_verdict *verdict, size_t which, const json_t *terminated)
+{
+    cleanup_free char *exit_text = describe_exit(terminated);
+    cleanup_free char *text = bounded(doc_text_or(terminated, "message", ""));
+    const char *reason = doc_text_or(terminated, "reason", "");
+
+    verdict->outcome = POD_FAILED;
+    verdict->operation = containers[which].operation;
+    verdict->container = xstrdup(containers[which].name);
+    verdict->reason = xstrdup(*reason ? reason : "Error");
+    verdict->has_exit_code = true;
+    verdict->exit_code = doc_integer_or(terminated, "exitCode", -1);
+    verdict->is_main_failed = which == MAIN;
+    verdict->message =
+        xasprintf("container %s: %s, %s%s%s%s", containers[which].name, verdict->reason, exit_text,
+                  strcmp(reason, "OOMKilled") == 0 ? ", it used more memory than its limit" : "",
+                  *text ? ": " : "", text);
+}
+
+static bool has_failed(const json_t *terminated)
+{
+    return terminated && doc_integer_or(terminated, "exitCode", -1) != 0;
+}
+
+/* The first cause of an end that was no success. */
+static void judge_failed(const json_t *pod, struct pod_verdict *verdict)
+{
+    static const size_t order[] = {INIT, MAIN, WAIT}; /* wait fails with main, not before it */
+    const char *reason = doc_text_or(pod, "status.reason", "");
+
+    if (*reason) {
+        judge_pod(verdict, POD_FAILED, reason, doc_text_or(pod, "status.message", ""));
+        verdict->is_timeout = strcmp(reason, "DeadlineExceeded") == 0;
+        return;
+    }
+    for (size_t i = 0; i < array_length(order); i++) {
+        const json_t *terminated = container_state(pod, order[i], "terminated");
+
+        if (has_failed(terminated)) {
+            judge_terminated(verdict, order[i], terminated);
+            return;
+        }
+    }
+    judge_pod(verdict, POD_FAILED, "PodFailed", doc_text_or(pod, "status.message", ""));
+}
+
+/* Reasons of waiting that are none of the ordinary ones. */
+static const struct {
+    const char *reason;
+    bool is_hopeless;
+} troubles[] = {
+    {"ErrImagePull", false},
+    {"ImagePullBackOff", false},
+    {"RegistryUnavailable", false},
+    {"ImageInspectError", false},
+    {"SignatureValidationFailed", true},
+    {"ErrInvalidImageName", true},
+    {"InvalidImageName", true},
+    {"ErrImageNeverPull", true},
+    {"CreateContainerConfigError", false},
+    {"CreateContainerError", false},
+    {"RunContainerError", false},
+    {"PreCreateHookError", false},
+    {"PreStartHookError", false},
+    {"PostStartHookError", false},
+};
+
+/* Whether the registry has answered, and said no. */
+static bool is_refused(const char *message)
+{
+    static const char *const words[] = {
+        "not found",     "manifest unknown", "unauthorized", "403 Forbidden",
+        "access denied", "denied:",          "name unknown", "authentication required"};
+
+    for (size_t i = 0; i < array_length(words); i++) {
+        if (strstr(message, words[i]))
+            return true;
+    }
+    return false;
+}
+
+static void judge_trouble(struct pod_verdict *verdict, size_t which, const json_t *waiting,
+                          bool is_hopeless, int64_t grace_ms, int64_t since_unix_ms)
+{
+    const char *reason = doc_text_or(waiting, "reason", "");
+    const char *message = doc_text_or(waiting, "message", "");
+    cleanup_free char *text = bounded(message);
+
+    if (is_refused(message) && grace_ms > REFUSED_GRACE_MS)
+        grace_ms = REFUSED_GRACE_MS;
+    verdict->outcome = is_hopeless ? POD_HOPELESS : POD_STUCK;
+    verdict->operation = containers[which].operation;
+    verdict->container = xstrdup(containers[which].name);
+    verdict->reason = xstrdup(reason);
+    verdict->message =
+        xasprintf("container %s: %s%s%s", containers[which].name, reason, *text ? ": " : "", text);
+    verdict->give_up_unix_ms = since_unix_ms + grace_ms;
+}
+
+static bool judge_waiting(const json_t *pod, const struct deployer_config *config,
+                          int64_t since_unix_ms, struct pod_verdict *verdict)
+{
+    for (size_t which = 0; which < array_length(containers); which++) {
+        const json_t *waiting = container_state(pod, which, "waiting");
+        const char *reason = doc_text_or(waiting, "reason", "");
+
+        for (size_t i = 0; i < array_length(troubles); i++) {
+            if (strcmp(troubles[i].reason, reason) != 0)
+                continue;
+            judge_trouble(verdict, which, waiting, troubles[i].is_hopeless, config->image_grace_ms,
+                          since_unix_ms);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Unschedulable is nobody's fault for ever: nodes come and go. The item's own time is the limit. */
+static bool judge_scheduling(const json_t *pod, struct pod_verdict *verdict)
+{
+    const json_t *conditions = doc_get(pod, "status.conditions");
+
+    for (size_t i = 0; i < json_array_size(conditions); i++) {
+        const json_t *condition = json_array_get(conditions, i);
+
+        if (strcmp(doc_text_or(condition, "type", ""), "PodScheduled") != 0 ||
+            strcmp(doc_text_or(condition, "status", ""), "False") != 0)
+            continue;
+        judge_pod(verdict, POD_STUCK, doc_text_or(condition, "reason", "Unschedulable"),
+                  doc_text_or(condition, "message", ""));
+        verdict->give_up_unix_ms = -1;
+        return true;
+    }
+    return false;
+}
+
+/* Deleted by somebody, and its kubelet does not end it: the node is gone. */
+static bool is_lost(const json_t *pod, int64_t now_unix_ms)
+{
+    const char *text = doc_text(pod, "metadata.deletionTimestamp");
+    struct error err = {0};
+    int64_t deleted_unix_ms = 0;
+
+    return text && timestamp_parse(text, &deleted_unix_ms, &err) == 0 &&
+           now_unix_ms > deleted_unix_ms + LOST_MARGIN_MS;
+}
+
+static void judge_active(const json_t *pod, const struct deployer_config *config,
+                         int64_t now_unix_ms, int64_t since_unix_ms, struct pod_verdict *verdict)
+{
+    const json_t *init_end = container_state(pod, INIT, "terminated");
+    const json_t *main_end = container_state(pod, MAIN, "terminated");
+    const json_t *wait_end = container_state(pod, WAIT, "terminated");
+
+    if (has_failed(init_end) || (main_end && wait_end)) {
+        if (!has_failed(init_end) && !has_failed(main_end) && !has_failed(wait_end))
+            verdict->outcome = POD_SUCCEEDED; /* a sidecar that somebody injected may run on */
+        else
+            judge_failed(pod, verdict);
+    } else if (is_lost(pod, now_unix_ms)) {
+        judge_pod(verdict, POD_FAILED, "PodLost",
+                  "the pod was deleted, and its node does not say that it has ended");
+    } else if (judge_waiting(pod, config, since_unix_ms, verdict) ||
+               judge_scheduling(pod, verdict)) {
+        return;
+    } else if (main_end || container_state(pod, MAIN, "running")) {
+        verdict->outcome = POD_RUNNING;
+    }
+}
+
+void pod_judge(const json_t *pod, const struct deployer_config *config, int64_t now_unix_ms,
+               int64_t stuck_since_unix_ms, struct pod_verdict *ret_verdict)
+{
+    const char *phase = doc_text_or(pod, "status.phase", "");
+
+    *ret_verdict = (struct pod_verdict){.outcome = POD_WAITING, .give_up_unix_ms = -1};
+    if (strcmp(phase, "Succeeded") == 0)
+        ret_verdict->outcome = POD_SUCCEEDED;
+    else if (strcmp(phase, "Failed") == 0)
+        judge_failed(pod, ret_verdict);
+    else
+        judge_active(pod, config, now_unix_ms,
+                     stuck_since_unix_ms > 0 ? stuck_since_unix_ms : now_unix_ms, ret_verdict);
+}
+
+void pod_verdict_done(struct pod_verdict *verdict)
+{
+    free(verdict->container);
+    free(verdict->reason);
+    free(verdict->message);
+    *verdict = (struct pod_verdict){0};
+}
+
+char *pod_verdict_message(const struct pod_verdict *verdict, const char *log_tail,
+                          const char *const *secrets)
+{
+    cleanup_free char *whole = NULL;
+    cleanup_free char *masked = NULL;
+    cleanup_free char *tail = bounded(log_tail ? log_tail : "");
+    const char *message = verdict->message ? verdict->message : "";
+    /* The kubelet has put the log's end into the message already, if it was asked to. */
+    bool is_tail_new = *tail && !strstr(message, tail);
+
+    whole = xasprintf("%s%s%s", message, is_tail_new ? "\n" : "", is_tail_new ? tail : "");
+    masked = mask_text(whole, secrets);
+    return xstrndup(masked, text_cut(masked, strlen(masked), STATUS_MESSAGE_MAX));
+}

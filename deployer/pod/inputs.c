@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "deployer/pod/inputs.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "common/data/base64.h"
+#include "common/data/doc.h"
+#include "common/data/reference.h"
+#include "common/data/timestamp.h"
+#include "common/oci/keyring.h"
+#include "deployer/pod/ocm_credentials.h"
+
+/* A Secret's data while it grows, against the API server's limit of its sum. */
+struct secret_data {
+    json_t *data;
+    size_t size;
+};
+
+void input_key_docker_config(size_t index, char ret_key[INPUT_KEY_MAX])
+{
+    (void)snprintf(ret_key, INPUT_KEY_MAX, "dockerconfig-%03zu", index);
+}
+
+void input_key_file(size_t index, char ret_key[INPUT_KEY_MAX])
+{
+    (void)snprintf(ret_key, INPUT_KEY_MAX, "file-%03zu", index);
+}
+
+void input_key_state(size_t index, char ret_key[INPUT_KEY_MAX])
+{
+    (void)snprintf(ret_key, INPUT_KEY_MAX, "state-%03zu.json", index);
+}
+
+void inputs_add_docker_config(json_t *docker_configs, const char *origin, json_t *config)
+{
+    (void)json_array_append_new(docker_configs,
+                                json_pack("{s:s,s:O}", "origin", origin, "config", config));
+}
+
+typedef int docker_config_fn(const char *text, size_t size, json_t **ret_config, struct error *err);
+
+static int parse_docker_config(const char *text, size_t size, json_t **ret_config,
+                               struct error *err)
+{
+    cleanup_json json_t *config = NULL;
+
+    /* The parser's own words could quote a credential. */
+    if (doc_parse_json(text, size, SECRET_MAX_BYTES, &config, err) < 0 || !json_is_object(config))
+        return error_set(err, ERROR_INVALID, "is no Docker configuration");
+    *ret_config = steal(&config);
+    return 0;
+}
+
+int inputs_add_docker_secret(json_t *docker_configs, const json_t *secret, struct error *err)
+{
+    static const struct {
+        const char *key;
+        docker_config_fn *parse;
+    } forms[] = {
+        {FILE_DOCKER_CONFIG_JSON, parse_docker_config},
+        {FILE_DOCKER_CFG, parse_docker_config},
+        {FILE_OCM_CREDENTIALS, ocm_credentials_docker_config},
+    };
+    cleanup_free char *origin =
+        xasprintf("secret %s/%s", doc_text_or(secret, "metadata.namespace", ""),
+                  doc_text_or(secret, "metadata.name", ""));
+    size_t count = 0;
+
+    for (size_t i = 0; i < array_length(forms); i++) {
+        const json_t *value = doc_member(doc_member(secret, "data"), forms[i].key);
+        cleanup_buffer struct buffer text = {0};
+        cleanup_json json_t *config = NULL;
+
+        if (!json_is_string(value))
+            continue;
+        buffer_init(&text, SECRET_MAX_BYTES);
+        if (base64_decode(json_string_value(value), json_string_length(value), &text, err) < 0)
+            return error_set(err, ERROR_INVALID, "%s: '%s' is no base64", origin, forms[i].key);
+        if (forms[i].parse(text.data ? text.data : "", text.size, &config, err) < 0)
+            return error_wrap(err, "%s: '%s'", origin, forms[i].key);
+        inputs_add_docker_config(docker_configs, origin, config);
+        count++;
+    }
+    if (count == 0)
+        return error_set(err, ERROR_INVALID,
+                         "%s: has none of '" FILE_DOCKER_CONFIG_JSON "', '" FILE_DOCKER_CFG
+                         "', '" FILE_OCM_CREDENTIALS "'",
+                         origin);
+    return 0;
+}
+
+bool inputs_has_registry_access(const struct pod_request *request)
+{
+    return request->run->component_descriptor != NULL;
+}
+
+static int put(struct secret_data *secret, const char *key, const char *bytes, size_t size,
+               struct error *err)
+{
+    cleanup_wipe char *encoded = NULL;
+
+    if (size > SECRET_MAX_BYTES || secret->size + size > SECRET_MAX_BYTES)
+        return error_set(err, ERROR_TOO_LARGE,
+                         "the inputs of the run are more than %d bytes together, which a Secret "
+                         "can't hold: configuration, target, registry credentials, files",
+                         SECRET_MAX_BYTES);
+    secret->size += size;
+    encoded = base64_encode(bytes, size);
+    return json_object_set_new(secret->data, key, json_string(encoded));
+}
+
+static int put_document(struct secret_data *secret, const char *key, const json_t *doc,
+                        struct error *err)
+{
+    cleanup_wipe char *text = doc_dump(doc);
+
+    return put(secret, key, text, strlen(text), err);
+}
+
+static int put_ocm_config(struct secret_data *secret, const struct pod_request *request,
+                          struct error *err)
+{
+    const json_t *map = request->ocm_config_map;
+    const json_t *text = doc_member(doc_member(map, "data"), FILE_OCM_CONFIGURATION);
+
+    if (!map)
+        return 0;
+    if (!json_is_string(text))
+        return error_set(err, ERROR_INVALID,
+                         "config map '%s' of the context has no key '" FILE_OCM_CONFIGURATION "'",
+                         doc_text_or(map, "metadata.name", ""));
+    return put(secret, FILE_OCM_CONFIGURATION, json_string_value(text), json_string_length(text),
+               err);
+}
+
+static int put_docker_configs(struct secret_data *secret, const struct pod_request *request,
+                              struct error *err)
+{
+    if (!inputs_has_registry_access(request))
+        return 0;
+    for (size_t i = 0; i < json_array_size(request->docker_configs); i++) {
+        char key[INPUT_KEY_MAX];
+
+        input_key_docker_config(i, key);
+        if (put_document(secret, key, doc_get(json_array_get(request->docker_configs, i), "config"),
+                         err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int inputs_state_chunks(const struct pod_request *request,
+                        const struct state_chunk *const **ret_chunks, size_t *ret_count,
+                        struct error *err)
+{
+    const struct state_set *set = request->state;
+    cleanup_free const struct state_chunk **chunks = xcalloc(POD_STATE_CHUNKS_MAX, sizeof(void *));
+    int64_t generations = 0;
+    size_t count = 0;
+
+    for (size_t i = 0; set && i < set->generation_count; i++) {
+        const struct state_generation *generation = &set->generations[i];
+
+        if (!generation->is_complete || generations == request->config->state_generations)
+            continue;
+        if (count + generation->chunk_count > POD_STATE_CHUNKS_MAX) {
+            if (generations == 0)
+                return error_set(err, ERROR_TOO_LARGE,
+                                 "the state has %zu chunks, but a pod can carry %d (of 1 MiB, "
+                                 "packed); the program has to keep less state",
+                                 generation->chunk_count, POD_STATE_CHUNKS_MAX);
+            break;
+        }
+        for (size_t j = 0; j < generation->chunk_count; j++)
+            chunks[count++] = generation->chunks[j];
+        generations++;
+    }
+    *ret_count = count;
+    *ret_chunks = steal(&chunks);
+    return 0;
+}
+
+static void annotate_number(json_t *annotations, const char *key, int64_t number)
+{
+    cleanup_free char *text = xasprintf("%" PRId64, number);
+
+    (void)json_object_set_new(annotations, key, json_string(text));
+}
+
+/* What tells init the generation that a chunk belongs to, without the API. */
+static json_t *chunk_metadata(const struct state_chunk *chunk)
+{
+    json_t *annotations = json_pack("{s:s}", ANNOTATION_STATE_UUID, chunk->uuid);
+    char created[TIMESTAMP_MAX];
+
+    timestamp_format(chunk->created_unix_ms, created);
+    annotate_number(annotations, ANNOTATION_STATE_NUMBER, chunk->number);
+    if (chunk->sha256) {
+        (void)json_object_set_new(annotations, ANNOTATION_STATE_SHA256, json_string(chunk->sha256));
+        annotate_number(annotations, ANNOTATION_STATE_CHUNKS, chunk->count);
+        annotate_number(annotations, ANNOTATION_STATE_SEQUENCE, chunk->sequence);
+    }
+    return json_pack("{s:s,s:s,s:o}", "name", chunk->object, "creationTimestamp", created,
+                     "annotations", annotations);
+}
+
+static int put_state(struct secret_data *secret, const struct pod_request *request,
+                     struct error *err)
+{
+    cleanup_free const struct state_chunk *const *chunks = NULL;
+    size_t count = 0;
+
+    if (inputs_state_chunks(request, &chunks, &count, err) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        cleanup_json json_t *metadata = chunk_metadata(chunks[i]);
+        char key[INPUT_KEY_MAX];
+
+        input_key_state(i, key);
+        if (put_document(secret, key, metadata, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int put_files(struct secret_data *secret, const struct run_spec *run, struct error *err)
+{
+    for (size_t i = 0; i < run->file_count; i++) {
+        char key[INPUT_KEY_MAX];
+
+        input_key_file(i, key);
+        if (put(secret, key, run->files[i].data, run->files[i].size, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Named after the job and never changed: what a pod of the job reads is what was there at first. */
+static json_t *run_secret(const struct pod_request *request, const char *name, const char *type,
+                          const char *label, json_t *data)
+{
+    json_t *secret = object_new("v1", "Secret", name, request->config, request->item);
+    json_t *metadata = json_object_get(secret, "metadata");
+    json_t *labels = json_object_get(metadata, "labels");
+
+    (void)json_object_set_new(labels, LABEL_TYPE, json_string(label));
+    (void)json_object_set_new(labels, LABEL_ROLE, json_string(LABEL_ROLE_RUN));
+    (void)json_object_set_new(json_object_get(metadata, "annotations"), ANNOTATION_JOB,
+                              json_string(request->job));
+    (void)json_object_set_new(secret, "type", json_string(type));
+    (void)json_object_set_new(secret, "immutable", json_true());
+    (void)json_object_set(secret, "data", data);
+    return secret;
+}
+
+int inputs_secret(const struct pod_request *request, json_t **ret_secret, struct error *err)
+{
+    cleanup_json json_t *data = json_object();
+    struct secret_data secret = {.data = data};
+
+    if (put_document(&secret, FILE_CONFIGURATION, request->run->configuration, err) < 0 ||
+        put(&secret, FILE_TARGET, request->target_file, request->target_file_size, err) < 0 ||
+        put_ocm_config(&secret, request, err) < 0 ||
+        put_docker_configs(&secret, request, err) < 0 || put_state(&secret, request, err) < 0 ||
+        put_files(&secret, request->run, err) < 0)
+        return -1;
+    *ret_secret = run_secret(request, request->names->input, SECRET_TYPE_OPAQUE,
+                             LABEL_TYPE_CONFIGURATION, data);
+    return 0;
+}
+
+static int fill_keyring(const struct pod_request *request, struct keyring *keyring,
+                        struct error *err)
+{
+    for (size_t i = 0; i < json_array_size(request->docker_configs); i++) {
+        const json_t *entry = json_array_get(request->docker_configs, i);
+        size_t helpers = 0;
+
+        if (keyring_add_docker_config(keyring, doc_text_or(entry, "origin", ""),
+                                      doc_get(entry, "config"), &helpers, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Adds the credential of one image. Two credentials for one host are told apart by the repository,
+ * which the kubelet tries first. */
+static int add_image(const struct keyring *keyring, const char *image, json_t *auths,
+                     struct error *err)
+{
+    cleanup_reference struct reference *reference = NULL;
+    const struct credential *credential = NULL;
+    cleanup_json json_t *config = NULL;
+    cleanup_free char *address = NULL;
+    json_t *own = NULL;
+    void *entry = NULL;
+
+    if (reference_parse(image, &reference, err) < 0)
+        return error_wrap(err, "image '%s'", image);
+    credential = keyring_find(keyring, reference_host(reference), reference_repository(reference));
+    if (!credential)
+        return 0;
+    config = keyring_docker_config(reference_host(reference), credential);
+    own = json_object_get(config, "auths");
+    entry = json_object_iter(own);
+    if (!entry)
+        return 0;
+    if (!json_object_get(auths, json_object_iter_key(entry)))
+        return json_object_update(auths, own);
+    if (json_equal(json_object_get(auths, json_object_iter_key(entry)),
+                   json_object_iter_value(entry)))
+        return 0;
+    address = xasprintf("%s/%s", reference_host(reference), reference_repository(reference));
+    return json_object_set(auths, address, json_object_iter_value(entry));
+}
+
+int inputs_pull_secret(const struct pod_request *request, json_t **ret_secret, struct error *err)
+{
+    cleanup_keyring struct keyring *keyring = keyring_new();
+    cleanup_json json_t *auths = json_object();
+    cleanup_json json_t *config = NULL;
+    cleanup_json json_t *data = json_object();
+    struct secret_data secret = {.data = data};
+
+    *ret_secret = NULL;
+    if (fill_keyring(request, keyring, err) < 0 ||
+        add_image(keyring, request->run->image, auths, err) < 0 ||
+        add_image(keyring, request->config->init.image, auths, err) < 0 ||
+        add_image(keyring, request->config->wait.image, auths, err) < 0)
+        return -1;
+    if (json_object_size(auths) == 0)
+        return 0;
+    config = json_pack("{s:O}", "auths", auths);
+    if (put_document(&secret, FILE_DOCKER_CONFIG_JSON, config, err) < 0)
+        return -1;
+    *ret_secret = run_secret(request, request->names->pull, SECRET_TYPE_DOCKER_CONFIG,
+                             LABEL_TYPE_PULL_SECRET, data);
+    return 0;
+}

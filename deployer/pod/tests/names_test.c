@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "deployer/tests/sample.h"
+
+static char *repeat(char letter, size_t count)
+{
+    char *text = xmalloc(count + 1);
+
+    memset(text, letter, count);
+    text[count] = '\0';
+    return text;
+}
+
+/* All but the export's Go name, which is what it is. */
+static size_t collect(const struct object_names *names, const char *ret_names[7])
+{
+    size_t count = 0;
+
+    ret_names[count++] = names->pod;
+    ret_names[count++] = names->account;
+    ret_names[count++] = names->input;
+    ret_names[count++] = names->pull;
+    ret_names[count++] = names->host_export_own;
+    ret_names[count++] = names->selector;
+    ret_names[count++] = names->run_selector;
+    return count;
+}
+
+static void no_two_items_share_a_name(void **state)
+{
+    cleanup_free char *long_a = repeat('a', 253);
+    cleanup_free char *long_b = repeat('a', 252);
+    const struct {
+        const char *namespace_name, *name;
+    } items[] = {{"a-b", "c"},       {"a", "b-c"},       {"one", "job"}, {"two", "job"},
+                 {"one", "job-run"}, {"one", "job.run"}, {"ns", long_a}, {"ns", long_b}};
+
+    (void)state;
+    for (size_t i = 0; i < array_length(items); i++) {
+        cleanup_object_names struct object_names first = {0};
+        const char *first_names[7];
+        size_t count = 0;
+
+        object_names_init(&first, items[i].namespace_name, items[i].name, SAMPLE_JOB);
+        count = collect(&first, first_names);
+        for (size_t j = i + 1; j < array_length(items); j++) {
+            cleanup_object_names struct object_names second = {0};
+            const char *second_names[7];
+
+            object_names_init(&second, items[j].namespace_name, items[j].name, SAMPLE_JOB);
+            (void)collect(&second, second_names);
+            for (size_t a = 0; a < count; a++) {
+                for (size_t b = 0; b < count; b++)
+                    assert_string_not_equal(first_names[a], second_names[b]);
+            }
+        }
+    }
+}
+
+static void names_are_legal_whatever_the_item_is_called(void **state)
+{
+    cleanup_free char *longest = repeat('x', 253);
+    cleanup_free char *dotted = xstrdup("a.b.c");
+    const char *const items[] = {"a", longest, dotted, "0-0", "a--b"};
+
+    (void)state;
+    for (size_t i = 0; i < array_length(items); i++) {
+        cleanup_object_names struct object_names names = {0};
+
+        object_names_init(&names, "team", items[i], SAMPLE_JOB);
+        assert_true(name_is_dns_label(names.pod));
+        assert_true(name_is_dns_label(names.account));
+        assert_true(name_is_dns_label(names.input));
+        assert_true(name_is_dns_label(names.pull));
+        assert_true(name_is_dns_subdomain(names.host_export));
+        assert_true(name_is_dns_label(names.host_export_own));
+        assert_true(name_is_dns_subdomain(names.item_export));
+        assert_true(strlen(names.state_prefix) + 1 + 36 + 1 + 6 <= NAME_MAX_SUBDOMAIN);
+    }
+}
+
+static void what_go_looks_up_keeps_its_name(void **state)
+{
+    cleanup_object_names struct object_names names = {0};
+    cleanup_object_names struct object_names again = {0};
+    cleanup_object_names struct object_names other_job = {0};
+
+    (void)state;
+    object_names_init(&names, "team", "job", SAMPLE_JOB);
+    object_names_init(&again, "team", "job", SAMPLE_JOB);
+    object_names_init(&other_job, "team", "job", "another");
+    assert_string_equal(names.host_export, "team-job-export");
+    assert_string_equal(names.item_export, "job-export");
+    assert_string_equal(names.state_prefix, "state-team-job");
+    assert_string_equal(names.pod, again.pod);
+    assert_string_equal(names.input, again.input);
+    /* The pod is one for all jobs of an item, its inputs are of one job. */
+    assert_string_equal(names.pod, other_job.pod);
+    assert_string_not_equal(names.input, other_job.input);
+    assert_string_equal(names.state_selector,
+                        "deployitem.container.deployer.landscaper.gardener.cloud/name=job,"
+                        "deployitem.container.deployer.landscaper.gardener.cloud/namespace=team,"
+                        "container.deployer.landscaper.gardener.cloud/type=state");
+}
+
+static void labels_are_gos_and_legal_for_long_names(void **state)
+{
+    cleanup_config struct deployer_config *config = sample_config("identity: my-id");
+    cleanup_config struct deployer_config *odd = sample_config("identity: 'two words'");
+    cleanup_free char *longest = repeat('x', 253);
+    cleanup_json json_t *labels = object_labels(config, "team", "job");
+    cleanup_json json_t *hashed = object_labels(odd, "team", longest);
+    cleanup_item struct item *item = sample_item("team", longest, DEPLOY_ITEM_TYPE_CONTAINER, NULL);
+    cleanup_json json_t *annotations = object_annotations(item);
+    const char *key = NULL;
+    json_t *value = NULL;
+
+    (void)state;
+    assert_string_equal(json_string_value(doc_member(labels, LABEL_DEPLOYER_ID)), "my-id");
+    assert_string_equal(json_string_value(doc_member(labels, LABEL_NAME)), "job");
+    assert_string_equal(json_string_value(doc_member(labels, LABEL_ITEM_NAME)), "job");
+    assert_string_equal(json_string_value(doc_member(labels, LABEL_ITEM_NAMESPACE)), "team");
+    json_object_foreach(hashed, key, value)
+    {
+        assert_true(name_is_label_value(json_string_value(value)));
+    }
+    assert_string_equal(json_string_value(doc_member(annotations, ANNOTATION_ITEM_NAME)), longest);
+    assert_string_equal(json_string_value(doc_member(annotations, ANNOTATION_ITEM_UID)),
+                        SAMPLE_UID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_two_items_share_a_name),
+        cmocka_unit_test(names_are_legal_whatever_the_item_is_called),
+        cmocka_unit_test(what_go_looks_up_keeps_its_name),
+        cmocka_unit_test(labels_are_gos_and_legal_for_long_names),
+    };
+
+    doc_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clone() makes all namespaces at once, so that the child is process 1 from its first instruction.
+ * It waits on a pipe until its ids are mapped. PR_SET_PDEATHSIG ties its life to ours. */
+#include "deployer/run/nest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
+
+#include "deployer/run/idmap.h"
+#include "deployer/run/process.h"
+
+static const char HYBRID_CGROUP2[] = "/sys/fs/cgroup/unified";
+
+static bool is_cgroup2(const char *path)
+{
+    struct statfs info = {0};
+
+    return statfs(path, &info) == 0 && info.f_type == CGROUP2_SUPER_MAGIC;
+}
+
+/* crun refuses machines that mount cgroup2 below cgroup v1 ("hybrid"); hidden from the nest, it
+ * does not. A plain user may not unmount what the machine mounted, but may mount over it. */
+static void hide_hybrid_cgroup(bool has_user_namespace)
+{
+    if (!is_cgroup2(HYBRID_CGROUP2))
+        return;
+    if (has_user_namespace)
+        (void)mount("tmpfs", HYBRID_CGROUP2, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k");
+    else
+        (void)umount2(HYBRID_CGROUP2, MNT_DETACH);
+}
+
+static int furnish(bool has_user_namespace, struct error *err)
+{
+    if (has_user_namespace && (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0))
+        return error_set_errno(err, errno, "become root of the run's user namespace");
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        return error_set_errno(err, errno, "keep the run's mounts private");
+    if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+        return error_set_errno(err, errno, "mount the run's own /proc");
+    hide_hybrid_cgroup(has_user_namespace);
+    return 0;
+}
+
+static void live(const struct nest_options *options, bool has_user_namespace, int gate_fd,
+                 pid_t parent)
+{
+    struct error err = {0};
+    char opened = 0;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!options->has_terminal)
+        (void)setpgid(0, 0);
+    /* The parent may have died before the line above; then the gate gives end of file. */
+    if (read(gate_fd, &opened, 1) != 1)
+        _exit(1);
+    (void)close(gate_fd);
+    (void)parent;
+    if (furnish(has_user_namespace, &err) < 0) {
+        (void)fprintf(stderr, "longshore run: %s\n", err.text);
+        _exit(1);
+    }
+    /* setresuid() above clears the death signal. */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    _exit(options->main(options->data));
+}
+
+static int explain_clone(int os, bool has_user_namespace, struct error *err)
+{
+    if (has_user_namespace && (os == EPERM || os == ENOSPC || os == EUSERS))
+        return error_set(
+            err, ERROR_DENIED,
+            "this machine does not let plain users make user namespaces (sysctl "
+            "kernel.unprivileged_userns_clone, user.max_user_namespaces, or AppArmor); "
+            "run as root instead");
+    return error_set_errno(err, os, "make namespaces for the run");
+}
+
+static void hand_on(pid_t child, int signal_number, bool has_terminal)
+{
+    /* In the terminal's foreground group the child gets SIGINT by itself. */
+    if (signal_number == SIGINT && has_terminal)
+        return;
+    (void)kill(child, signal_number);
+}
+
+static int await(pid_t child, const sigset_t *signals, bool has_terminal)
+{
+    int status = 0;
+
+    for (;;) {
+        int signal_number = sigwaitinfo(signals, NULL);
+
+        if (signal_number == SIGCHLD) {
+            if (waitpid(child, &status, WNOHANG) == child)
+                return status;
+        } else if (signal_number > 0) {
+            hand_on(child, signal_number, has_terminal);
+        }
+    }
+}
+
+static pid_t clone_namespaces(bool has_user_namespace)
+{
+    unsigned long flags = CLONE_NEWNS | CLONE_NEWPID | SIGCHLD;
+
+    if (has_user_namespace)
+        flags |= CLONE_NEWUSER;
+    return (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
+}
+
+int nest_run(const struct nest_options *options, int *ret_exit_code, struct error *err)
+{
+    bool has_user_namespace = geteuid() != 0;
+    pid_t parent = getpid();
+    int gate[2] = {-1, -1};
+    sigset_t signals;
+    pid_t child = 0;
+    int status = 0;
+    int result = 0;
+
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGCHLD);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGHUP);
+    if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0 || pipe2(gate, O_CLOEXEC) < 0)
+        return error_set_errno(err, errno, "prepare the run's namespaces");
+    child = clone_namespaces(has_user_namespace);
+    if (child == 0) {
+        (void)close(gate[1]);
+        live(options, has_user_namespace, gate[0], parent);
+    }
+    (void)close(gate[0]);
+    if (child < 0) {
+        result = explain_clone(errno, has_user_namespace, err);
+    } else if (has_user_namespace && idmap_write(child, err) < 0) {
+        result = -1;
+        (void)kill(child, SIGKILL);
+        (void)waitpid(child, NULL, 0);
+    } else {
+        (void)!write(gate[1], "", 1);
+        status = await(child, &signals, options->has_terminal);
+        if (WIFSIGNALED(status))
+            result =
+                error_set(err, ERROR_INTERNAL, "the run was ended by signal %d", WTERMSIG(status));
+        else
+            *ret_exit_code = WEXITSTATUS(status);
+    }
+    (void)close(gate[1]);
+    return result;
+}

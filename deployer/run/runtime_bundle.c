@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "deployer/run/runtime_bundle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "common/archive/beneath.h"
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "common/data/doc.h"
+#include "deployer/run/spec.h"
+
+enum { MOUNTS_MAX = 5 };
+
+int runtime_bundle_write(const struct runtime_bundle *bundle, const char *directory,
+                         struct error *err)
+{
+    static const char *const shell[] = {"/bin/sh", NULL};
+    cleanup_free char *rootfs = xasprintf("%s/root", bundle->run_path);
+    cleanup_free char *shared = xasprintf("%s/ls/shared", bundle->run_path);
+    cleanup_free char *script = xasprintf("%s/ls/script", bundle->run_path);
+    cleanup_free char *last_words =
+        xasprintf("%s/ls/termination-" CONTAINER_MAIN, bundle->run_path);
+    struct spec_mount mounts[MOUNTS_MAX] = {{shared, PATH_SHARED, true},
+                                            {last_words, PATH_TERMINATION_LOG, true}};
+    struct spec_request request = {.pod = bundle->pod,
+                                   .image_config = bundle->image_config,
+                                   .rootfs = rootfs,
+                                   .mounts = mounts,
+                                   .mount_count = 2,
+                                   .shell = bundle->is_shell ? shell : NULL,
+                                   .cgroup = bundle->cgroup,
+                                   .has_terminal = bundle->is_shell,
+                                   .has_network = bundle->has_network,
+                                   .has_user_namespace = bundle->has_user_namespace};
+    cleanup_json json_t *spec = NULL;
+    cleanup_free char *text = NULL;
+    cleanup_close int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return error_set_errno(err, errno, "open '%s'", directory);
+    if (bundle->has_files)
+        mounts[request.mount_count++] = (struct spec_mount){script, PATH_SCRIPT_DIR, false};
+    if (bundle->has_network) {
+        mounts[request.mount_count++] =
+            (struct spec_mount){"/etc/resolv.conf", "/etc/resolv.conf", false};
+        mounts[request.mount_count++] = (struct spec_mount){"/etc/hosts", "/etc/hosts", false};
+    }
+    if (spec_make(&request, &spec, err) < 0)
+        return -1;
+    text = doc_dump(spec);
+    return beneath_write_file(fd, "config.json", text, strlen(text), 0600, err);
+}

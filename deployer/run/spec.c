@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "deployer/run/spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "common/data/doc.h"
+
+const json_t *spec_container(const json_t *pod, const char *name)
+{
+    static const char *const lists[] = {"spec.containers", "spec.initContainers"};
+    const json_t *container = NULL;
+    size_t index = 0;
+
+    for (size_t i = 0; i < array_length(lists); i++) {
+        json_array_foreach(doc_get(pod, lists[i]), index, container)
+        {
+            if (strcmp(doc_text_or(container, "name", ""), name) == 0)
+                return container;
+        }
+    }
+    return NULL;
+}
+
+int64_t spec_memory_bytes(const char *quantity)
+{
+    static const struct {
+        const char *suffix;
+        double factor;
+    } units[] = {{"", 1},           {"k", 1e3},           {"M", 1e6},
+                 {"G", 1e9},        {"T", 1e12},          {"Ki", 1024.0},
+                 {"Mi", 1048576.0}, {"Gi", 1073741824.0}, {"Ti", 1099511627776.0}};
+    char *end = NULL;
+    double number = strtod(quantity, &end);
+
+    if (end == quantity || number < 0 || number > 9e15)
+        return -1;
+    for (size_t i = 0; i < array_length(units); i++) {
+        if (strcmp(end, units[i].suffix) == 0)
+            return number * units[i].factor > 9e18 ? -1 : (int64_t)(number * units[i].factor);
+    }
+    return -1;
+}
+
+static void append_all(json_t *list, const json_t *more)
+{
+    const json_t *item = NULL;
+    size_t index = 0;
+
+    json_array_foreach(more, index, item) json_array_append_new(list, json_deep_copy(item));
+}
+
+/* The words of a pod name variables of the pod; those of an image are taken as they are. */
+static void append_expanded(json_t *list, const json_t *words, char *const *environment)
+{
+    const json_t *word = NULL;
+    size_t index = 0;
+
+    json_array_foreach(words, index, word)
+    {
+        cleanup_free char *text = spec_expand(environment, json_string_value(word));
+
+        json_array_append_new(list, json_string(text));
+    }
+}
+
+/* Kubernetes' rule: command replaces the entrypoint, and with it the image's arguments. */
+static json_t *make_args(const struct spec_request *request, const json_t *container)
+{
+    const json_t *command = doc_get(container, "command");
+    const json_t *args = doc_get(container, "args");
+    json_t *list = json_array();
+    char **environment = NULL;
+
+    if (request->shell) {
+        for (const char *const *word = request->shell; *word; word++)
+            json_array_append_new(list, json_string(*word));
+        return list;
+    }
+    environment = spec_own_environment(request->pod, container);
+    if (json_array_size(command))
+        append_expanded(list, command, environment);
+    else
+        append_all(list, doc_get(request->image_config, "Entrypoint"));
+    if (json_array_size(args))
+        append_expanded(list, args, environment);
+    else if (!json_array_size(command))
+        append_all(list, doc_get(request->image_config, "Cmd"));
+    spec_environment_free(environment);
+    return list;
+}
+
+static int make_process(const struct spec_request *request, const json_t *container,
+                        json_t **ret_process, struct error *err)
+{
+    cleanup_json json_t *args = make_args(request, container);
+    const char *directory = doc_text_or(request->image_config, "WorkingDir", "");
+    char **environment = NULL;
+    json_t *list = json_array();
+
+    if (json_array_size(args) == 0) {
+        json_decref(list);
+        return error_set(
+            err, ERROR_INVALID,
+            "neither the image nor the item names a program to run; set 'command' in the "
+            "item's provider configuration");
+    }
+    environment = spec_environment(request->pod, container, request->image_config);
+    for (char **text = environment; *text; text++)
+        json_array_append_new(list, json_string(*text));
+    if (request->has_terminal)
+        json_array_append_new(list, json_string("TERM=xterm"));
+    spec_environment_free(environment);
+    *ret_process = json_pack(
+        "{s:b, s:{s:i, s:i, s:[i, i]}, s:O, s:o, s:s, s:b, s:{s:[], s:[], s:[], s:[], s:[]}}",
+        "terminal", request->has_terminal, "user", "uid", POD_UID_NUMBER, "gid", POD_GID_NUMBER,
+        "additionalGids", POD_FSGROUP_NUMBER, POD_GID_NUMBER, "args", args, "env", list, "cwd",
+        *directory ? directory : "/", "noNewPrivileges", 1, "capabilities", "bounding", "effective",
+        "inheritable", "permitted", "ambient");
+    return 0;
+}
+
+static void add_mount(json_t *mounts, const char *target, const char *type, const char *source,
+                      const char *options)
+{
+    json_t *list = json_array();
+
+    while (*options) {
+        size_t length = strcspn(options, ",");
+
+        json_array_append_new(list, json_stringn(options, length));
+        options += length + (options[length] == ',');
+    }
+    json_array_append_new(mounts, json_pack("{s:s, s:s, s:s, s:o}", "destination", target, "type",
+                                            type, "source", source, "options", list));
+}
+
+static json_t *make_mounts(const struct spec_request *request)
+{
+    json_t *mounts = json_array();
+
+    add_mount(mounts, "/proc", "proc", "proc", "nosuid,noexec,nodev");
+    add_mount(mounts, "/dev", "tmpfs", "tmpfs", "nosuid,strictatime,mode=755,size=65536k");
+    add_mount(mounts, "/dev/pts", "devpts", "devpts",
+              request->has_user_namespace
+                  ? "nosuid,noexec,newinstance,ptmxmode=0666,mode=0620"
+                  : "nosuid,noexec,newinstance,ptmxmode=0666,mode=0620,gid=5");
+    add_mount(mounts, "/dev/mqueue", "mqueue", "mqueue", "nosuid,noexec,nodev");
+    add_mount(mounts, "/dev/shm", "tmpfs", "shm", "nosuid,noexec,nodev,mode=1777,size=65536k");
+    /* A new sysfs needs a network namespace of its own; a plain user with the machine's network
+     * gets the machine's, read-only. */
+    if (request->has_user_namespace && request->has_network)
+        add_mount(mounts, "/sys", "none", "/sys", "rbind,nosuid,noexec,nodev,ro");
+    else
+        add_mount(mounts, "/sys", "sysfs", "sysfs", "nosuid,noexec,nodev,ro");
+    for (size_t i = 0; i < request->mount_count; i++)
+        add_mount(mounts, request->mounts[i].target, "none", request->mounts[i].source,
+                  request->mounts[i].is_writable ? "rbind,rprivate,rw" : "rbind,rprivate,ro");
+    return mounts;
+}
+
+/* What a container runtime's default profile keeps from a process without capabilities. */
+static json_t *make_seccomp(void)
+{
+    static const char *const denied[] = {"acct",
+                                         "add_key",
+                                         "bpf",
+                                         "clock_adjtime",
+                                         "clock_settime",
+                                         "create_module",
+                                         "delete_module",
+                                         "finit_module",
+                                         "fsconfig",
+                                         "fsmount",
+                                         "fsopen",
+                                         "fspick",
+                                         "get_kernel_syms",
+                                         "get_mempolicy",
+                                         "init_module",
+                                         "io_uring_enter",
+                                         "io_uring_register",
+                                         "io_uring_setup",
+                                         "ioperm",
+                                         "iopl",
+                                         "kcmp",
+                                         "kexec_file_load",
+                                         "kexec_load",
+                                         "keyctl",
+                                         "lookup_dcookie",
+                                         "mbind",
+                                         "mount",
+                                         "mount_setattr",
+                                         "move_mount",
+                                         "move_pages",
+                                         "name_to_handle_at",
+                                         "nfsservctl",
+                                         "open_by_handle_at",
+                                         "open_tree",
+                                         "perf_event_open",
+                                         "pivot_root",
+                                         "process_vm_readv",
+                                         "process_vm_writev",
+                                         "query_module",
+                                         "quotactl",
+                                         "reboot",
+                                         "request_key",
+                                         "set_mempolicy",
+                                         "setns",
+                                         "settimeofday",
+                                         "stime",
+                                         "swapoff",
+                                         "swapon",
+                                         "sysfs",
+                                         "umount",
+                                         "umount2",
+                                         "unshare",
+                                         "uselib",
+                                         "userfaultfd",
+                                         "ustat",
+                                         "vm86",
+                                         "vm86old"};
+    json_t *names = json_array();
+
+    for (size_t i = 0; i < array_length(denied); i++)
+        json_array_append_new(names, json_string(denied[i]));
+    return json_pack("{s:s, s:[{s:o, s:s, s:i}]}", "defaultAction", "SCMP_ACT_ALLOW", "syscalls",
+                     "names", names, "action", "SCMP_ACT_ERRNO", "errnoRet", 1);
+}
+
+static json_t *text_list(const char *const *texts, size_t count)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_string(texts[i]));
+    return list;
+}
+
+static json_t *make_namespaces(const struct spec_request *request)
+{
+    static const char *const always[] = {"pid", "ipc", "uts", "mount"};
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < array_length(always); i++)
+        json_array_append_new(list, json_pack("{s:s}", "type", always[i]));
+    if (!request->has_network)
+        json_array_append_new(list, json_pack("{s:s}", "type", "network"));
+    return list;
+}
+
+static json_t *make_linux(const struct spec_request *request, const json_t *container)
+{
+    static const char *const masked[] = {"/proc/acpi",
+                                         "/proc/asound",
+                                         "/proc/interrupts",
+                                         "/proc/kcore",
+                                         "/proc/keys",
+                                         "/proc/latency_stats",
+                                         "/proc/timer_list",
+                                         "/proc/timer_stats",
+                                         "/proc/sched_debug",
+                                         "/proc/scsi",
+                                         "/sys/devices/virtual/powercap",
+                                         "/sys/firmware"};
+    static const char *const read_only[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
+                                            "/proc/sysrq-trigger"};
+    const char *memory = doc_text(container, "resources.limits.memory");
+    int64_t bytes = memory ? spec_memory_bytes(memory) : -1;
+    json_t *section =
+        json_pack("{s:o, s:o, s:o, s:o}", "namespaces", make_namespaces(request), "seccomp",
+                  make_seccomp(), "maskedPaths", text_list(masked, array_length(masked)),
+                  "readonlyPaths", text_list(read_only, array_length(read_only)));
+
+    if (request->cgroup) {
+        json_object_set_new(section, "cgroupsPath", json_string(request->cgroup));
+        if (bytes > 0)
+            doc_set_new(section, "resources.memory.limit", json_integer(bytes));
+    }
+    return section;
+}
+
+int spec_make(const struct spec_request *request, json_t **ret_spec, struct error *err)
+{
+    const json_t *container = spec_container(request->pod, CONTAINER_MAIN);
+    json_t *process = NULL;
+
+    if (!container)
+        return error_set(err, ERROR_INTERNAL, "the pod has no container '%s'", CONTAINER_MAIN);
+    if (make_process(request, container, &process, err) < 0)
+        return -1;
+    *ret_spec = json_pack("{s:s, s:o, s:{s:s, s:b}, s:s, s:o, s:o}", "ociVersion", "1.0.2",
+                          "process", process, "root", "path", request->rootfs, "readonly", 0,
+                          "hostname", doc_text_or(request->pod, "metadata.name", "longshore"),
+                          "mounts", make_mounts(request), "linux", make_linux(request, container));
+    return 0;
+}

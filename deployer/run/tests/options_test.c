@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/contract.h"
+#include "deployer/run/options.h"
+
+enum { WORDS_MAX = 6 };
+
+static const struct {
+    const char *words[WORDS_MAX];
+    const char *complaint; /* NULL: fine */
+} cases[] = {
+    {{"run", "item.yaml"}, NULL},
+    {{"run", "-"}, NULL},
+    {{"run", "--image", "oci:x"}, NULL},
+    {{"run", "--from-cluster", "ns/name"}, NULL},
+    {{"run", "item.yaml", "--timeout", "none"}, NULL},
+    {{"run"}, "nothing to run"},
+    {{"run", "item.yaml", "--timeout", "5"}, "--timeout"},
+    {{"run", "item.yaml", "--timeout", "-5s"}, "--timeout"},
+    {{"run", "item.yaml", "--network", "bridge"}, "--network"},
+    {{"run", "item.yaml", "--operation", "delete"}, "--operation"},
+    {{"run", "item.yaml", "-o", "xml"}, "--output"},
+    {{"run", "item.yaml", "--cache-size", "many"}, "--cache-size"},
+    {{"run", "item.yaml", "--shell", "-o", "json"}, "--shell"},
+    {{"run", "item.yaml", "--nonsense"}, "--nonsense"},
+    {{"run", "item.yaml", "--state"}, "--state"},
+};
+
+static void checks_every_option_by_name(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        char words[WORDS_MAX][32] = {{0}};
+        char *argv[WORDS_MAX + 1] = {0};
+        struct run_options options = {0};
+        struct error err = {0};
+        int argc = 0;
+
+        for (; argc < WORDS_MAX && cases[i].words[argc]; argc++) {
+            (void)snprintf(words[argc], sizeof(words[argc]), "%s", cases[i].words[argc]);
+            argv[argc] = words[argc];
+        }
+        assert_int_equal(run_options_parse(argc, argv, &options, &err),
+                         cases[i].complaint ? -1 : 0);
+        if (cases[i].complaint) {
+            assert_int_equal(err.kind, ERROR_INVALID);
+            assert_non_null(strstr(err.text, cases[i].complaint));
+        } else {
+            assert_string_equal(options.operation, OPERATION_RECONCILE);
+            assert_true(options.has_network);
+        }
+        run_options_done(&options);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(checks_every_option_by_name)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

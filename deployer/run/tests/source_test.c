@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "common/archive/beneath.h"
+#include "common/base/memory.h"
+#include "deployer/run/source.h"
+
+static void tells_local_names_from_references(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is_local;
+    } cases[] = {{"oci:x", true},      {"oci-archive:x", true}, {"docker-archive:x", true},
+                 {"rootfs:x", true},   {"/abs", true},          {"alpine", false},
+                 {"oci/image", false}, {"host:5000/x", false},  {"ociregistry:1", false}};
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++)
+        assert_int_equal(source_is_local(cases[i].text), cases[i].is_local);
+}
+
+static void parses_each_form(void **state)
+{
+    char directory[] = "/tmp/source-test-XXXXXX";
+    cleanup_free char *layout = NULL;
+    cleanup_free char *odd = NULL;
+    struct error err = {0};
+    struct {
+        char *text;
+        enum source_kind kind;
+        const char *path, *tag;
+    } cases[6] = {0};
+
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    layout = xasprintf("%s/layout", directory);
+    odd = xasprintf("%s/with:colon", directory);
+    assert_int_equal(mkdir(layout, 0755) | mkdir(odd, 0755), 0);
+    cases[0].text = xasprintf("oci:%s:tag", layout);
+    cases[0].kind = SOURCE_OCI, cases[0].path = layout, cases[0].tag = "tag";
+    cases[1].text = xasprintf("oci:%s", layout);
+    cases[1].kind = SOURCE_OCI, cases[1].path = layout;
+    cases[2].text = xasprintf("oci:%s", odd);
+    cases[2].kind = SOURCE_OCI, cases[2].path = odd;
+    cases[3].text = xasprintf("docker-archive:%s:repo:tag", layout);
+    cases[3].kind = SOURCE_DOCKER_ARCHIVE, cases[3].path = layout, cases[3].tag = "repo:tag";
+    cases[4].text = xstrdup(layout);
+    cases[4].kind = SOURCE_ROOTFS, cases[4].path = layout;
+    cases[5].text = xstrdup("example.com/a/b:1");
+    cases[5].kind = SOURCE_REGISTRY, cases[5].path = "example.com/a/b:1";
+    for (size_t i = 0; i < array_length(cases); i++) {
+        struct source source = {0};
+
+        assert_int_equal(source_parse(cases[i].text, &source, &err), 0);
+        assert_int_equal(source.kind, cases[i].kind);
+        assert_string_equal(source.path, cases[i].path);
+        if (cases[i].tag)
+            assert_string_equal(source.tag, cases[i].tag);
+        else
+            assert_null(source.tag);
+        source_done(&source);
+        free(cases[i].text);
+    }
+    assert_int_equal(rmdir(layout) | rmdir(odd) | rmdir(directory), 0);
+}
+
+static void names_what_is_missing(void **state)
+{
+    static const char *const missing[] = {"oci:/no/such/place", "rootfs:/no/such", "/no/such/file",
+                                          "oci-archive:/no/such:tag"};
+
+    (void)state;
+    for (size_t i = 0; i < array_length(missing); i++) {
+        struct source source = {0};
+        struct error err = {0};
+
+        assert_int_equal(source_parse(missing[i], &source, &err), -1);
+        assert_int_equal(err.kind, ERROR_NOT_FOUND);
+        assert_non_null(strstr(err.text, "/no/such"));
+        assert_null(source.path);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tells_local_names_from_references),
+        cmocka_unit_test(parses_each_form),
+        cmocka_unit_test(names_what_is_missing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,441 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A controller process against a real API server, and a test that plays Landscaper, kubelet and the pods' wait."""
+
+import base64
+import json
+import os
+import pathlib
+import threading
+import time
+import uuid
+
+from bench import paths
+from bench.kube import CONTEXTS, DEPLOYITEMS, TARGETS, ApiError
+from bench.process import Process
+from bench.waiting import wait_until
+
+GROUP = "container.deployer.landscaper.gardener.cloud"
+OURS = f"longshore.{GROUP}"
+TYPE = "landscaper.gardener.cloud/container"
+ITEM_FINALIZER = "finalizer.landscaper.gardener.cloud"
+POD_FINALIZER = f"{GROUP}/finalizer"
+LABEL_ITEM_NAME = f"deployitem.{GROUP}/name"
+LABEL_ITEM_NAMESPACE = f"deployitem.{GROUP}/namespace"
+OPERATION = "landscaper.gardener.cloud/operation"
+FORCE_CLEANUP = f"{GROUP}/force-cleanup"
+WITHOUT_UNINSTALL = "landscaper.gardener.cloud/delete-without-uninstall"
+
+BUILD = pathlib.Path(os.environ.get("LONGSHORE_BUILD") or paths.CHECKOUT / "build" / "dev")
+PROGRAM = BUILD / "deployer" / "longshore"
+
+HOST_KINDS = ("secrets", "configmaps", "serviceaccounts", "rbac.authorization.k8s.io/v1/roles",
+              "rbac.authorization.k8s.io/v1/rolebindings", "pods")
+
+
+def now():
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def encode(value):
+    data = value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else json.dumps(value).encode()
+    return base64.b64encode(data).decode()
+
+
+def decode(text):
+    return base64.b64decode(text)
+
+
+# --- kubelet -----------------------------------------------------------------------------------------------------------
+
+def running():
+    return {"running": {"startedAt": now()}}
+
+
+def ended(code=0, reason=None, message="", signal=0):
+    reason = reason or ("Completed" if code == 0 else "Error")
+    state = {"exitCode": code, "reason": reason, "startedAt": now(), "finishedAt": now()}
+    if message:
+        state["message"] = message
+    if signal:
+        state["signal"] = signal
+    return {"terminated": state}
+
+
+def waiting(reason="ContainerCreating", message=""):
+    return {"waiting": {"reason": reason, "message": message}}
+
+
+class Pod:
+    """One pod, as its kubelet sees it."""
+
+    def __init__(self, kubelet, pod):
+        self.kubelet, self.kube, self.object = kubelet, kubelet.kube, pod
+        self.name, self.namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+        self.uid = pod["metadata"]["uid"]
+        self.annotations = pod["metadata"].get("annotations", {})
+        self.labels = pod["metadata"].get("labels", {})
+        self.job = self.annotations.get(f"{OURS}/job")
+        self.env = {e["name"]: e.get("value") for e in self.container("wait").get("env", [])}
+        self.operation = {e["name"]: e.get("value") for e in self.container("main").get("env", [])}.get("OPERATION")
+        self.killed = threading.Event()
+        self.played = threading.Event()
+
+    def container(self, name):
+        for container in self.object["spec"]["containers"] + self.object["spec"].get("initContainers", []):
+            if container["name"] == name:
+                return container
+        return {}
+
+    def bind(self):
+        if self.object["spec"].get("nodeName"):
+            return
+        self.object["spec"]["nodeName"] = "testnode"
+        self.kube.request("POST", self.kube.path("pods", self.name, self.namespace, "binding"),
+                          body={"apiVersion": "v1", "kind": "Binding", "metadata": {"name": self.name},
+                                "target": {"apiVersion": "v1", "kind": "Node", "name": "testnode"}})
+
+    def status(self, phase, *, init=None, main=None, wait=None, **extra):
+        def entry(name, state):
+            return {"name": name, "image": "img", "imageID": "img@sha256:0", "ready": False, "restartCount": 0,
+                    "state": state}
+        body = {"phase": phase, "startTime": self.object["metadata"]["creationTimestamp"], **extra}
+        if init:
+            body["initContainerStatuses"] = [entry("init", init)]
+        statuses = [entry(n, s) for n, s in (("main", main), ("wait", wait)) if s]
+        if statuses:
+            body["containerStatuses"] = statuses
+        return self.kube.patch("pods", self.name, {"metadata": {"uid": self.uid}, "status": body}, self.namespace, "status")
+
+    def run(self):
+        self.bind()
+        self.status("Running", init=ended(), main=running(), wait=running())
+
+    def succeed(self):
+        self.status("Succeeded", init=ended(), main=ended(), wait=ended())
+
+    def fail(self, code=1, **more):
+        self.status("Failed", init=ended(), main=ended(code, **more), wait=ended(1, message=f"main ended with {code}"))
+
+    # --- what wait does ---
+
+    def item(self):
+        return self.annotations[f"{OURS}/item-namespace"], self.annotations[f"{OURS}/item-name"]
+
+    def export_name(self):
+        return self.annotations.get(f"{OURS}/export") or "-".join(self.item()) + "-export"
+
+    def export(self, value, job=None, uid=None):
+        namespace, name = self.item()
+        labels = {k: v for k, v in self.labels.items() if k.startswith("deployitem.") or k in (f"{GROUP}/name", f"{OURS}/item")}
+        labels.pop(f"deployitem.{GROUP}/generation", None)
+        labels[f"{OURS}/role"] = "run"
+        secret = {"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": {"config": encode(value)}, "metadata": {
+            "name": self.export_name(), "namespace": self.namespace, "labels": labels,
+            "annotations": {f"{OURS}/job": job or self.job, f"{OURS}/pod-uid": uid or self.uid,
+                            f"{OURS}/item-name": name, f"{OURS}/item-namespace": namespace}}}
+        self.kube.apply(secret)
+
+    def save_state(self, data=b"state", chunks=1):
+        group = str(uuid.uuid4())
+        labels = {k: v for k, v in self.labels.items() if k in (LABEL_ITEM_NAME, LABEL_ITEM_NAMESPACE, f"{OURS}/item")}
+        labels[f"{GROUP}/type"] = "state"
+        namespace, name = self.item()
+        for number in range(chunks):
+            self.kube.create({"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": {"config": encode(data)}, "metadata": {
+                "name": f"{self.env['LONGSHORE_STATE_NAME_PREFIX'].rstrip('-')}-{group}-{number}"[-253:], "namespace": self.namespace,
+                "labels": labels, "annotations": {
+                    f"{GROUP}/uuid": group, f"{GROUP}/num": str(number), f"{OURS}/chunks": str(chunks),
+                    f"{OURS}/sha256": "0" * 64, f"{OURS}/sequence": self.env["LONGSHORE_STATE_NEXT_SEQUENCE"],
+                    f"{OURS}/job": self.job, f"{OURS}/pod-uid": self.uid,
+                    f"{OURS}/item-name": name, f"{OURS}/item-namespace": namespace}}})
+
+    def gone(self):
+        """The kubelet lets go of a pod that was deleted: its API object goes unless a finalizer holds it."""
+        try:
+            self.kube.delete("pods", self.name, self.namespace, gracePeriodSeconds=0, preconditions={"uid": self.uid})
+        except ApiError as error:
+            if error.status not in (404, 409):
+                raise
+
+
+def succeed(pod):
+    pod.run()
+    pod.succeed()
+
+
+def with_export_and_state(pod):
+    pod.run()
+    pod.save_state()
+    pod.export({"answer": 42})
+    pod.succeed()
+
+
+def hang(pod):
+    """Runs until it is told to end; then saves state, as wait does on SIGTERM."""
+    pod.run()
+    pod.killed.wait(120)
+    pod.status("Failed", init=ended(), main=ended(143, signal=15), wait=ended(1, message="killed"))
+
+
+def ignore(pod):
+    """No kubelet ever sees it."""
+
+
+class Kubelet:
+    """Plays every pod of one namespace: behaviour(pod) runs in a thread of its own."""
+
+    def __init__(self, kube, namespace, behaviour=succeed):
+        self.kube, self.namespace, self.behaviour = kube, namespace, behaviour
+        self.pods = {}      # by uid, everything that ever was
+        self.starts = []    # (item name, job, operation) of every pod whose main ran
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def close(self):
+        self._closing.set()
+        for pod in list(self.pods.values()):
+            pod.killed.set()
+        self._thread.join(10)
+
+    def ran(self, name=None):
+        with self._lock:
+            return [start for start in self.starts if name is None or start[0] == name]
+
+    def _watch(self):
+        while not self._closing.is_set():
+            try:
+                listed = self.kube.list("pods", self.namespace)
+                for pod in listed["items"]:
+                    self._see(pod)
+                for _, pod in self.kube.watch("pods", self.namespace, timeout=2,
+                                              resourceVersion=listed["metadata"]["resourceVersion"], timeoutSeconds=2):
+                    self._see(pod)
+                    if self._closing.is_set():
+                        return
+            except (ApiError, OSError, KeyError, ValueError):
+                time.sleep(0.1)
+
+    def _see(self, pod):
+        uid = pod["metadata"]["uid"]
+        with self._lock:
+            known = self.pods.get(uid)
+            if known is None and "deletionTimestamp" not in pod["metadata"]:
+                known = self.pods[uid] = Pod(self, pod)
+                threading.Thread(target=self._play, args=(known,), daemon=True).start()
+        if known and "deletionTimestamp" in pod["metadata"] and not known.killed.is_set():
+            known.killed.set()
+            threading.Thread(target=self._let_go, args=(known,), daemon=True).start()
+
+    def _play(self, pod):
+        try:
+            if pod.object.get("status", {}).get("phase") not in ("Pending", None):
+                return
+            if not self._inputs_there(pod):
+                return
+            behaviour = self.behaviour
+            if behaviour is not ignore:
+                with self._lock:
+                    self.starts.append((pod.annotations.get(f"{OURS}/item-name"), pod.job, pod.operation))
+            behaviour(pod)
+        except ApiError as error:
+            # The pod went away, or somebody else has written its end.
+            if error.status not in (404, 409, 422):
+                raise
+        finally:
+            pod.played.set()
+
+    def _inputs_there(self, pod):
+        """As a kubelet: a pod whose Secrets are not there does not start."""
+        names = set()
+        for volume in pod.object["spec"].get("volumes", []):
+            if "secret" in volume and not volume["secret"].get("optional"):
+                names.add(volume["secret"]["secretName"])
+            for source in volume.get("projected", {}).get("sources") or []:
+                if "secret" in source and not source["secret"].get("optional"):
+                    names.add(source["secret"]["name"])
+        while not pod.killed.is_set() and not self._closing.is_set():
+            if all(self.kube.find("secrets", name, self.namespace) for name in names):
+                return True
+            time.sleep(0.2)
+        return False
+
+    def _let_go(self, pod):
+        pod.played.wait(60)
+        pod.gone()
+
+
+# --- Landscaper --------------------------------------------------------------------------------------------------------
+
+class World:
+    """Items in one namespace, pods in another, a kubelet, and controllers that are started by the test."""
+
+    def __init__(self, apiserver, namespace, host=None):
+        self.apiserver, self.kube, self.namespace = apiserver, apiserver.kube, namespace
+        self.host = host or f"{namespace}-host"
+        if self.kube.find("namespaces", self.host) is None:
+            self.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.host}})
+        self.kubelet = Kubelet(self.kube, self.host)
+        self.controllers = []
+        self.users = 0
+        self.token = None
+        self.context()
+
+    def close(self):
+        def is_broken(controller):
+            code, output = controller.stop(), controller.output()
+            # One that was stopped before its first instruction has no handler yet, and has said nothing.
+            has_begun = code != -15 or output
+            return (code not in (0, -9) and has_begun) or "Sanitizer" in output or "runtime error" in output
+
+        broken = [c for c in self.controllers if is_broken(c)]
+        self.kubelet.close()
+        for kind in HOST_KINDS:
+            for thing in self.kube.items(kind, self.host):
+                try:
+                    if thing["metadata"].get("finalizers"):
+                        self.kube.patch(kind, thing["metadata"]["name"], {"metadata": {"finalizers": None}}, self.host)
+                    self.kube.delete(kind, thing["metadata"]["name"], self.host, gracePeriodSeconds=0)
+                except ApiError as error:
+                    if error.status != 404:
+                        raise
+        self.kube.delete("namespaces", self.host)
+        assert not broken, [(c.exit_code, c.output()[-4000:]) for c in broken]
+
+    # --- the controller ---
+
+    def token_kubeconfig(self, server=None):
+        """A kubeconfig with a token, which goes through a proxy that ends TLS."""
+        if self.token is None:
+            self.token = self.apiserver.service_account("controller", self.namespace, seconds=7200)
+            everything = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+            self.kube.allow(f"{self.namespace}:controller", everything, kind="ServiceAccount",
+                            name=f"controller-{self.namespace}")
+        path = self.apiserver.token_kubeconfig(self.token)
+        if server:
+            text = json.loads(pathlib.Path(path).read_text())
+            text["clusters"][0]["cluster"]["server"] = server
+            pathlib.Path(path).write_text(json.dumps(text))
+        return path
+
+    def start(self, *, config=None, proxy=None, env=None, verbosity="debug", arguments=(), user=None, election=False):
+        self.users += 1
+        user = user or f"longshore-{self.host}-{self.users}"
+        directory = paths.fresh_directory("controller")
+        document = {
+            "apiVersion": f"{GROUP}/v1alpha1", "kind": "Configuration", "namespace": self.host, "identity": "test",
+            "initContainer": {"image": "example.com/init:1"}, "waitContainer": {"image": "example.com/wait:1"},
+            "leaderElection": {"enabled": election}, **(config or {})}
+        (directory / "config.yaml").write_text(json.dumps(document))
+        if proxy:
+            kubeconfig = self.token_kubeconfig(f"https://{proxy.host}:{proxy.port}")
+        else:
+            kubeconfig = self.apiserver.user_kubeconfig(user, groups=["system:masters"])
+        process = Process("longshore-controller", [
+            PROGRAM, "controller", f"--config={directory / 'config.yaml'}", f"--kubeconfig={kubeconfig}", "-v", verbosity,
+            "--metrics-address=off", "--health-address=off", *arguments],
+            env={**os.environ, "ASAN_OPTIONS": "detect_leaks=1", **(env or {})})
+        process.user = user
+        self.controllers.append(process)
+        return process
+
+    # --- objects ---
+
+    def context(self, name="default", namespace=None, **fields):
+        self.kube.apply({"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "Context",
+                         "metadata": {"name": name, "namespace": namespace or self.namespace}, **fields})
+
+    def secret(self, name, data, namespace=None, type="Opaque"):
+        self.kube.apply({"apiVersion": "v1", "kind": "Secret", "type": type,
+                         "metadata": {"name": name, "namespace": namespace or self.namespace},
+                         "data": {k: encode(v) for k, v in data.items()}})
+
+    def target(self, name, config=None, secret=None, key=None, labels=None, annotations=None, namespace=None):
+        spec = {"type": "landscaper.gardener.cloud/kubernetes-cluster"}
+        if config is not None:
+            spec["config"] = config
+        if secret:
+            spec["secretRef"] = {"name": secret, **({"key": key} if key else {})}
+        self.kube.apply({"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "Target", "spec": spec, "metadata": {
+            "name": name, "namespace": namespace or self.namespace, "labels": labels or {}, "annotations": annotations or {}}})
+
+    def item(self, name, *, job="job-1", target=None, namespace=None, annotations=None, config={}, finalizer=True,
+             item_type=TYPE, **spec):
+        """Creates an item and, as Landscaper does, triggers it; job None leaves it alone."""
+        namespace = namespace or self.namespace
+        if config is not None:
+            spec["config"] = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "ProviderConfiguration", "image": "example.com/main:1",
+                              **config}
+        if target:
+            spec["target"] = {"name": target, "namespace": namespace}
+        created = self.kube.create({
+            "apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "DeployItem",
+            "metadata": {"name": name, "namespace": namespace, "annotations": annotations or {},
+                         "finalizers": [ITEM_FINALIZER] if finalizer else []},
+            "spec": {"type": item_type, **spec}})
+        if job:
+            self.trigger(name, job, namespace)
+        return created
+
+    def trigger(self, name, job, namespace=None):
+        """As the execution controller of Landscaper: a new job, the times of the one before dropped."""
+        namespace = namespace or self.namespace
+        item = self.kube.get(DEPLOYITEMS, name, namespace)
+        change = {"status": {"jobID": job, "jobIDGenerationTime": now(),
+                             "transitionTimes": {"triggerTime": now(), "initTime": None, "waitTime": None, "finishedTime": None}}}
+        if "observedGeneration" not in item.get("status", {}):
+            change["status"]["observedGeneration"] = 0
+        self.kube.patch(DEPLOYITEMS, name, change, namespace, "status")
+
+    def interrupt(self, name, job):
+        error = {"operation": "InterruptOperation", "reason": "InterruptOperation", "message": "operation was interrupted",
+                 "lastTransitionTime": now(), "lastUpdateTime": now()}
+        self.kube.patch(DEPLOYITEMS, name, {"status": {"jobID": job, "jobIDFinished": job, "phase": "Failed", "lastError": error,
+                                                       "transitionTimes": {"finishedTime": now()}}}, self.namespace, "status")
+
+    def delete(self, name, job="job-delete", namespace=None):
+        namespace = namespace or self.namespace
+        self.kube.delete(DEPLOYITEMS, name, namespace)
+        if job:
+            self.trigger(name, job, namespace)
+
+    def status(self, name, namespace=None):
+        return self.kube.get(DEPLOYITEMS, name, namespace or self.namespace).get("status", {})
+
+    def finished(self, name, job="job-1", namespace=None, timeout=60):
+        """Waits for the end of a job; returns the status."""
+        def check():
+            if self.controllers and getattr(self.controllers[-1], "expected", True):
+                self.controllers[-1].must_run()
+            status = self.status(name, namespace)
+            return status if status.get("jobIDFinished") == job else None
+        return wait_until(check, f"job {job} of {name} finished", timeout)
+
+    def gone(self, name, namespace=None, timeout=60):
+        wait_until(lambda: self.kube.find(DEPLOYITEMS, name, namespace or self.namespace) is None, f"{name} gone", timeout)
+
+    def host_objects(self, kinds=HOST_KINDS):
+        """Everything on the host but what a cluster always has, as "kind/name"."""
+        found = []
+        for kind in kinds:
+            for thing in self.kube.items(kind, self.host):
+                if thing["metadata"]["name"] not in ("default", "kube-root-ca.crt"):
+                    found.append(f"{kind.rpartition('/')[2]}/{thing['metadata']['name']}")
+        return found
+
+    def pods(self):
+        return self.kube.items("pods", self.host)
+
+    def quiet(self, wanted=(), timeout=30):
+        """Waits until of a finished item's runs nothing but state and access is left on the host."""
+        def check():
+            left = [o for o in self.host_objects(("pods", "secrets")) if "/state-" not in o and o not in wanted]
+            return not left
+        try:
+            wait_until(check, "the run's objects gone", timeout)
+        except TimeoutError:
+            raise AssertionError(f"left on the host: {self.host_objects()}")
+
+    def events(self, name):
+        return [e for e in self.kube.items("events", self.namespace) if e["involvedObject"]["name"] == name]

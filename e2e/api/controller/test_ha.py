@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several controllers at once: of ours by a Lease, beside the Go deployer's by SyncObjects."""
+
+import signal
+import threading
+
+from bench.kube import DEPLOYITEMS, SYNCOBJECTS
+from bench.waiting import wait_until
+from controller_harness import now, with_export_and_state
+from faults.proxy import Action, FaultProxy, PASS
+
+
+def leads(controller):
+    lines = [line for line in controller.output().splitlines() if '"msg":"leading"' in line or '"msg":"not leading"' in line]
+    return bool(lines) and '"msg":"leading"' in lines[-1]
+
+
+def test_the_second_takes_over_when_the_first_ends_and_at_once_when_it_says_so(world):
+    first = world.start(election=True)
+    first.wait_until(lambda: leads(first), "the first leads")
+    second = world.start(election=True)
+    world.item("one")
+    world.finished("one")
+    assert not leads(second)
+    first.expected = False
+    assert first.stop() == 0
+    second.wait_until(lambda: leads(second), "the second leads", timeout=10)
+    world.item("two")
+    world.finished("two")
+    assert len(world.kubelet.ran("one")) == len(world.kubelet.ran("two")) == 1
+
+
+def test_one_that_was_stopped_longer_than_its_lease_does_not_run_the_job_again(world):
+    """The first is stopped when its inputs are written and its pod is not; the second runs the job; the first wakes up."""
+    world.kubelet.behaviour = with_export_and_state
+    stopped = threading.Event()
+
+    def plan(request):
+        if request.method == "PATCH" and "/secrets/" in request.path and "-in-" in request.path and not stopped.is_set():
+            return Action(applied=lambda: (first.signal(signal.SIGSTOP), stopped.set()))
+        return PASS
+
+    with FaultProxy(world.apiserver, plan) as proxy:
+        first = world.start(election=True, proxy=proxy)
+        first.wait_until(lambda: leads(first), "the first leads")
+        second = world.start(election=True)
+        world.item("item")
+        assert stopped.wait(30)
+        try:
+            second.wait_until(lambda: leads(second), "the second leads", timeout=60)
+            status = world.finished("item")
+            assert status["phase"] == "Succeeded"
+            world.quiet()
+        finally:
+            first.signal(signal.SIGCONT)
+        first.wait_until(lambda: "not leading" in first.output(), "the first knows")
+        world.item("marker")
+        world.finished("marker")
+        world.quiet()
+    assert world.kubelet.ran("item") == [("item", "job-1", "RECONCILE")]
+
+
+def test_a_pod_that_arrives_after_the_job_never_starts_and_is_removed(world):
+    """The worst case: the write itself is held up on its way until the job has long been done by another."""
+    held, release = threading.Event(), threading.Event()
+
+    def wait_for_release():
+        first.signal(signal.SIGSTOP)
+        held.set()
+        release.wait(120)
+
+    def plan(request):
+        if request.method == "POST" and request.path.endswith("/pods") and not held.is_set():
+            return Action(before=wait_for_release)
+        return PASS
+
+    with FaultProxy(world.apiserver, plan) as proxy:
+        first = world.start(election=True, proxy=proxy)
+        first.wait_until(lambda: leads(first), "the first leads")
+        second = world.start(election=True)
+        world.item("item")
+        assert held.wait(30)
+        second.wait_until(lambda: leads(second), "the second leads", timeout=60)
+        world.finished("item")
+        world.quiet()
+        pods = len(world.kubelet.pods)
+        release.set()
+        wait_until(lambda: len(world.kubelet.pods) > pods, "the late pod")
+        world.quiet()
+        first.signal(signal.SIGCONT)
+        first.wait_until(lambda: "not leading" in first.output(), "the first knows")
+    assert world.kubelet.ran("item") == [("item", "job-1", "RECONCILE")]
+
+
+# --- SyncObjects ---
+
+REPLICAS = {"hpa": {"maxReplicas": 2, "averageCpuUtilization": 80}}
+
+
+def lock(world, name, holder):
+    uid = world.kube.get(DEPLOYITEMS, name, world.namespace)["metadata"]["uid"]
+    world.kube.create({"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "SyncObject",
+                       "metadata": {"name": f"container-{uid}", "namespace": world.namespace},
+                       "spec": {"podName": holder, "kind": "DeployItem", "name": name, "prefix": "container", "lastUpdateTime": now()}})
+
+
+def start_replica(world):
+    return world.start(config=REPLICAS, env={"MY_POD_NAME": "me", "MY_POD_NAMESPACE": world.host})
+
+
+def test_a_run_takes_the_lock_and_gives_it_back(world):
+    go_on = threading.Event()
+    world.kubelet.behaviour = lambda pod: (pod.run(), go_on.wait(60), pod.succeed())
+    start_replica(world)
+    item = world.item("item")
+    name = f"container-{item['metadata']['uid']}"
+    held = wait_until(lambda: world.kube.find(SYNCOBJECTS, name, world.namespace), "the lock")
+    assert held["spec"]["podName"] == "me" and held["spec"]["kind"] == "DeployItem" and held["spec"]["prefix"] == "container"
+    go_on.set()
+    world.finished("item")
+    wait_until(lambda: world.kube.get(SYNCOBJECTS, name, world.namespace)["spec"]["podName"] == "", "the lock given back")
+
+
+def test_a_lock_of_a_living_pod_or_of_nobody_one_can_ask_for_is_respected(world):
+    world.kube.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": world.host}})
+    world.kube.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "living", "namespace": world.host},
+                       "spec": {"containers": [{"name": "c", "image": "i"}]}})
+    for name, holder in (("alive", "living"), ("outside", "nopodname"), ("dead", "died"), ("free", ""), ("mine", "me")):
+        world.item(name, job=None)
+        lock(world, name, holder)
+        world.trigger(name, "job-1")
+    start_replica(world)
+    for name in ("dead", "free", "mine"):
+        assert world.finished(name)["phase"] == "Succeeded"
+    assert "phase" not in world.status("alive") and "phase" not in world.status("outside")

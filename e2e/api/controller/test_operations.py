@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Flags, probes, signals, and an API server that goes away."""
+
+import json
+import signal
+import socket
+import subprocess
+import threading
+import urllib.error
+import urllib.request
+
+from bench import paths
+from bench.waiting import wait_until
+from controller_harness import GROUP, PROGRAM, World, hang
+from faults.proxy import Action, FaultProxy, PASS, status
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def get(port, path):
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, ""
+    except OSError:
+        return None, ""
+
+
+def test_probes_and_metrics(world):
+    port = free_port()
+    controller = world.start(arguments=[f"--health-address=127.0.0.1:{port}", f"--metrics-address=127.0.0.1:{port + 1}"])
+    controller.wait_until(lambda: get(port, "/readyz")[0] == 200, "ready")
+    assert get(port, "/healthz") == (200, "ok\n")
+    assert get(port, "/nowhere")[0] == 404
+    world.item("item")
+    world.finished("item")
+    text = get(port + 1, "/metrics")[1]
+    for name in ("controller_runtime_reconcile_total", "controller_runtime_reconcile_errors_total",
+                 "controller_runtime_reconcile_time_seconds_bucket", "workqueue_depth", "workqueue_queue_duration_seconds_bucket",
+                 "rest_client_requests_total", "leader_election_master_status", "process_resident_memory_bytes"):
+        assert name in text
+    assert 'longshore_runs_total{operation="RECONCILE",outcome="succeeded"} 1' in text
+
+
+def test_sigterm_drains_and_leaves_the_pod_to_the_next(world):
+    world.kubelet.behaviour = hang
+    controller = world.start()
+    world.item("item")
+    wait_until(lambda: world.status("item").get("phase") == "Progressing", "Progressing")
+    controller.expected = False
+    assert controller.stop() == 0
+    assert len(world.pods()) == 1
+
+
+def test_the_log_is_json_with_item_job_and_duration_and_its_level_follows_signals(world):
+    controller = world.start(verbosity="error")
+    world.item("silent")
+    world.finished("silent")
+    world.quiet()
+    assert '"level":"info"' not in controller.output()
+    controller.signal(signal.SIGUSR1)
+    world.item("loud")
+    world.finished("loud")
+    line = wait_until(lambda: next((json.loads(l) for l in controller.output().splitlines()
+                                    if l.startswith("{") and '"job finished"' in l), None), "the line")
+    assert line["deployItem"] == "loud" and line["namespace"] == world.namespace and line["jobID"] == "job-1"
+    assert line["phase"] == "Succeeded" and line["durationMs"] >= 0 and line["ts"] and line["logger"] == "longshore"
+    world.quiet()
+    controller.signal(signal.SIGUSR2)
+    world.item("silent-again")
+    world.finished("silent-again")
+    world.quiet()
+    assert '"deployItem":"silent-again"' not in controller.output()
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, "controller", *arguments], capture_output=True, text=True, timeout=30)
+
+
+def test_flags_of_the_go_deployer_are_taken():
+    assert run("--version").stdout.startswith("longshore v")
+    assert "--landscaper-kubeconfig" in run("--help").stdout
+    assert run("--dev", "--disable-stacktrace", "--disable-caller=true", "--disable-timestamp=false", "--version").returncode == 0
+    refused = run("--no-such-flag")
+    assert refused.returncode == 2 and "no-such-flag" in refused.stderr
+
+
+def test_a_configuration_with_a_mistake_is_refused_by_name(world):
+    path = paths.fresh_directory("config") / "config.yaml"
+    path.write_text(json.dumps({"apiVersion": f"{GROUP}/v1alpha1", "kind": "Configuration", "namespace": 5,
+                                "targetSelector": [{"labels": [{"key": "a", "operator": "near", "values": []}]}]}))
+    refused = run(f"--config={path}")
+    assert refused.returncode == 2
+    assert "namespace" in refused.stderr and "targetSelector[0].labels[0].operator" in refused.stderr
+
+
+def test_unknown_fields_of_the_configuration_are_named_and_the_effective_one_is_printed(world):
+    controller = world.start(config={"surprise": True}, verbosity="info")
+    controller.wait_until(lambda: "items listed" in controller.output(), "started")
+    output = controller.output()
+    assert '"field":"surprise"' in output
+    assert "deleteOperation: run" in output and "imageGracePeriod:" in output
+
+
+def test_two_clusters(world, make_apiserver):
+    """Items on one API server, pods on another; the controller reaches both by kubeconfig."""
+    landscaper = make_apiserver()
+    landscaper.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": world.namespace}})
+    host = world.kubelet
+    remote = World(landscaper, world.namespace, host="unused")
+    try:
+        kubeconfig = landscaper.user_kubeconfig("remote", groups=["system:masters"])
+        host.behaviour = lambda pod: (pod.run(), pod.export({"two": "clusters"}), pod.succeed())
+        world.start(arguments=[f"--landscaper-kubeconfig={kubeconfig}"])
+        remote.secret("s", {"kubeconfig": "clusters: []"})
+        remote.target("cluster", secret="s")
+        remote.item("item", target="cluster")
+        result = remote.finished("item")
+        assert result["phase"] == "Succeeded" and result["exportRef"]
+        assert landscaper.kube.get("secrets", "item-export", world.namespace)
+        world.quiet()
+        remote.delete("item")
+        remote.gone("item")
+        wait_until(lambda: not world.host_objects(), "everything gone from the host")
+    finally:
+        remote.kubelet.close()
+
+
+def test_server_errors_and_lost_answers_do_not_repeat_or_lose_a_run(world):
+    """Every third write fails in one of four ways, most of them after it was applied."""
+    count, lock = [0], threading.Lock()
+
+    def plan(request):
+        if request.method == "GET":
+            return PASS
+        with lock:
+            count[0] += 1
+            number = count[0]
+        if number % 3:
+            return PASS
+        return [Action(forward=False, answer=status(503, "ServiceUnavailable")), Action(lose=True),
+                Action(answer=status(500, "InternalError")), Action(forward=False, answer=status(429, "TooManyRequests"))][number // 3 % 4]
+
+    with FaultProxy(world.apiserver, plan) as proxy:
+        world.kubelet.behaviour = lambda pod: (pod.run(), pod.export({"a": 1}), pod.succeed())
+        world.start(proxy=proxy)
+        for number in range(5):
+            world.item(f"item-{number}")
+        for number in range(5):
+            assert world.finished(f"item-{number}", timeout=120)["phase"] == "Succeeded"
+            assert len(world.kubelet.ran(f"item-{number}")) == 1
+        world.quiet(timeout=60)
+
+
+def test_an_api_server_that_restarts_is_found_again(private_apiserver, request):
+    private_apiserver.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "items"}})
+    world = World(private_apiserver, "items")
+    try:
+        world.start()
+        world.item("before")
+        world.finished("before")
+        private_apiserver.restart(crash=True)
+        world.item("after")
+        assert world.finished("after", timeout=90)["phase"] == "Succeeded"
+    finally:
+        world.close()

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A job from its trigger to its end."""
+
+import json
+
+from bench.waiting import wait_until
+from controller_harness import GROUP, OURS, decode, hang, succeed, with_export_and_state
+
+
+def test_a_first_run_succeeds_with_state_and_export_and_leaves_only_state_and_access(world):
+    world.kubelet.behaviour = with_export_and_state
+    world.secret("kubeconfig", {"kubeconfig": "apiVersion: v1\nkind: Config\nclusters: []\n"})
+    world.target("cluster", secret="kubeconfig")
+    world.start()
+    world.item("first", target="cluster")
+    status = world.finished("first")
+    assert status["phase"] == "Succeeded"
+    assert status["observedGeneration"] == 1
+    assert status["deployer"]["name"] == GROUP and status["deployer"]["identity"] == "test"
+    assert status["lastReconcileTime"] >= status["jobIDGenerationTime"]
+    assert status["transitionTimes"]["triggerTime"] <= status["transitionTimes"]["initTime"] <= status["transitionTimes"]["finishedTime"]
+    assert "lastError" not in status
+    provider = status["providerStatus"]
+    assert provider["apiVersion"] == f"{GROUP}/v1alpha1" and provider["kind"] == "ProviderStatus"
+    assert provider["lastOperation"] == "RECONCILE"
+    assert provider["podStatus"]["lastSuccessfulJobID"] == "job-1"
+    assert provider["podStatus"]["containerStatus"]["exitCode"] == 0
+    assert {c["type"]: c["status"] for c in status["conditions"]} == {"InitContainer": "True", "WaitContainer": "True"}
+
+    export = world.kube.get("secrets", "first-export", world.namespace)
+    assert status["exportRef"] == {"name": "first-export", "namespace": world.namespace}
+    assert json.loads(decode(export["data"]["config"])) == {"answer": 42}
+    [owner] = export["metadata"]["ownerReferences"]
+    item = world.kube.get("landscaper.gardener.cloud/v1alpha1/deployitems", "first", world.namespace)
+    assert owner["uid"] == item["metadata"]["uid"] and owner["controller"] and owner["blockOwnerDeletion"]
+    world.quiet()
+    assert len(world.kubelet.ran("first")) == 1
+
+
+def test_a_repeated_run_gets_its_state_and_publishes_anew(world):
+    world.kubelet.behaviour = with_export_and_state
+    world.start()
+    world.item("again")
+    world.finished("again")
+    world.quiet()
+    seen = {}
+
+    def second(pod):
+        volumes = {v["secret"]["secretName"] for v in pod.object["spec"]["volumes"] if "secret" in v}
+        for volume in pod.object["spec"]["volumes"]:
+            for source in volume.get("projected", {}).get("sources") or []:
+                volumes.add(source.get("secret", {}).get("name"))
+        seen.update(volumes=volumes, sequence=pod.env["LONGSHORE_STATE_SEQUENCE"], next=pod.env["LONGSHORE_STATE_NEXT_SEQUENCE"])
+        pod.run()
+        pod.export({"answer": 43})
+        pod.succeed()
+
+    [state] = [s["metadata"]["name"] for s in world.kube.items("secrets", world.host, labelSelector=f"{GROUP}/type=state")]
+    world.kubelet.behaviour = second
+    world.trigger("again", "job-2")
+    status = world.finished("again", "job-2")
+    assert status["phase"] == "Succeeded"
+    assert state in seen["volumes"]
+    assert int(seen["next"]) > int(seen["sequence"]) > 0
+    export = world.kube.get("secrets", "again-export", world.namespace)
+    assert json.loads(decode(export["data"]["config"])) == {"answer": 43}
+    world.quiet()
+
+
+def test_a_run_without_an_export_publishes_none_and_forgets_the_old_one(world):
+    world.kubelet.behaviour = with_export_and_state
+    world.start()
+    world.item("quiet")
+    assert "exportRef" in world.finished("quiet")
+    world.quiet()
+    world.kubelet.behaviour = succeed
+    world.trigger("quiet", "job-2")
+    assert "exportRef" not in world.finished("quiet", "job-2")
+    assert world.kube.find("secrets", "quiet-export", world.namespace) is None
+
+
+def test_an_export_of_another_job_is_never_taken(world):
+    def forged(pod):
+        pod.run()
+        pod.export({"old": True}, job="job-0")
+        pod.succeed()
+
+    world.kubelet.behaviour = forged
+    world.start()
+    world.item("bound")
+    assert "exportRef" not in world.finished("bound")
+    world.quiet()
+
+    def of_another_pod(pod):
+        pod.run()
+        pod.export({"old": True}, uid="0")
+        pod.succeed()
+
+    world.kubelet.behaviour = of_another_pod
+    world.trigger("bound", "job-2")
+    assert "exportRef" not in world.finished("bound", "job-2")
+
+
+def test_progressing_is_reported_while_main_runs(world):
+    world.kubelet.behaviour = hang
+    world.start()
+    world.item("long")
+    status = wait_until(lambda: (s := world.status("long")).get("phase") == "Progressing" and
+                        s["providerStatus"]["podStatus"]["containerStatus"].get("reason") == "Running" and s,
+                        "main's state in the status")
+    assert "jobIDFinished" not in status
+    conditions = {c["type"]: c for c in status["conditions"]}
+    assert conditions["InitContainer"]["reason"] == "ContainerSucceeded"
+    assert conditions["WaitContainer"]["reason"] == "Pod running"
+    assert conditions["WaitContainer"]["message"].startswith("Pod started running at 20")
+
+
+def test_nothing_is_done_for_a_finished_item_or_another_type(world):
+    controller = world.start()
+    world.item("finished")
+    world.finished("finished")
+    world.quiet()
+    world.item("manifest", item_type="landscaper.gardener.cloud/kubernetes-manifest", config=None)
+    world.item("untriggered", job=None)
+    mark = world.apiserver.audit.mark()
+    for name in ("finished", "manifest", "untriggered"):
+        world.kube.patch("landscaper.gardener.cloud/v1alpha1/deployitems", name,
+                         {"metadata": {"annotations": {"landscaper.gardener.cloud/touch": "1"}}}, world.namespace)
+    world.item("marker")
+    world.finished("marker")
+    touched = [e for e in world.apiserver.audit.entries(mark, user=controller.user)
+               if e.get("objectRef", {}).get("name") in ("finished", "manifest", "untriggered")]
+    assert touched == []
+    assert "phase" not in world.status("manifest") and "phase" not in world.status("untriggered")
+
+
+def test_test_reconcile_makes_a_job_of_its_own(world):
+    world.start()
+    world.item("tested", job=None, annotations={"landscaper.gardener.cloud/operation": "test-reconcile"}, finalizer=False)
+    status = wait_until(lambda: (s := world.status("tested")).get("phase") == "Succeeded" and s, "tested succeeded")
+    assert len(status["jobID"]) == 36 and status["jobIDFinished"] == status["jobID"]
+    assert status["transitionTimes"]["triggerTime"]
+    item = world.kube.get("landscaper.gardener.cloud/v1alpha1/deployitems", "tested", world.namespace)
+    assert "landscaper.gardener.cloud/operation" not in item["metadata"].get("annotations", {})
+    assert item["metadata"]["finalizers"] == ["finalizer.landscaper.gardener.cloud"]
+    assert len(world.kubelet.ran("tested")) == 1
+
+
+def test_update_on_change_only_runs_once_a_generation(world):
+    world.start()
+    world.item("lazy", updateOnChangeOnly=True)
+    world.finished("lazy")
+    world.quiet()
+    world.trigger("lazy", "job-2")
+    status = world.finished("lazy", "job-2")
+    assert status["phase"] == "Succeeded" and status["transitionTimes"]["initTime"]
+    assert len(world.kubelet.ran("lazy")) == 1
+    world.kube.patch("landscaper.gardener.cloud/v1alpha1/deployitems", "lazy",
+                     {"spec": {"config": {"args": ["other"]}}}, world.namespace)
+    world.trigger("lazy", "job-3")
+    assert world.finished("lazy", "job-3")["observedGeneration"] == 2
+    assert len(world.kubelet.ran("lazy")) == 2
+
+
+def test_the_reconcile_annotation_is_taken_off_when_the_pod_runs(world):
+    world.start()
+    world.kubelet.behaviour = hang
+    world.item("noted", annotations={"landscaper.gardener.cloud/operation": "reconcile"})
+    wait_until(lambda: "landscaper.gardener.cloud/operation" not in world.kube.get(
+        "landscaper.gardener.cloud/v1alpha1/deployitems", "noted", world.namespace)["metadata"].get("annotations", {}),
+        "annotation gone")
+
+
+def test_continuous_reconcile_is_answered_by_one_event(world):
+    world.start()
+    world.item("cron", config={"continuousReconcile": {"every": "1h"}})
+    world.finished("cron")
+    world.quiet()
+    world.trigger("cron", "job-2")
+    world.finished("cron", "job-2")
+    assert [e["reason"] for e in world.events("cron")] == ["ContinuousReconcileIgnored"]
+
+
+def test_keep_pod_keeps_it_until_the_next_run(world):
+    world.start(config={"debug": {"keepPod": True}})
+    world.item("kept")
+    world.finished("kept")
+    [pod] = wait_until(lambda: [p for p in world.pods() if not p["metadata"].get("finalizers")], "the finalizer gone")
+    assert pod["status"]["phase"] == "Succeeded" and "deletionTimestamp" not in pod["metadata"]
+    world.trigger("kept", "job-2")
+    world.finished("kept", "job-2")
+    [new] = world.pods()
+    assert new["metadata"]["uid"] != pod["metadata"]["uid"]
+    assert [job for _, job, _ in world.kubelet.ran("kept")] == ["job-1", "job-2"]

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs that do not end well, each in a status that says what was wrong."""
+
+import threading
+import time
+
+from bench.kube import DEPLOYITEMS
+from bench.waiting import wait_until
+from controller_harness import GROUP, ended, hang, running, succeed, waiting
+from faults.proxy import Action, FaultProxy, PASS, status as refusal
+
+
+def last(world, name="item", job="job-1", phase="Failed"):
+    status = world.finished(name, job)
+    assert status["phase"] == phase, status
+    assert status["firstError"] and status["lastErrors"][-1]["reason"] == status["lastError"]["reason"]
+    return status["lastError"]
+
+
+def test_a_failed_main_is_told_with_container_reason_exit_code_and_signal(world):
+    world.start()
+    world.kubelet.behaviour = lambda pod: (pod.run(), pod.fail(137, reason="OOMKilled", signal=9))
+    world.item("item")
+    error = last(world)
+    assert (error["operation"], error["reason"]) == ("RunMainContainer", "OOMKilled")
+    assert "main" in error["message"] and "137" in error["message"] and "signal 9" in error["message"]
+    status = world.status("item")
+    assert status["providerStatus"]["podStatus"]["containerStatus"]["exitCode"] == 137
+    assert "lastSuccessfulJobID" not in status["providerStatus"]["podStatus"]
+    assert [e["reason"] for e in world.events("item")] == ["OOMKilled"]
+    world.quiet()
+
+
+def test_a_failed_init_is_told(world):
+    world.start()
+    world.kubelet.behaviour = lambda pod: (pod.bind(), pod.status("Failed", init=ended(1, message="no such component"),
+                                                                  main=waiting("PodInitializing"), wait=waiting("PodInitializing")))
+    world.item("item")
+    error = last(world)
+    assert error["operation"] == "RunInitContainer" and "no such component" in error["message"]
+
+
+def test_an_evicted_pod_is_told(world):
+    world.start()
+    world.kubelet.behaviour = lambda pod: (pod.run(), pod.status("Failed", reason="Evicted", message="The node was low on memory.",
+                                                                 init=ended(), main=ended(137), wait=ended(137)))
+    world.item("item")
+    error = last(world)
+    assert error["reason"] == "Evicted" and "low on memory" in error["message"]
+
+
+def test_a_job_after_a_failure_runs_again(world):
+    world.start()
+    world.kubelet.behaviour = lambda pod: (pod.run(), pod.fail(1))
+    world.item("item")
+    last(world)
+    world.kubelet.behaviour = succeed
+    world.trigger("item", "job-2")
+    status = world.finished("item", "job-2")
+    assert status["phase"] == "Succeeded" and "lastError" not in status and "firstError" not in status
+
+
+def test_an_invalid_image_name_fails_at_once(world):
+    world.start()
+    world.kubelet.behaviour = lambda pod: (pod.bind(), pod.status("Pending", init=ended(), wait=running(),
+                                                                  main=waiting("InvalidImageName", "couldn't parse")))
+    world.item("item")
+    error = last(world)
+    assert (error["operation"], error["reason"]) == ("RunMainContainer", "InvalidImageName")
+    world.quiet()
+
+
+def test_a_pull_error_that_passes_is_no_failure_and_is_shown_meanwhile(world):
+    world.start()
+
+    def hiccup(pod):
+        pod.bind()
+        pod.status("Pending", init=ended(), wait=running(), main=waiting("ErrImagePull", "dial tcp: no route to host"))
+        wait_until(lambda: world.status("item").get("lastError", {}).get("reason") == "ErrImagePull", "the error in the status")
+        pod.status("Pending", init=ended(), wait=running(), main=waiting("ImagePullBackOff", "Back-off pulling image"))
+        pod.run()
+        pod.succeed()
+
+    world.kubelet.behaviour = hiccup
+    world.item("item")
+    status = world.finished("item")
+    assert status["phase"] == "Succeeded" and "lastError" not in status
+    assert [e["reason"] for e in world.events("item")] == ["ErrImagePull"]
+
+
+def test_a_pull_error_that_lasts_fails_after_the_grace_period(world):
+    world.start(config={"imageGracePeriod": "1s"})
+    world.kubelet.behaviour = lambda pod: (pod.bind(), pod.status("Pending", init=ended(), wait=running(),
+                                                                  main=waiting("ImagePullBackOff", "Back-off pulling image")))
+    world.item("item")
+    assert last(world)["reason"] == "ImagePullBackOff"
+    world.quiet()
+
+
+def test_unschedulable_is_shown_and_ends_with_the_items_time(world):
+    world.start()
+    world.kubelet.behaviour = lambda pod: pod.status("Pending", conditions=[
+        {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available"}])
+    world.item("item", timeout="4s")
+    wait_until(lambda: world.status("item").get("lastError", {}).get("reason") == "Unschedulable", "Unschedulable shown")
+    error = last(world)
+    assert error["codes"] == ["ERR_TIMEOUT"] and "0/3 nodes" in error["message"]
+    world.quiet()
+
+
+def test_a_timeout_ends_the_pod_with_its_grace_and_says_where(world):
+    world.start()
+    world.kubelet.behaviour = hang
+    world.item("item", timeout="2s")
+    error = last(world)
+    assert error["operation"] == "StandardTimeoutChecker.TimeoutExceeded" and error["reason"] == "ProgressingTimeout"
+    assert error["message"].startswith('timeout at: "container deployer: start reconcile"')
+    assert error["codes"] == ["ERR_TIMEOUT"]
+    [pod] = world.kubelet.pods.values()
+    assert pod.killed.wait(10)
+    world.quiet()
+    deletes = world.apiserver.audit.entries(verb="delete", resource="pods", namespace=world.host)
+    assert deletes
+
+
+def test_timeout_none_is_none(world):
+    world.start()
+    seen = {}
+
+    def slow(pod):
+        seen["deadline"] = pod.object["spec"].get("activeDeadlineSeconds")
+        pod.run()
+        time.sleep(2)
+        pod.succeed()
+
+    world.kubelet.behaviour = slow
+    world.item("item", timeout="none")
+    assert world.finished("item")["phase"] == "Succeeded"
+    assert seen["deadline"] is None
+
+
+def test_a_delete_that_times_out_keeps_the_item(world):
+    world.start()
+    world.item("item", timeout="3s")
+    world.finished("item")
+    world.quiet()
+    world.kubelet.behaviour = hang
+    world.delete("item")
+    error = last(world, job="job-delete", phase="DeleteFailed")
+    assert error["message"].startswith('timeout at: "container deployer: start delete"')
+    assert world.kube.get(DEPLOYITEMS, "item", world.namespace)["metadata"]["finalizers"]
+
+
+def test_an_interrupt_ends_the_pod_and_leaves_the_status_alone(world):
+    world.start()
+    world.kubelet.behaviour = hang
+    world.item("item")
+    wait_until(lambda: world.status("item").get("phase") == "Progressing", "Progressing")
+    world.interrupt("item", "job-1")
+    [pod] = wait_until(lambda: list(world.kubelet.pods.values()), "the pod")
+    assert pod.killed.wait(10)
+    world.quiet()
+    status = world.status("item")
+    assert status["phase"] == "Failed" and status["lastError"]["reason"] == "InterruptOperation"
+    world.kubelet.behaviour = succeed
+    world.trigger("item", "job-2")
+    assert world.finished("item", "job-2")["phase"] == "Succeeded"
+
+
+def test_a_new_job_waits_for_the_interrupted_pod_to_end(world):
+    world.start()
+
+    seen = threading.Event()
+
+    def stubborn(pod):
+        pod.run()
+        pod.killed.wait(60)
+        seen.wait(60)
+        pod.status("Failed", init=ended(), main=ended(143), wait=ended(0))
+
+    world.kubelet.behaviour = stubborn
+    world.item("item")
+    wait_until(lambda: world.status("item").get("phase") == "Progressing", "Progressing")
+    world.kubelet.behaviour = succeed
+    world.interrupt("item", "job-1")
+    world.trigger("item", "job-2")
+    wait_until(lambda: world.status("item").get("phase") == "Init", "Init while the old pod ends")
+    assert len(world.pods()) == 1
+    seen.set()
+    assert world.finished("item", "job-2")["phase"] == "Succeeded"
+    assert [job for _, job, _ in world.kubelet.ran("item")] == ["job-1", "job-2"]
+
+
+def test_a_pod_that_somebody_deletes_is_a_failure_at_once(world):
+    world.start()
+    world.kubelet.behaviour = hang
+    world.item("item")
+    wait_until(lambda: world.status("item").get("phase") == "Progressing", "Progressing")
+    [pod] = wait_until(lambda: [p for p in world.pods() if p["status"]["phase"] == "Running"], "main runs")
+    world.kube.delete("pods", pod["metadata"]["name"], world.host)
+    error = last(world)
+    assert error["operation"] == "RunMainContainer" and "143" in error["message"]
+    world.quiet()
+
+
+def test_a_pod_that_vanishes_altogether_is_told_as_lost(world):
+    world.start()
+    world.kubelet.behaviour = hang
+    world.item("item")
+    wait_until(lambda: world.status("item").get("phase") == "Progressing", "Progressing")
+    [pod] = world.pods()
+    world.kube.patch("pods", pod["metadata"]["name"], {"metadata": {"finalizers": None}}, world.host)
+    world.kube.delete("pods", pod["metadata"]["name"], world.host, gracePeriodSeconds=0)
+    assert last(world)["reason"] == "PodLost"
+    world.quiet()
+
+
+def test_a_pod_of_another_job_is_removed_never_adopted(world):
+    controller = world.start()
+    world.kubelet.behaviour = hang
+    world.item("item")
+    wait_until(lambda: world.status("item").get("phase") == "Progressing", "Progressing")
+    controller.kill()
+    controller.expected = False
+    world.interrupt("item", "job-1")
+    world.trigger("item", "job-2")
+    world.kubelet.behaviour = succeed
+    world.start()
+    assert world.finished("item", "job-2")["phase"] == "Succeeded"
+    assert [job for _, job, _ in world.kubelet.ran("item")] == ["job-1", "job-2"]
+    world.quiet()
+
+
+def test_a_pod_in_a_crashed_controllers_hands_is_finished_by_the_next(world):
+    controller = world.start()
+    world.kubelet.behaviour = hang
+    world.item("item")
+    wait_until(lambda: world.status("item").get("phase") == "Progressing", "Progressing")
+    controller.kill()
+    controller.expected = False
+    [pod] = [p for p in world.kubelet.pods.values()]
+    pod.export({"a": 1})
+    pod.succeed()
+    world.start()
+    status = world.finished("item")
+    assert status["phase"] == "Succeeded" and status["exportRef"]
+    assert len(world.kubelet.ran("item")) == 1
+
+
+def test_a_sidecar_that_runs_on_does_not_hold_the_job(world):
+    world.start()
+
+    def injected(pod):
+        pod.run()
+        pod.status("Running", init=ended(), main=ended(), wait=ended())
+        pod.killed.wait(60)
+        pod.status("Succeeded", init=ended(), main=ended(), wait=ended())
+
+    world.kubelet.behaviour = injected
+    world.item("item")
+    assert world.finished("item")["phase"] == "Succeeded"
+    world.quiet()
+
+
+def test_the_end_of_mains_log_is_in_the_status_without_its_inputs(world):
+    def plan(request):
+        if request.path.endswith("/log"):
+            asked.append(request.query)
+            return Action(forward=False, answer=(200, "loading imports|password is canary-4711|no such host|"))
+        return PASS
+
+    asked = []
+    with FaultProxy(world.apiserver, plan) as proxy:
+        world.start(proxy=proxy)
+        world.kubelet.behaviour = lambda pod: (pod.run(), pod.fail(3))
+        world.item("item", config={"importValues": {"password": "canary-4711"}})
+        error = last(world)
+    assert asked == [{"container": "main", "tailLines": "20", "limitBytes": "2048"}]
+    assert "exit code 3" in error["message"] and "no such host" in error["message"] and "canary" not in error["message"]
+    tail = world.status("item")["providerStatus"]["podStatus"]["mainLogTail"]
+    assert "no such host" in tail and "canary" not in tail
+
+
+def test_an_export_that_cannot_be_written_is_told_and_written_when_it_can(world):
+    refused = [True]
+
+    def plan(request):
+        if refused[0] and request.method == "PATCH" and request.path.endswith("/item-export"):
+            return Action(forward=False, answer=refusal(403, "Forbidden", "secrets is forbidden"))
+        return PASS
+
+    with FaultProxy(world.apiserver, plan) as proxy:
+        world.start(proxy=proxy)
+        world.kubelet.behaviour = lambda pod: (pod.run(), pod.export({"a": 1}), pod.succeed())
+        world.item("item")
+        error = wait_until(lambda: world.status("item").get("lastError"), "the error in the status")
+        assert (error["operation"], error["reason"]) == ("Complete", "SyncExport")
+        refused[0] = False
+        status = world.finished("item")
+        assert status["phase"] == "Succeeded" and status["exportRef"]
+    assert len(world.kubelet.ran("item")) == 1
+
+
+def test_a_container_that_cannot_be_created_is_shown_and_ends_after_the_grace(world):
+    world.start(config={"imageGracePeriod": "1s"})
+    world.kubelet.behaviour = lambda pod: (pod.bind(), pod.status("Pending", init=ended(), wait=running(), main=waiting(
+        "CreateContainerConfigError", "container has runAsNonRoot and image will run as root")))
+    world.item("item")
+    error = last(world)
+    assert error["reason"] == "CreateContainerConfigError" and "runAsNonRoot" in error["message"]
+
+
+def test_old_generations_of_state_do_not_pile_up(world):
+    world.start()
+    world.kubelet.behaviour = lambda pod: (pod.run(), pod.save_state(), pod.succeed())
+    world.item("item")
+    for number in range(2, 9):
+        world.finished("item", f"job-{number - 1}")
+        world.quiet()
+        world.trigger("item", f"job-{number}")
+    world.finished("item", "job-8")
+    world.quiet()
+    left = world.kube.items("secrets", world.host, labelSelector=f"{GROUP}/type=state")
+    # Two generations are kept; a collection is worth a request when four more have gathered.
+    assert 2 <= len(left) <= 2 + 4
+    newest = max(left, key=lambda secret: int(secret["metadata"]["annotations"][f"longshore.{GROUP}/sequence"]))
+    assert newest["metadata"]["annotations"][f"longshore.{GROUP}/job"] == "job-8"

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Both types of item go one way: the tests of the container type again, with items that are scripts; and what only these have.
+
+A test here is the one of the same name in the module beside it. Not repeated are tests of the process rather than of items
+(flags, probes, leader election) and of what the Go deployer, which has no scripts, leaves behind."""
+
+import importlib.util
+import json
+import pathlib
+import sys
+
+import pytest
+
+import controller_harness as harness
+from controller_harness import TYPE, decode, succeed
+
+MODULES = ("test_run", "test_delete", "test_inputs", "test_trouble", "test_secrets")
+SCRIPT_TYPE = "landscaper.gardener.cloud/script"
+SCRIPT_API = "script.deployer.landscaper.gardener.cloud/v1alpha1"
+# test_secrets looks for its canary everywhere: neither the program nor what lies beside it may be told.
+CANARY = "canary-4711"
+PROGRAM = {"apiVersion": SCRIPT_API, "script": f"#!/bin/sh\n: {CANARY}-script\n", "files": {"lib.sh": f": {CANARY}-file\n"}}
+
+
+class ScriptWorld(harness.World):
+    """A world whose items are scripts, unless the test asks for a type of its own."""
+
+    def item(self, name, *, item_type=TYPE, config={}, annotations=None, **more):
+        if item_type == TYPE:
+            item_type = SCRIPT_TYPE
+            config = None if config is None else {**PROGRAM, **config}
+            annotations = {key: SCRIPT_TYPE if value == TYPE else value for key, value in (annotations or {}).items()}
+        return super().item(name, item_type=item_type, config=config, annotations=annotations, **more)
+
+
+@pytest.fixture
+def world(apiserver, namespace):
+    made = ScriptWorld(apiserver, namespace)
+    yield made
+    made.close()
+
+
+def load(name):
+    """A module beside this one, found in pytest's way, which makes asserts talk."""
+    folder = str(pathlib.Path(__file__).parent)
+    spec = next(filter(None, (finder.find_spec(name, [folder]) for finder in sys.meta_path)))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+for _name in MODULES:
+    for _test, _function in vars(load(_name)).items():
+        if _test.startswith("test_"):
+            assert _test not in globals(), f"two tests are called {_test}"
+            globals()[_test] = _function
+
+
+def failed(world, name):
+    status = world.finished(name)
+    assert status["phase"] == "Failed" and status["lastError"]["codes"] == ["ERR_CONFIGURATION_PROBLEM"], status
+    assert world.kubelet.ran(name) == []
+    return status["lastError"]["message"]
+
+
+def test_a_script_is_a_file_of_main_and_nowhere_else(world):
+    seen = {}
+
+    def look(pod):
+        seen["pod"] = pod.object
+        [volume] = [v["secret"] for v in pod.object["spec"]["volumes"] if v["name"] == "script"]
+        secret = world.kube.get("secrets", volume["secretName"], world.host)
+        seen["files"] = {file["path"]: decode(secret["data"][file["key"]]).decode() for file in volume["items"]}
+        seen["mode"] = volume["defaultMode"]
+        succeed(pod)
+
+    world.kubelet.behaviour = look
+    world.start(config={"script": {"image": "example.com/tools:2"}})
+    world.item("item", config={"image": None, "args": ["one"]})
+    assert world.finished("item")["phase"] == "Succeeded"
+    assert seen["files"] == {"script": PROGRAM["script"], "lib.sh": PROGRAM["files"]["lib.sh"]} and seen["mode"] == 0o555
+    spec = seen["pod"]["spec"]
+    assert spec["securityContext"]["fsGroup"] == 2000
+    mounts = {c["name"]: {m["mountPath"]: m for m in c["volumeMounts"]} for c in spec["containers"] + spec["initContainers"]}
+    assert mounts["main"]["/data/ls/script"]["readOnly"] is True
+    assert "/data/ls/script" not in mounts["init"] and "/data/ls/script" not in mounts["wait"]
+    [main] = [c for c in spec["containers"] if c["name"] == "main"]
+    assert (main["image"], main["command"], main["args"]) == ("example.com/tools:2", ["/data/ls/script/script"], ["one"])
+    assert CANARY not in json.dumps(seen["pod"])
+    world.quiet()
+
+
+@pytest.mark.parametrize("item_type", [TYPE, SCRIPT_TYPE])
+def test_main_of_either_type_gets_both_spellings_of_the_environment(world, item_type):
+    seen = {}
+
+    def look(pod):
+        seen.update({e["name"]: e.get("value") for e in pod.container("main")["env"]})
+        succeed(pod)
+
+    world.kubelet.behaviour = look
+    world.start()
+    if item_type == TYPE:
+        harness.World.item(world, "item")
+    else:
+        world.item("item")
+    assert world.finished("item")["phase"] == "Succeeded"
+    assert seen["EXPORTS_PATH"] == seen["EXPORT_PATH"] == "/data/ls/shared/exports/values"
+    assert seen["STATE_PATH"] == seen["STATE"] == "/data/ls/shared/state"
+
+
+def test_half_a_mebibyte_of_script_runs_and_one_byte_more_is_told(world):
+    world.start()
+    world.item("fits", config={"script": "#" * 512 * 1024})
+    world.item("over", config={"script": "#" * (512 * 1024 + 1)})
+    assert "script: Too long: may not be more than 512 KiB; put larger programs into an image" in failed(world, "over")
+    assert world.finished("fits")["phase"] == "Succeeded"
+    assert world.kubelet.ran("fits") == [("fits", "job-1", "RECONCILE")]
+
+
+MISTAKES = {
+    "no-script": ({"script": None}, "script: Required value: text of the program"),
+    "list": ({"script": ["a"]}, "script: expected a string, got a list"),
+    "command": ({"command": ["sh"]}, "command: Forbidden: a script item has 'interpreter' and 'args' instead"),
+    "interpreter": ({"interpreter": []}, "interpreter: Invalid value: must name a program"),
+    "up": ({"files": {"../up": ""}}, 'files."../up": Invalid value'),
+    "taken": ({"files": {"script": ""}}, "files.script: Forbidden"),
+    "container": ({"apiVersion": f"{harness.GROUP}/v1alpha1"}, f"apiVersion: \"{harness.GROUP}/v1alpha1\""),
+}
+
+
+def test_every_mistake_of_a_script_fails_its_item_by_name(world):
+    world.start()
+    for name, (config, _) in MISTAKES.items():
+        world.item(name, config=config)
+    for name, (_, told) in MISTAKES.items():
+        assert told in failed(world, name)
+
+
+def test_a_container_cannot_have_a_script_of_its_own(world):
+    """The type decides what is read: a script in a container item is a field that no one knows."""
+    world.start()
+    harness.World.item(world, "item", config={"script": "echo"})
+    assert world.finished("item")["phase"] == "Succeeded"
+    [pod] = world.kubelet.pods.values()
+    assert all(v["name"] != "script" for v in pod.object["spec"]["volumes"])
+
+
+def test_items_of_both_types_live_side_by_side_and_go(world):
+    world.kubelet.behaviour = harness.with_export_and_state
+    world.start()
+    world.item("script")
+    harness.World.item(world, "container")
+    for name in ("script", "container"):
+        assert world.finished(name)["phase"] == "Succeeded"
+        assert json.loads(decode(world.kube.get("secrets", f"{name}-export", world.namespace)["data"]["config"])) == {"answer": 42}
+    world.quiet()
+    world.kubelet.behaviour = succeed
+    for name in ("script", "container"):
+        world.delete(name)
+    for name in ("script", "container"):
+        world.gone(name)
+        assert [operation for _, _, operation in world.kubelet.ran(name)] == ["RECONCILE", "DELETE"]
+    harness.wait_until(lambda: not world.host_objects(), "everything gone from the host")

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""etcd, the store behind an API server."""
+
+import json
+import subprocess
+import urllib.error
+import urllib.request
+
+from bench import paths
+
+
+def _known_flags(wanted):
+    """Those of the flags that this etcd has: what makes it fast differs between versions."""
+    text = subprocess.run([paths.installed("etcd"), "--help"], capture_output=True, text=True)
+    return [flag for flag in wanted if flag.split("=")[0].lstrip("-") in text.stdout + text.stderr]
+
+
+class Etcd:
+    """A single member that keeps its data in a directory."""
+
+    def __init__(self, place):
+        directory = place.directory("etcd")
+        self.url = f"http://{place.address}:{place.port(2379)}"
+        peer = f"http://127.0.0.1:{place.port(2380)}"
+        self.process = place.start("etcd", [
+            paths.installed("etcd"), f"--data-dir={directory}", "--name=bench",
+            f"--listen-client-urls={self.url}", f"--advertise-client-urls={self.url}",
+            f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=bench={peer}",
+            "--quota-backend-bytes=8589934592", "--max-request-bytes=16777216",
+            *_known_flags(["--unsafe-no-fsync=true"])])
+        self.process.wait_until(self._healthy, "healthy")
+
+    def _healthy(self):
+        try:
+            with urllib.request.urlopen(f"{self.url}/health", timeout=5) as answer:
+                return answer.status == 200
+        except (urllib.error.URLError, OSError):
+            return False
+
+    def call(self, method, message):
+        """One call of etcd's JSON gateway, e.g. kv/range."""
+        request = urllib.request.Request(f"{self.url}/v3/{method}", data=json.dumps(message).encode())
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)
+
+    def revision(self):
+        return int(self.call("kv/range", {"key": "eA==", "count_only": True})["header"]["revision"])
+
+    def compact(self):
+        """Forgets all history: a watch from any revision that was given out so far finds a gap."""
+        # The revision that is compacted to, and the one before, must be nobody's: write something of no meaning.
+        for value in ("MQ==", "Mg=="):
+            self.call("kv/put", {"key": "L2xvbmdzaG9yZS1iZW5jaA==", "value": value})
+        revision = self.revision()
+        self.call("kv/compaction", {"revision": str(revision), "physical": True})
+
+    def stop(self):
+        self.process.stop()

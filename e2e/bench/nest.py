@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A nest: one process tree in its own mount, network, pid, host name and IPC namespaces, in which a whole node lives.
+
+Ending its first process ends every daemon and container in it. A veth pair ("the cable") joins it to this machine:
+10.250.N.1 here, 10.250.N.2 inside.
+"""
+
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+from bench import cgroups, paths
+from bench.process import Process
+from bench.proc import start_time
+from bench.waiting import wait_until
+
+RECORD = "nest.json"
+NODE_NAME = "longshore-node"
+
+
+class Nest:
+    """A place (see place.py) for the parts of a node."""
+
+    def __init__(self, directory, *, outlive=False):
+        self.state = pathlib.Path(directory)
+        self.state.mkdir(parents=True, exist_ok=True)
+        self._outlive = outlive
+        self._ports = {}
+        self._compile_pause()
+        # Two runs at once must not take the same network.
+        with open(paths.state_root() / "network.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            number = _free_network()
+            self.test_address, self.address = f"10.250.{number}.1", f"10.250.{number}.2"
+            self.cable = f"longshore{number}"
+            self.cgroup = f"longshore-{number}-{os.getpid()}"
+            self._open()
+
+    def _compile_pause(self):
+        subprocess.run([paths.installed("gcc"), "-static", "-Os", "-s", "-o", str(self.state / "pause"),
+                        str(paths.BENCH / "pause.c")], check=True)
+
+    def _open(self):
+        cgroups.make(self.cgroup)
+        self.process = Process("nest", [
+            paths.installed("unshare"), "--mount", "--propagation", "private", "--net", "--pid", "--uts", "--ipc", "--fork",
+            "--kill-child", "--mount-proc", paths.BENCH / "nest.sh", self.state, f"{self.address}/30", NODE_NAME],
+            log=self.state / "nest.log", outlive=self._outlive)
+        self._remember()
+        own = os.readlink("/proc/self/ns/net")
+        self.process.wait_until(lambda: os.readlink(f"/proc/{self.process.pid}/ns/net") != own, "own network")
+        self._cable_up()
+        self.process.wait_until((self.state / "nest-ready").exists, "set up")
+        self.pid = self._first_process()
+
+    def _cable_up(self):
+        ip = paths.installed("ip")
+        for command in (f"link add {self.cable} type veth peer name eth0 netns {self.process.pid}",
+                        f"address add {self.test_address}/30 dev {self.cable}", f"link set {self.cable} up"):
+            subprocess.run([ip, *command.split()], check=True)
+
+    def _first_process(self):
+        return int(pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()[0])
+
+    def _remember(self):
+        """For who must clean up after us, should we be killed."""
+        record = {"pid": self.process.pid, "started": start_time(self.process.pid), "cable": self.cable, "cgroup": self.cgroup}
+        (self.state / RECORD).write_text(json.dumps(record))
+
+    # --- as a place ---
+
+    def directory(self, label):
+        directory = self.state / label
+        directory.mkdir(parents=True, exist_ok=True)
+        return directory
+
+    def port(self, usual):
+        """The usual one, as the network is our own; the next one for the second who asks."""
+        self._ports[usual] = self._ports.get(usual, usual - 1) + 1
+        return self._ports[usual]
+
+    def inside(self, command):
+        """The command line that runs a command in the nest."""
+        return [paths.installed("nsenter"), f"--target={self.pid}", "--mount", "--net", "--pid", "--uts", "--ipc", "--", *command]
+
+    def start(self, name, command):
+        return Process(name, self.inside(command), log=self.state / f"{name}.log", outlive=self._outlive,
+                       wrapped=True)
+
+    def run(self, *command):
+        """Runs a command in the nest to its end; returns what it printed."""
+        result = subprocess.run(self.inside([str(part) for part in command]), capture_output=True, text=True)
+        if result.returncode:
+            raise RuntimeError(f"{' '.join(map(str, command))} failed in the nest: {result.stderr}")
+        return result.stdout
+
+    def close(self):
+        self.process.kill()
+        destroy(self.state, keep_files=bool(os.environ.get("LONGSHORE_KEEP")))
+
+
+def _free_network():
+    used = subprocess.run([paths.installed("ip"), "-oneline", "-4", "address"], capture_output=True, text=True, check=True).stdout
+    for number in range(1, 255):
+        if f" 10.250.{number}." not in used:
+            return number
+    raise RuntimeError("all networks 10.250.N.0/30 are in use on this machine")
+
+
+def _is_ours(record):
+    """Whether the recorded process is still the nest that was recorded: pids are used again, start times are not."""
+    if record["started"] is None or start_time(record["pid"]) != record["started"]:
+        return False
+    try:
+        return os.readlink(f"/proc/{record['pid']}/ns/net") != os.readlink("/proc/self/ns/net")
+    except FileNotFoundError:
+        return False
+
+
+def alive(state):
+    try:
+        return _is_ours(json.loads((pathlib.Path(state) / RECORD).read_text()))
+    except (FileNotFoundError, ValueError):
+        return False
+
+
+def destroy(state, keep_files=False):
+    """Ends the nest whose state directory this is, if it still lives, and removes its traces and the directory."""
+    state = pathlib.Path(state)
+    try:
+        record = json.loads((state / RECORD).read_text())
+    except (FileNotFoundError, ValueError):
+        record = None
+    if record:
+        if _is_ours(record):
+            os.kill(record["pid"], 9)
+            wait_until(lambda: start_time(record["pid"]) is None, "the nest has ended")
+        cgroups.remove(record["cgroup"])
+        # Gone with the namespace of its other end, but that is done in the background.
+        subprocess.run([paths.installed("ip"), "link", "delete", record["cable"]], capture_output=True)
+    if not keep_files:
+        shutil.rmtree(state, ignore_errors=True)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A whole node: API server, controllers, scheduler, kubelet, kube-proxy, containerd with runc and CNI, a registry.
+
+The node has no way out to any network: images come from its registry or are loaded.
+"""
+
+import calendar
+import json
+import pathlib
+import time
+
+from bench import images, node_config, oci, paths, privileges
+from bench.apiserver import ApiServer
+from bench.certificates import Authority
+from bench.nest import NODE_NAME, Nest
+from bench.registry import Registry
+
+
+class Node:
+    """Starts on construction; state is a directory that does not exist yet."""
+
+    def __init__(self, state, *, outlive=False):
+        privileges.require_node()
+        paths.tool_directory("kubernetes")
+        self.state = pathlib.Path(state)
+        self.registries = []
+        self.nest = Nest(self.state, outlive=outlive)
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self):
+        self.authority = Authority(self.state / "ca")
+        self._start_containerd()
+        self.registry = self.start_registry()
+        self.api = ApiServer(place=self.nest, authority=self.authority, flags=self._apiserver_flags())
+        self.kube, self.kubeconfig = self.api.kube, self.api.kubeconfig
+        self.load(images.pause(self.state / "pause"), node_config.PAUSE_IMAGE)
+        self._start_kubelet()
+        self._start_scheduler()
+        self._start_proxy()
+        self.api.controllers()
+        self.kubelet.wait_until(self._ready, "node ready")
+
+    def close(self):
+        self.nest.close()
+        for registry in self.registries:
+            registry.close()
+
+    # --- what a test does with it ---
+
+    def load(self, picture, name):
+        """Puts an image on the node under a full name such as "longshore.test/main:1"."""
+        archive = self.state / "image.tar"
+        archive.write_bytes(oci.archive(picture, name))
+        self.load_archive(archive)
+
+    def load_archive(self, path):
+        """Puts the images of an OCI archive on the node."""
+        self.nest.run("ctr", "--namespace=k8s.io", "images", "import", path)
+
+    def start_registry(self, auth=None):
+        """A registry that pods, the kubelet and the test reach at the same address (registry.host), without TLS."""
+        registry = Registry(auth, place=self.nest)
+        hosts = self.nest.directory("registries") / registry.host
+        hosts.mkdir()
+        (hosts / "hosts.toml").write_text(node_config.registry_host(registry.url))
+        self.registries.append(registry)
+        return registry
+
+    def describe(self, namespace):
+        """What happened in a namespace, for the report of a failing test: pods, their logs, events."""
+        lines = []
+        for pod in self.kube.items("pods", namespace):
+            name, status = pod["metadata"]["name"], pod["status"]
+            lines.append(f"pod {name}: {status.get('phase')} {status.get('reason', '')} {status.get('message', '')}")
+            for container in status.get("initContainerStatuses", []) + status.get("containerStatuses", []):
+                lines.append(f"  {container['name']}: {json.dumps(container['state'])}")
+                log = self.kube.logs(name, namespace, container["name"])
+                lines += [f"    {line}" for line in log.splitlines()[-20:]]
+        for event in self.kube.items("events", namespace):
+            lines.append(f"event {event['involvedObject'].get('name')}: {event.get('reason')}: {event.get('message')}")
+        return "\n".join(lines)
+
+    def restart_daemons(self):
+        """kubelet and containerd are killed and start again; the containers do not notice."""
+        self._restart(lambda: None)
+
+    def reboot(self):
+        """As a power cut: kubelet, containerd and every container end at once; then the daemons start again."""
+        listed = self.nest.run("ctr", "--namespace=k8s.io", "tasks", "list").splitlines()[1:]
+        containers = [line.split()[1] for line in listed]
+
+        def cut():
+            # Those who watch over the containers go first, so that nobody can tell how one of these ended.
+            self.nest.run("sh", "-c", "for p in /proc/[0-9]*; do read -r name < $p/comm && [ \"$name\" = containerd-shim ] && "
+                          "kill -9 ${p#/proc/}; done 2>/dev/null; kill -9 \"$@\" 2>/dev/null; true", "sh", *containers)
+        self._restart(cut)
+
+    def _restart(self, between):
+        self.kubelet.kill()
+        self.containerd.kill()
+        between()
+        began = time.time()
+        self._start_containerd()
+        self._start_kubelet()
+        self.kubelet.wait_until(lambda: self._ready(began), "node ready again")
+
+    def volume_of(self, pod, name):
+        """The path, in the nest, of an emptyDir of a pod."""
+        return f"/var/lib/kubelet/pods/{pod['metadata']['uid']}/volumes/kubernetes.io~empty-dir/{name}"
+
+    # --- its parts ---
+
+    def _start_containerd(self):
+        networks = self.nest.directory("networks")
+        for name, text in node_config.networks().items():
+            (networks / name).write_text(text)
+        config = self.state / "containerd.toml"
+        config.write_text(node_config.containerd(self.state / "disk" / "containerd", networks, self.nest.directory("registries")))
+        self.containerd = self.nest.start("containerd", [paths.installed("containerd"), "--config", config])
+
+    def _apiserver_flags(self):
+        client = self.authority.client("kube-apiserver-kubelet-client", ["system:masters"])
+        return ["--allow-privileged=true", "--enable-admission-plugins=NodeRestriction",
+                f"--kubelet-client-certificate={client.certificate}", f"--kubelet-client-key={client.key}",
+                f"--kubelet-certificate-authority={self.authority.certificate}",
+                "--kubelet-preferred-address-types=InternalIP"]
+
+    def _start_kubelet(self):
+        config = self.state / "kubelet.json"
+        config.write_text(node_config.kubelet(self.authority, self.authority.server(self.nest.address, NODE_NAME),
+                                              self.nest.directory("volume-plugins"), self.nest.cgroup))
+        kubeconfig = self.api.user_kubeconfig(f"system:node:{NODE_NAME}", ["system:nodes"])
+        self.kubelet = self.nest.start("kubelet", [
+            paths.kubernetes("kubelet"), f"--config={config}", f"--kubeconfig={kubeconfig}",
+            f"--hostname-override={NODE_NAME}", f"--node-ip={self.nest.address}"])
+
+    def _start_scheduler(self):
+        config = self.state / "scheduler.json"
+        config.write_text(node_config.scheduler(self.api.user_kubeconfig("system:kube-scheduler")))
+        self.scheduler = self.nest.start("kube-scheduler", [
+            paths.kubernetes("kube-scheduler"), f"--config={config}", "--bind-address=127.0.0.1"])
+
+    def _start_proxy(self):
+        kubeconfig = self.api.user_kubeconfig("system:kube-proxy")
+        self.proxy = self.nest.start("kube-proxy", [
+            paths.kubernetes("kube-proxy"), f"--kubeconfig={kubeconfig}", f"--hostname-override={NODE_NAME}",
+            "--proxy-mode=iptables", f"--cluster-cidr={node_config.PODS}",
+            # These would be settings of the whole machine.
+            "--conntrack-max-per-core=0", "--conntrack-tcp-timeout-established=0s", "--conntrack-tcp-timeout-close-wait=0s"])
+
+    def _ready(self, since=0):
+        """Whether a kubelet said so, not longer ago than that."""
+        node = self.kube.find("nodes", NODE_NAME)
+        conditions = (node or {}).get("status", {}).get("conditions", [])
+        return any(condition["type"] == "Ready" and condition["status"] == "True" and
+                   calendar.timegm(time.strptime(condition["lastHeartbeatTime"], "%Y-%m-%dT%H:%M:%SZ")) >= int(since)
+                   for condition in conditions)

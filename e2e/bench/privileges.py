@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this process must be allowed to do to start a node."""
+
+import os
+import subprocess
+
+from bench import paths
+
+
+class PrivilegeMissing(Exception):
+    """Says what is needed. A test that gets it fails: a skipped test would look like a good one."""
+
+
+NEEDED = "the node of the test bench needs root with mount, network and pid namespaces and writable control groups"
+
+
+def require_node():
+    if os.geteuid() != 0:
+        raise PrivilegeMissing(f"{NEEDED}: this is user {os.geteuid()}, run it as root")
+    attempt = subprocess.run([paths.installed("unshare"), "--mount", "--propagation", "private", "--net", "--pid", "--uts",
+                              "--ipc", "--fork", "--kill-child", "--mount-proc", "true"], capture_output=True, text=True)
+    if attempt.returncode:
+        raise PrivilegeMissing(f"{NEEDED}: making namespaces is refused ({attempt.stderr.strip()}); "
+                               "CAP_SYS_ADMIN and CAP_NET_ADMIN are needed (in a container: --privileged)")
+    if not os.access("/sys/fs/cgroup", os.W_OK):
+        raise PrivilegeMissing(f"{NEEDED}: /sys/fs/cgroup is not writable (in a container: --privileged)")
+    if str(paths.STATE_ROOT).startswith("/var/"):
+        raise PrivilegeMissing(f"{paths.STATE_ROOT} is below /var, which the node overlays: "
+                               "set LONGSHORE_STATE to another directory")

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes of the bench: each logs to a file, is ended by its pid, and never outlives the process that started it."""
+
+import ctypes
+import os
+import pathlib
+import signal
+import subprocess
+
+from bench import paths
+from bench.waiting import wait_until
+
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+# Everything started in this run, for the log tails that a failing test prints.
+_started = []
+
+
+def _die_with_parent(parent):
+    """In the child, before exec: be killed when the bench dies, however it dies."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before the line above
+        os._exit(1)
+
+
+class Process:
+    """A running program. Output of both streams goes to the log file."""
+
+    def __init__(self, name, command, *, env=None, cwd=None, log=None, stdin=subprocess.DEVNULL, outlive=False,
+                 wrapped=False):
+        """With outlive the process stays when the bench ends (the cluster started by hand).
+
+        With wrapped the program proper is the child of the one that is started (nsenter), and gets the signals.
+        """
+        self.name = name
+        self.command = [str(part) for part in command]
+        self.log = pathlib.Path(log) if log else paths.run_directory() / f"{name}-{len(_started)}.log"
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        parent = os.getpid()
+        with open(self.log, "ab") as output:
+            self._popen = subprocess.Popen(
+                self.command, stdin=stdin, stdout=output, stderr=subprocess.STDOUT, cwd=cwd, env=env,
+                # A group of its own: Ctrl-C at the terminal goes to pytest alone, which then ends things in order.
+                start_new_session=True,
+                preexec_fn=None if outlive else lambda: _die_with_parent(parent))
+        self._wrapped = wrapped
+        self._test_began_at = 0
+        _started.append(self)
+
+    @property
+    def pid(self):
+        return self._popen.pid
+
+    @property
+    def stdin(self):
+        return self._popen.stdin
+
+    @property
+    def exit_code(self):
+        """None while it runs; as in a shell, but negative signal numbers."""
+        return self._popen.poll()
+
+    @property
+    def running(self):
+        return self.exit_code is None
+
+    def signal(self, number):
+        if not self.running:
+            return
+        pids = [self.pid]
+        if self._wrapped:
+            pids = [int(pid) for pid in pathlib.Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()] or pids
+        for pid in pids:
+            os.kill(pid, number)
+
+    def wait(self, timeout=60):
+        return self._popen.wait(timeout)
+
+    def stop(self, grace=10):
+        """SIGTERM, and SIGKILL for one that does not listen. Returns the exit code."""
+        if self.running:
+            self.signal(signal.SIGTERM)
+            try:
+                self._popen.wait(grace)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        return self.exit_code
+
+    def kill(self):
+        if self.running:
+            # The group: a wrapper may have started the program proper.
+            os.killpg(self.pid, signal.SIGKILL)
+            self._popen.wait()
+
+    def output(self):
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def must_run(self):
+        """Raises when it has ended, with the end of its log."""
+        if not self.running:
+            raise RuntimeError(f"{self.name} ended with {self.exit_code}:\n{_last_lines(self.output(), 30)}")
+
+    def wait_until(self, condition, what, timeout=120):
+        """Waits for a condition that this process brings about; fails at once when it dies."""
+        def check():
+            self.must_run()
+            return condition()
+        return wait_until(check, f"{self.name}: {what}", timeout)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+def _last_lines(text, count):
+    return "\n".join(text.splitlines()[-count:])
+
+
+def mark_test_begin():
+    """What is logged from now on belongs to the test that begins."""
+    for process in _started:
+        process._test_began_at = process.log.stat().st_size if process.log.exists() else 0
+
+
+def log_tails(lines=40):
+    """(title, text) for each process that logged something since the last mark."""
+    tails = []
+    for process in _started:
+        if not process.log.exists():
+            continue
+        with open(process.log, "rb") as log:
+            log.seek(process._test_began_at)
+            text = log.read().decode(errors="replace")
+        state = "running" if process.running else f"ended with {process.exit_code}"
+        if text.strip() or not process.running:
+            tails.append((f"log of {process.name} (pid {process.pid}, {state}, {process.log})", _last_lines(text, lines)))
+    return tails
+
+
+def stop_all():
+    """The last resort at the end of a run; fixtures stop their own parts before."""
+    for process in reversed(_started):
+        process.kill()

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real OCI registry: open, with a password, with tokens, and each with or without TLS."""
+
+import re
+import socket
+import subprocess
+
+import yaml
+
+from bench import certificates, paths
+from bench.place import Loopback
+from bench.registry_client import RegistryClient
+from bench.token_server import ISSUER, SERVICE, TokenServer
+
+USER, PASSWORD = "ship", "ahoy"
+
+
+class Registry:
+    """Starts on construction. auth: None, "basic" or "token"."""
+
+    def __init__(self, auth=None, tls=False, *, place=None):
+        place = self._place = place or Loopback()
+        address, port = place.address, place.port(5000)
+        self.directory = place.directory(f"registry-{port}")
+        self.host = f"{address}:{port}"
+        self.url = f"{'https' if tls else 'http'}://{self.host}"
+        self.credentials = (USER, PASSWORD) if auth else None
+        self.authority = certificates.session_authority().certificate if tls else None
+        self.tokens = None
+        http = {"addr": self.host}
+        if tls:
+            pair = certificates.session_authority().server(address, "localhost")
+            http["tls"] = {"certificate": str(pair.certificate), "key": str(pair.key)}
+        config = {"version": "0.1", "log": {"level": "info", "formatter": "json"}, "http": http,
+                  "storage": {"filesystem": {"rootdirectory": str(self.directory / "data")}, "delete": {"enabled": True}}}
+        if auth:
+            config["auth"] = {"basic": self._basic, "token": self._token}[auth]()
+        file = self.directory / "config.yml"
+        file.write_text(yaml.safe_dump(config))
+        self.process = place.start(f"registry-{port}", [paths.installed("docker-registry"), "serve", file])
+        self.process.wait_until(lambda: _listens(address, port), "listening")
+
+    def _basic(self):
+        # The registry takes bcrypt only.
+        line = subprocess.run([paths.installed("htpasswd"), "-nbB", USER, PASSWORD], capture_output=True, text=True, check=True)
+        file = self.directory / "htpasswd"
+        file.write_text(line.stdout)
+        return {"htpasswd": {"realm": "bench", "path": str(file)}}
+
+    def _token(self):
+        # A self-signed RSA certificate of its own: the registry of Debian knows no elliptic curves here.
+        pair = certificates.Pair(self.directory / "token.crt", self.directory / "token.key")
+        subprocess.run([paths.installed("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30",
+                        "-subj", "/CN=token", "-keyout", pair.key, "-out", pair.certificate], capture_output=True, check=True)
+        self.tokens = TokenServer(pair, (USER, PASSWORD), self._place.test_address)
+        return {"token": {"realm": self.tokens.url, "service": SERVICE, "issuer": ISSUER,
+                          "rootcertbundle": str(pair.certificate)}}
+
+    def client(self, credentials="own"):
+        """A client with the right credentials, or with those given (None: without)."""
+        return RegistryClient(self.url, self.credentials if credentials == "own" else credentials, self.authority)
+
+    def mark(self):
+        """The present end of the request log."""
+        return self.process.log.stat().st_size
+
+    def requests(self, since=0):
+        """(method, path, status) of each answered request after the mark."""
+        with open(self.process.log, "rb") as log:
+            log.seek(since)
+            text = log.read().decode(errors="replace")
+        # The access log in Apache's combined format, between the structured lines.
+        return [(method, path, int(status))
+                for method, path, status in re.findall(r'"(GET|HEAD|PUT|POST|PATCH|DELETE) (\S+) HTTP/[\d.]+" (\d{3}) ', text)]
+
+    def close(self):
+        self.process.kill()
+        if self.tokens:
+            self.tokens.close()
+
+
+def _listens(address, port):
+    try:
+        with socket.create_connection((address, port), timeout=5):
+            return True
+    except OSError:
+        return False

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the bench starts does not outlive it, and its log is shown when a test fails."""
+
+import os
+import signal
+import subprocess
+import sys
+
+from bench import leftovers, paths, process
+from bench.proc import start_time
+from bench.waiting import wait_until
+
+STARTER = """
+import sys
+from bench.process import Process
+started = Process("sleep", ["sleep", "1000"])
+print(started.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_children_and_files_of_a_killed_run_go():
+    environment = {**os.environ, "PYTHONPATH": str(paths.BENCH.parent)}
+    with subprocess.Popen([sys.executable, "-c", STARTER], env=environment, text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as starter:
+        child = int(starter.stdout.readline())
+        directory, = paths.STATE_ROOT.glob(f"run-{starter.pid}-*")
+        starter.send_signal(signal.SIGKILL)
+    wait_until(lambda: start_time(child) is None, "the child is gone")
+    leftovers.clean()
+    assert not directory.exists()
+
+
+def test_log_tail_of_this_test_alone():
+    with process.Process("talker", ["sh", "-c", "echo early; read line; echo late"], stdin=subprocess.PIPE) as talker:
+        talker.wait_until(lambda: "early" in talker.output(), "has spoken")
+        process.mark_test_begin()
+        talker.stdin.close()
+        talker.wait()
+        text, = [text for title, text in process.log_tails() if "talker" in title]
+        assert text == "late"

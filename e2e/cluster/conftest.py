@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real cluster as judge: the images of `make images`, installed by Helm into a namespace that enforces the restricted Pod
+Security standard, and items as Landscaper makes them."""
+
+import pathlib
+
+import pytest
+
+from api.controller.harness import OURS, World, decode
+from bench import images
+from bench.kube import DEPLOYITEMS, ApiError
+from bench.waiting import wait_until
+from ship import helm, release
+
+HERE = pathlib.Path(__file__).parent
+HOST = "longshore-system"
+RELEASE = "container-deployer"
+
+
+def pytest_collection_modifyitems(items):
+    places = [place for place, item in enumerate(items) if HERE in item.path.parents]
+    ours = [items[place] for place in places]
+    # Stable: the tests of rights judge what all others did.
+    for place, item in zip(places, sorted(ours, key=lambda item: item.path.name == "test_rights.py")):
+        item.add_marker(pytest.mark.node)
+        items[place] = item
+
+
+def restricted(node, name):
+    node.kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {
+        "pod-security.kubernetes.io/enforce": "restricted"}}})
+    node.kube.wait_for("serviceaccounts", "default", bool, name)
+
+
+def merge(left, right):
+    """Values as Helm puts them together."""
+    both = dict(left)
+    for key, value in right.items():
+        both[key] = merge(both[key], value) if isinstance(value, dict) and isinstance(both.get(key), dict) else value
+    return both
+
+
+def install(node, namespace=HOST, name=RELEASE, **values):
+    """Installs the chart and waits until its pod is ready; returns the values."""
+    restricted(node, namespace)
+    release.load(node)
+    # A stopped main that is quiet for so long has ended: the default would be most of the time of some tests.
+    chosen = merge({"deployer": {"identity": name, "imageGracePeriod": "90s", "oci": {"allowPlainHttp": True},
+                                 "waitContainer": {"args": ["--quiet=4"]}}}, values)
+    helm.run("install", name, helm.CHART, "--wait", "--timeout", "3m", kubeconfig=node.kubeconfig, values=chosen,
+             namespace=namespace)
+    return chosen
+
+
+def uninstall(node, namespace=HOST, name=RELEASE):
+    helm.run("uninstall", name, "--wait", "--timeout", "2m", kubeconfig=node.kubeconfig, namespace=namespace)
+
+
+@pytest.fixture(scope="session")
+def deployed(node, request):
+    """The deployer on the node, for all tests that leave it whole."""
+    install(node)
+    request.config.stash[DEPLOYED] = node
+    return node
+
+
+DEPLOYED = pytest.StashKey()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    """Removes the deployer after the last test of this folder: it would take up the items of all others."""
+    if nextitem is not None and HERE not in nextitem.path.parents and DEPLOYED in item.config.stash:
+        node = item.config.stash[DEPLOYED]
+        del item.config.stash[DEPLOYED]
+        uninstall(node)
+    yield
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Shows the deployer's side of a failed test, too."""
+    outcome = yield
+    report = outcome.get_result()
+    node = item.config.stash.get(DEPLOYED, None)
+    if report.failed and report.when == "call" and node is not None:
+        try:
+            report.sections.append((f"namespace {HOST}", node.describe(HOST)))
+        except (OSError, ApiError) as error:  # the test may have broken the API server
+            report.sections.append((f"namespace {HOST}", f"not to be had: {error}"))
+
+
+class Cluster(World):
+    """Items in one namespace; the deployer and its pods are real."""
+
+    def __init__(self, node, namespace, host=HOST):
+        # Not World's own: there the test plays kubelet.
+        self.node, self.kube, self.host_kube, self.namespace, self.host = node, node.kube, node.kube, namespace, host
+        self.apiserver, self.controllers = node.api, []
+        self.context()
+
+    def shell(self, name, script, *, job="job-1", target=None, namespace=None, timeout=None, **config):
+        spec = {"timeout": timeout} if timeout else {}
+        return self.item(name, job=job, target=target, namespace=namespace, config={
+            "image": images.BUSYBOX, "command": ["/bin/sh", "-c", script], **config}, **spec)
+
+    def succeeded(self, name, job="job-1", namespace=None, timeout=120):
+        status = self.finished(name, job, namespace, timeout)
+        assert status["phase"] == "Succeeded", status
+        return status
+
+    def failed(self, name, job="job-1", namespace=None, timeout=180, phase="Failed"):
+        status = self.finished(name, job, namespace, timeout)
+        assert status["phase"] == phase, status
+        return status
+
+    def exports(self, name, namespace=None):
+        """The text that the item exported, or None."""
+        reference = self.status(name, namespace).get("exportRef")
+        if not reference:
+            return None
+        secret = self.kube.find("secrets", reference["name"], reference["namespace"])
+        return decode(secret["data"]["config"]).decode() if secret else None
+
+    def pod_of(self, name, namespace=None, timeout=60):
+        """The pod of an item, as soon as it is there."""
+        def check():
+            for pod in self.pods():
+                annotations = pod["metadata"].get("annotations", {})
+                if annotations.get(f"{OURS}/item-name") == name and \
+                        annotations.get(f"{OURS}/item-namespace") == (namespace or self.namespace):
+                    return pod
+            return None
+        return wait_until(check, f"pod of {name}", timeout)
+
+    def main_runs(self, name, namespace=None, timeout=60):
+        def check():
+            pod = self.pod_of(name, namespace)
+            statuses = {s["name"]: s["state"] for s in pod.get("status", {}).get("containerStatuses", [])}
+            return pod if "running" in statuses.get("main", {}) else None
+        return wait_until(check, f"main of {name} runs", timeout)
+
+    def pods(self):
+        return self.host_kube.items("pods", self.host)
+
+    def controller_pod(self):
+        pods = [p for p in self.pods() if p["metadata"]["name"].startswith(RELEASE)]
+        return pods[0] if pods else None
+
+    def item_objects(self, name, namespace=None):
+        """What the host still has of an item."""
+        found = []
+        for kind in ("pods", "secrets", "serviceaccounts", "rbac.authorization.k8s.io/v1/roles",
+                     "rbac.authorization.k8s.io/v1/rolebindings"):
+            for thing in self.host_kube.items(kind, self.host):
+                metadata = thing["metadata"]
+                labels, annotations = metadata.get("labels", {}), metadata.get("annotations", {})
+                if annotations.get(f"{OURS}/item-name") == name or \
+                        labels.get("deployitem.container.deployer.landscaper.gardener.cloud/name") == name:
+                    found.append(f"{kind.rpartition('/')[2]}/{metadata['name']}")
+        return found
+
+    def deleted(self, name, namespace=None, timeout=120):
+        self.gone(name, namespace, timeout)
+        wait_until(lambda: not self.item_objects(name, namespace), f"objects of {name} gone", 60)
+
+
+@pytest.fixture
+def cluster(deployed, node_namespace):
+    world = Cluster(deployed, node_namespace)
+    yield world
+    # Items that a test left would keep their namespace busy; a failed test may leave any.
+    for item in world.kube.items(DEPLOYITEMS, node_namespace):
+        world.kube.patch(DEPLOYITEMS, item["metadata"]["name"], {"metadata": {"finalizers": None}}, node_namespace)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rights: the chart grants what the audit log shows as used over all tests of this folder, and nothing else."""
+
+import pytest
+
+from bench.audit import resource_of
+from cluster.conftest import HOST, RELEASE
+
+RBAC = "rbac.authorization.k8s.io/v1"
+# Granted, and used only where something went wrong that these tests do not bring about.
+RARE = {
+    ("secrets", "update", HOST): "given to the wait container, and nobody can give what he has not",
+    ("secrets", "delete", HOST): "what a crash has left, and old chunks of a very large state: one by one",
+}
+RARE_FOR_WAIT = {
+    ("pods", "get"): "where the watch is cut again and again, the pod is asked for",
+    ("secrets", "update"): "where an export of an earlier attempt is still there",
+}
+
+
+def granted(kube):
+    """(resource, verb, namespace or None) of the roles of the release."""
+    found = set()
+    for kind, namespace in ((f"{RBAC}/clusterroles", None), (f"{RBAC}/roles", HOST)):
+        for role in kube.items(kind, namespace):
+            if role["metadata"].get("labels", {}).get("app.kubernetes.io/instance") == RELEASE:
+                found |= {(resource, verb, namespace) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
+    return found
+
+
+def uses(entries):
+    """(resource, verb, namespace) of answered requests. An apply that makes an object needs the right to create it, too."""
+    found = set()
+    for entry in entries:
+        if "objectRef" in entry:
+            made = entry["verb"] == "patch" and entry.get("responseStatus", {}).get("code") == 201
+            found |= {(resource_of(entry), verb, entry["objectRef"].get("namespace"))
+                      for verb in (entry["verb"], *(["create"] if made else []))}
+    return found
+
+
+@pytest.fixture
+def entries(deployed):
+    prefix = f"system:serviceaccount:{HOST}:"
+    return [entry for entry in deployed.api.audit.entries() if entry["user"]["username"].startswith(prefix)]
+
+
+def is_controller(entry):
+    return entry["user"]["username"].split(":")[-1].startswith(RELEASE)
+
+
+def whole_folder(request):
+    ran = {item.path.name for item in request.session.items}
+    if not {"test_life.py", "test_trouble.py"} <= ran or request.config.option.keyword:
+        pytest.fail("judges what all tests of this folder used: run the folder")
+
+
+def test_the_chart_grants_nothing_that_is_not_used(deployed, entries, request):
+    whole_folder(request)
+    used = uses(filter(is_controller, entries))
+    anywhere = {(resource, verb) for resource, verb, _ in used}
+    rights = granted(deployed.kube)
+    assert len(rights) > 20, rights
+    unused = {(resource, verb, namespace) for resource, verb, namespace in rights
+              if (resource, verb, namespace) not in used and not (namespace is None and (resource, verb) in anywhere)}
+    assert unused <= set(RARE), f"granted, never used: {unused - set(RARE)}"
+
+
+def test_nobody_was_refused(entries):
+    refused = [f"{entry['user']['username']}: {entry['verb']} {entry['requestURI']}" for entry in entries
+               if entry.get("responseStatus", {}).get("code") == 403]
+    assert not refused, refused
+
+
+def test_the_wait_container_uses_all_that_it_is_granted(cluster, entries, request):
+    whole_folder(request)
+    cluster.shell("granted", "sleep 600")
+    cluster.main_runs("granted")
+    role, = [role for role in cluster.kube.items(f"{RBAC}/roles", HOST)
+             if role["metadata"].get("annotations", {}).get("longshore.container.deployer.landscaper.gardener.cloud/item-name") == "granted"]
+    cluster.interrupt("granted", "job-1")
+    rights = {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
+    used = {(resource, verb) for resource, verb, _ in uses(entry for entry in entries if not is_controller(entry))}
+    assert used <= rights and rights - used <= set(RARE_FOR_WAIT), (rights, used)
+    named = [rule for rule in role["rules"] if "resourceNames" not in rule]
+    assert named == [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}], "only create can't be narrowed to names"

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong in a real cluster, and what the item then says."""
+
+import signal
+import time
+
+import yaml
+
+from bench import images
+from bench.nest import NODE_NAME
+from bench.waiting import wait_until
+from cluster.conftest import RELEASE
+
+SAVE_ON_TERM = "trap 'echo saved > $STATE_PATH/mark; exit 0' TERM; echo up; while :; do sleep 0.1; done"
+READ_MARK = 'echo "mark: $(cat $STATE_PATH/mark 2>/dev/null)" > $EXPORTS_PATH'
+
+
+def reconfigure(cluster, name, script):
+    cluster.kube.patch("landscaper.gardener.cloud/v1alpha1/deployitems", name, {"spec": {"config": {
+        "command": ["/bin/sh", "-c", script]}}}, cluster.namespace)
+
+
+def test_failing_main_says_code_and_last_lines(cluster):
+    cluster.shell("fails", "echo kept > $STATE_PATH/f; echo the crane is out of order >&2; exit 3")
+    error = cluster.failed("fails")["lastError"]
+    assert error["operation"] == "RunMainContainer"
+    assert "3" in error["message"] and "the crane is out of order" in error["message"]
+    reconfigure(cluster, "fails", 'echo "f: $(cat $STATE_PATH/f)" > $EXPORTS_PATH')
+    cluster.trigger("fails", "job-2")
+    cluster.succeeded("fails", "job-2")
+    assert yaml.safe_load(cluster.exports("fails")) == {"f": "kept"}, "the state of the failed run"
+
+
+def test_failing_init_says_why(cluster):
+    cluster.shell("no-descriptor", "true", componentDescriptor={"ref": {
+        "repositoryContext": {"type": "ociRegistry", "baseUrl": f"http://{cluster.node.registry.host}/nothing"},
+        "componentName": "example.com/not/there", "version": "1.0.0"}})
+    status = cluster.failed("no-descriptor")
+    assert "example.com/not/there" in status["lastError"]["message"]
+    assert status["lastError"]["operation"] == "RunInitContainer"
+
+
+def test_image_that_does_not_exist(cluster):
+    cluster.item("no-image", config={"image": f"{cluster.node.registry.host}/no/such:1"})
+    status = cluster.failed("no-image", timeout=300)
+    assert "no/such" in status["lastError"]["message"]
+    assert status["lastError"]["operation"] == "RunMainContainer"
+
+
+def test_registry_down_for_a_while(cluster):
+    registry = cluster.node.start_registry()
+    registry.client().push_image("late/image", "1", images.busybox())
+    registry.process.signal(signal.SIGSTOP)
+    try:
+        cluster.item("patient", config={"image": f"{registry.host}/late/image:1", "command": ["/bin/sh", "-c", "true"]})
+        pod = cluster.pod_of("patient")
+        wait_until(lambda: any(e.get("reason") in ("Failed", "BackOff", "Pulling") for e in
+                               cluster.kube.items("events", cluster.host) if e["involvedObject"].get("name") == pod["metadata"]["name"]),
+                   "the kubelet tries to pull", 120)
+        time.sleep(20)
+        assert cluster.status("patient").get("jobIDFinished") != "job-1", "a registry that is down does not fail the job at once"
+    finally:
+        registry.process.signal(signal.SIGCONT)
+    cluster.succeeded("patient", timeout=300)
+
+
+def test_out_of_memory(cluster):
+    cluster.shell("greedy", "exec tail -c 300000000 /dev/zero", resources={"limits": {"memory": "32Mi"}})
+    error = cluster.failed("greedy")["lastError"]
+    assert "OOMKilled" in error["reason"] + error["message"]
+
+
+def evict(cluster, pod):
+    name = pod["metadata"]["name"]
+    cluster.kube.request("POST", f"/api/v1/namespaces/{cluster.host}/pods/{name}/eviction", body={
+        "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}})
+
+
+def test_eviction_by_node_drain(cluster):
+    """Cordon and evict: a run that is thrown out has saved its state, one that has no node waits for it, and nothing is lost
+    when the deployer itself has to go, too."""
+    cluster.shell("evicted", SAVE_ON_TERM)
+    pod = cluster.main_runs("evicted")
+    wait_until(lambda: "up" in cluster.kube.logs(pod["metadata"]["name"], cluster.host, "main"), "main is up")
+    cluster.kube.patch("nodes", NODE_NAME, {"spec": {"unschedulable": True}})
+    try:
+        evict(cluster, pod)
+        cluster.shell("queued", "echo 'ran: true' > $EXPORTS_PATH", timeout="10m")
+        queued = cluster.pod_of("queued")
+        assert not queued["spec"].get("nodeName"), "no node takes it"
+        error = cluster.failed("evicted")["lastError"]
+        assert "the pod was stopped" in error["message"] and "state: stored" in error["message"], error
+        assert not cluster.status("queued").get("jobIDFinished"), "queued is not failed"
+        evict(cluster, cluster.controller_pod())
+    finally:
+        cluster.kube.patch("nodes", NODE_NAME, {"spec": {"unschedulable": None}})
+    reconfigure(cluster, "evicted", READ_MARK)
+    cluster.trigger("evicted", "job-2")
+    cluster.succeeded("queued")
+    cluster.succeeded("evicted", "job-2")
+    assert yaml.safe_load(cluster.exports("evicted")) == {"mark": "saved"}
+
+
+def test_timeout_ends_the_pod_and_saves_state(cluster):
+    cluster.shell("slow", SAVE_ON_TERM, timeout="8s")
+    status = cluster.failed("slow")
+    assert status["lastError"]["codes"] == ["ERR_TIMEOUT"]
+    wait_until(lambda: not [o for o in cluster.item_objects("slow") if o.startswith("pods/")], "the pod is gone", 120)
+    reconfigure(cluster, "slow", READ_MARK)
+    cluster.kube.patch("landscaper.gardener.cloud/v1alpha1/deployitems", "slow", {"spec": {"timeout": "5m"}}, cluster.namespace)
+    cluster.trigger("slow", "job-2")
+    cluster.succeeded("slow", "job-2")
+    assert yaml.safe_load(cluster.exports("slow")) == {"mark": "saved"}
+
+
+def test_interrupt_ends_the_pod(cluster):
+    cluster.shell("interrupted", SAVE_ON_TERM)
+    cluster.main_runs("interrupted")
+    cluster.interrupt("interrupted", "job-1")
+    wait_until(lambda: not [o for o in cluster.item_objects("interrupted") if o.startswith("pods/")], "the pod is gone", 120)
+    assert cluster.status("interrupted")["lastError"]["reason"] == "InterruptOperation"
+
+
+def kill_controller(cluster):
+    pod = cluster.controller_pod()
+    cluster.kube.delete("pods", pod["metadata"]["name"], cluster.host, gracePeriodSeconds=0)
+    wait_until(lambda: (p := cluster.controller_pod()) and p["metadata"]["uid"] != pod["metadata"]["uid"], "a new controller", 120)
+
+
+def test_controller_killed_in_each_phase(cluster):
+    script = 'n=$(cat $STATE_PATH/n 2>/dev/null || echo 0); echo $((n+1)) > $STATE_PATH/n; sleep 2; cp $STATE_PATH/n $EXPORTS_PATH.n; ' \
+             'echo "runs: $(cat $STATE_PATH/n)" > $EXPORTS_PATH'
+    cluster.shell("survivor", script)
+    kill_controller(cluster)  # before or just after the pod was made
+    cluster.succeeded("survivor", timeout=180)
+    cluster.trigger("survivor", "job-2")
+    cluster.main_runs("survivor")
+    kill_controller(cluster)  # while main runs
+    cluster.succeeded("survivor", "job-2", timeout=180)
+    cluster.trigger("survivor", "job-3")
+    cluster.pod_of("survivor")
+    wait_until(lambda: [p for p in cluster.pods() if p["metadata"]["name"] == cluster.pod_of("survivor")["metadata"]["name"]
+                        and p["status"].get("phase") in ("Succeeded", "Running")] or
+               cluster.status("survivor").get("jobIDFinished") == "job-3", "the pod runs or is over")
+    kill_controller(cluster)
+    cluster.succeeded("survivor", "job-3", timeout=180)
+    assert yaml.safe_load(cluster.exports("survivor")) == {"runs": 3}, "each job ran exactly once"
+
+
+def test_api_server_restarted_during_a_run(cluster):
+    cluster.shell("through", "echo 1 > $STATE_PATH/f; sleep 5; echo 'done: true' > $EXPORTS_PATH")
+    cluster.main_runs("through")
+    cluster.node.api.restart()
+    cluster.succeeded("through", timeout=240)
+    assert yaml.safe_load(cluster.exports("through")) == {"done": True}
+
+
+def test_release_is_what_it_was(cluster):
+    """Whatever the tests before did, the deployer is up and has restarted only where it was killed."""
+    wait_until(lambda: (p := cluster.controller_pod()) and all(s["ready"] for s in p["status"].get("containerStatuses", [])),
+               f"{RELEASE} ready", 120)
+    assert cluster.controller_pod()["status"]["containerStatuses"][0]["restartCount"] == 0, "it never fell over by itself"

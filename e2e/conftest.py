@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures: the parts of the bench, started when a test first asks for them and ended with the run."""
+
+import re
+
+import pytest
+
+from bench import images, leftovers, paths, process
+from bench.apiserver import ApiServer
+from bench.kube import CONTEXTS, DEPLOYITEMS, SYNCOBJECTS, TARGETS, ApiError
+from bench.node import Node
+from bench.registry import Registry
+
+
+# --- what a failing test shows, and the end of a run -----------------------------------------------------------------
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_setup(item):
+    process.mark_test_begin()
+    yield
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    if not report.failed:
+        return
+    used = getattr(item, "funcargs", {})
+    if report.when == "call" and "node_namespace" in used:
+        try:
+            report.sections.append((f"namespace {used['node_namespace']}", used["node"].describe(used["node_namespace"])))
+        except (OSError, ApiError) as error:  # the test may have broken the API server
+            report.sections.append(("namespace", f"not to be had: {error}"))
+    report.sections.extend(process.log_tails())
+
+
+def pytest_sessionstart(session):
+    leftovers.clean()
+
+
+def pytest_sessionfinish(session):
+    process.stop_all()
+
+
+# --- Kubernetes ------------------------------------------------------------------------------------------------------
+
+@pytest.fixture(scope="session")
+def apiserver():
+    """An API server with our CRDs for all tests that leave it whole."""
+    server = ApiServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def controllers(apiserver):
+    """kube-controller-manager for the shared API server."""
+    return apiserver.controllers()
+
+
+@pytest.fixture
+def make_apiserver():
+    """make_apiserver(flags=[...]): API servers of the test's own, to break or to configure."""
+    servers = []
+
+    def make(**options):
+        servers.append(ApiServer(**options))
+        return servers[-1]
+
+    yield make
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture
+def private_apiserver(make_apiserver):
+    """An API server of the test's own, to stop, kill, compact."""
+    return make_apiserver()
+
+
+@pytest.fixture
+def kube(apiserver):
+    """A client of the shared API server that may do everything."""
+    return apiserver.kube
+
+
+_namespaces = 0
+
+
+def _namespace_name(request):
+    global _namespaces
+    _namespaces += 1
+    return re.sub(r"[^a-z0-9]+", "-", request.node.name.lower())[:40].strip("-") + f"-{_namespaces}"
+
+
+def _make_namespace(kube, name):
+    kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+
+def _empty_namespace(kube, name):
+    """Removes what a deployer of a later test would pick up, finalizers or not; then the namespace."""
+    for resource in (DEPLOYITEMS, TARGETS, CONTEXTS, SYNCOBJECTS, "pods"):
+        for thing in kube.items(resource, name):
+            try:
+                if thing["metadata"].get("finalizers"):
+                    kube.patch(resource, thing["metadata"]["name"], {"metadata": {"finalizers": None}}, name)
+                kube.delete(resource, thing["metadata"]["name"], name, gracePeriodSeconds=0)
+            except ApiError as error:
+                if error.status != 404:
+                    raise
+    kube.delete("namespaces", name)
+
+
+@pytest.fixture
+def namespace(kube, request):
+    """The name of a new namespace of the shared API server."""
+    name = _namespace_name(request)
+    _make_namespace(kube, name)
+    yield name
+    _empty_namespace(kube, name)
+
+
+# --- registries ------------------------------------------------------------------------------------------------------
+
+def _registry(**options):
+    @pytest.fixture(scope="session")
+    def fixture():
+        running = Registry(**options)
+        yield running
+        running.close()
+    return fixture
+
+
+registry = _registry()
+basic_registry = _registry(auth="basic")
+token_registry = _registry(auth="token")
+tls_registry = _registry(tls=True)
+
+
+# --- the whole node --------------------------------------------------------------------------------------------------
+
+@pytest.fixture(scope="session")
+def node():
+    """A node with everything on it (needs root). Fails, never skips, where that is not allowed."""
+    running = Node(paths.run_directory() / "node")
+    running.load(images.busybox(), images.BUSYBOX)
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def node_namespace(node, request):
+    """The name of a new namespace on the node, with its default ServiceAccount."""
+    name = _namespace_name(request)
+    _make_namespace(node.kube, name)
+    node.kube.wait_for("serviceaccounts", "default", bool, name)
+    yield name
+    _empty_namespace(node.kube, name)

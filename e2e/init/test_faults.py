@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Registries that fail now and then: init gets there all the same, and says so when it does not."""
+
+import concurrent.futures
+import os
+import threading
+import time
+
+import pytest
+
+from bench import paths
+from bench.process import Process
+from bench.registry import Registry
+from bench.waiting import wait_until
+from init.parts import blueprint_blob, context, descriptor, push_component, reference, resource
+from init.proxy import Proxy
+
+NAMES = [f"example.com/faults/c{i}" for i in range(5)]
+
+
+@pytest.fixture(scope="module")
+def published(registry):
+    """Five components, a blueprint of 300 kB that can't be compressed."""
+    blob = blueprint_blob({"data": os.urandom(300_000)})
+    client = registry.client()
+    push_component(client, "faults", descriptor(NAMES[0], references=[(name, "1.0.0") for name in NAMES[1:]],
+                                                resources=[resource(blob)]), [blob])
+    for name in NAMES[1:]:
+        push_component(client, "faults", descriptor(name))
+    return registry, blob
+
+
+@pytest.fixture
+def proxy(published):
+    server = Proxy(published[0])
+    yield server
+    server.close()
+
+
+def configuration(server):
+    return reference(context(f"{server.url}/faults"), NAMES[0], blueprint="blueprint")
+
+
+def check(result):
+    result.must_succeed()
+    assert len(result.components()) == 5
+    assert len(result.content()["data"]) == 300_000
+
+
+@pytest.mark.parametrize("fault", [("status", 503), ("status", 500), ("status", 429, {"Retry-After": "1"}), ("drop",), ("cut", 50)])
+def test_every_second_request_fails(pod, proxy, fault):
+    proxy.spoil = lambda number, path: fault if number % 2 else None
+    check(pod.run(configuration(proxy), timeout=180))
+
+
+def test_a_blob_that_breaks_off_is_resumed_not_begun_again(pod, proxy, published):
+    _, blob = published
+    proxy.spoil = lambda number, path: ("cut", 100_000) if blob.digest in path else None
+    check(pod.run(configuration(proxy)))
+    ranges = [headers.get("Range") for path, headers in proxy.requests if blob.digest in path]
+    assert ranges[:3] == [None, "bytes=100000-", "bytes=200000-"]
+
+
+def test_a_slow_registry_is_waited_for(pod, proxy, published):
+    _, blob = published
+    proxy.spoil = lambda number, path: ("slow", 150_000) if blob.digest in path else ("slow", 20_000)
+    check(pod.run(configuration(proxy)))
+
+
+def test_a_registry_that_restarts_in_the_middle(pod):
+    """The registry is killed and started again, three times, while a slow download is under way."""
+    registry = Registry()
+    blob = blueprint_blob({"data": os.urandom(300_000)})
+    push_component(registry.client(), "faults", descriptor(NAMES[0], resources=[resource(blob)]), [blob])
+    proxy = Proxy(registry, lambda number, path: ("slow", 60_000) if blob.digest in path else None)
+    # The registry is this thread's child and would end with any other, so it is init that runs in another thread.
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        running = pool.submit(pod.run, configuration(proxy))
+        for seen in range(3):
+            wait_until(lambda: sum(blob.digest in path for path, _ in proxy.requests) > seen, "the next download")
+            time.sleep(0.5)
+            proxy.close()
+            registry.process.kill()
+            registry.process = Process("registry-again", [paths.installed("docker-registry"), "serve",
+                                                          registry.directory / "config.yml"])
+            proxy.start()
+        result = running.result().must_succeed()
+    proxy.close()
+    registry.close()
+    assert len(result.content()["data"]) == 300_000
+    ranges = [headers["Range"] for path, headers in proxy.requests if blob.digest in path and "Range" in headers]
+    assert len(ranges) >= 3
+
+
+def test_a_real_registry_that_comes_late(pod):
+    """Nobody listens when init starts: connect errors are no end."""
+    late = Registry()
+    blob = blueprint_blob()
+    push_component(late.client(), "late", descriptor(NAMES[0], resources=[resource(blob)]), [blob])
+    proxy = Proxy(late)
+    proxy.close()
+    starter = threading.Timer(2, proxy.start)
+    starter.start()
+    try:
+        pod.run(reference(context(f"{proxy.url}/late"), NAMES[0], blueprint="blueprint")).must_succeed()
+    finally:
+        starter.join()
+        proxy.close()
+        late.close()
+
+
+def test_a_registry_that_stays_away_is_named_at_the_deadline(pod, proxy):
+    proxy.spoil = lambda number, path: ("status", 503)
+    result = pod.run(configuration(proxy), env={"LONGSHORE_INIT_DEADLINE": "3s"})
+    result.must_fail("given up after", proxy.host, "503")
+    assert result.failure["kind"] == "temporary"
+    assert "LONGSHORE_INIT_DEADLINE" in result.failure["advice"]
+    assert len(proxy.requests) > 2
+
+
+@pytest.mark.parametrize("status, kind", [(400, "invalid"), (401, "denied"), (403, "denied"), (404, "not-found")])
+def test_final_answers_are_not_asked_for_again(pod, proxy, status, kind):
+    proxy.spoil = lambda number, path: ("status", status)
+    result = pod.run(configuration(proxy)).must_fail()
+    assert result.failure["kind"] == kind
+    assert len(proxy.requests) == 1

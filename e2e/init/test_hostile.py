@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Registries, archives and documents that mean harm. Each test is a row of the list of known attacks."""
+
+import gzip
+import json
+import os
+import pathlib
+import tarfile
+import threading
+
+import pytest
+
+from bench import certificates
+from bench.oci import Blob, manifest_of, tar_of
+from init.harness import tree
+from init.parts import (BLUEPRINT_YAML, CONFIG, DESCRIPTOR, TAR_GZIP, blueprint_blob, context, descriptor, entry,
+                        push_artifact, push_component, reference, resource, tar_with)
+from init.proxy import Proxy
+
+NAME = "example.com/hostile/app"
+SECRET = "CANARY-7f3a"
+
+
+def publish(registry, data, media_type=TAR_GZIP):
+    """A component whose blueprint is these bytes."""
+    blob = Blob(data, media_type)
+    push_component(registry.client(), "hostile", descriptor(NAME, resources=[resource(blob)]), [blob])
+    return reference(context(f"{registry.url}/hostile"), NAME, blueprint="blueprint")
+
+
+def blueprint():
+    return entry("blueprint.yaml", BLUEPRINT_YAML)
+
+
+LINK, HARD, DIRECTORY = tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE
+
+ESCAPES = {
+    "traversal": [entry("../../evil", b"x")],
+    "traversal inside": [entry("a/../../evil", b"x")],
+    "absolute": [entry("/tmp/evil", b"x")],
+    "backslash": [entry("..\\..\\evil", b"x")],
+    "a path of 5000 bytes": [entry("a/" * 2500 + "evil", b"x")],
+    "a name of 300 bytes": [entry("a" * 300, b"x")],
+    "a control character": [entry("a\nb", b"x")],
+    "pax path override": [(lambda info: (setattr(info[0], "pax_headers", {"path": "../../evil"}), info)[1])(entry("good", b"x"))],
+    "symlink out, then a file through it": [entry("l", type=LINK, linkname="/tmp"), entry("l/evil", b"x")],
+    "symlink up, then a file through it": [entry("l", type=LINK, linkname="../.."), entry("l/evil", b"x")],
+    "chain of symlinks": [entry("a", type=DIRECTORY), entry("a/b", type=LINK, linkname=".."),
+                          entry("a/b/c", type=LINK, linkname="../.."), entry("a/b/c/evil", b"x")],
+    "symlink to a secret": [entry("l", type=LINK, linkname="/etc/shadow")],
+    "symlink to our own inputs": [entry("l", type=LINK, linkname="../../inputs/target.json")],
+    "hard link out": [entry("h", type=HARD, linkname="/etc/passwd")],
+    "hard link up": [entry("h", type=HARD, linkname="../../inputs/target.json")],
+    "hard link through a symlink": [entry("l", type=LINK, linkname="../.."), entry("h", type=HARD, linkname="l/inputs/target.json")],
+    "hard link with data": [entry("h", b"data", type=HARD, linkname="/etc/passwd")],
+    "device": [entry("d", type=tarfile.CHRTYPE, devmajor=1, devminor=3)],
+    "block device": [entry("d", type=tarfile.BLKTYPE, devmajor=8, devminor=0)],
+    "fifo": [entry("f", type=tarfile.FIFOTYPE)],
+    "more than 10000 entries": [entry(f"f{i}", b"") for i in range(10_001)],
+}
+
+
+def watch(pod):
+    """Everything outside the shared volume that init could spoil."""
+    return {path: (path.lstat().st_mtime_ns, path.read_bytes() if path.is_file() else None)
+            for path in pod.inputs.rglob("*") if path.name != "configuration.json"}
+
+
+@pytest.mark.parametrize("attack", ESCAPES)
+def test_archive(pod, registry, attack):
+    configuration = publish(registry, gzip.compress(tar_with(blueprint(), *ESCAPES[attack])))
+    before = watch(pod)
+    result = pod.run(configuration).must_fail()
+    assert result.failure["step"] == "blueprint"
+    assert result.content() == {}
+    assert watch(pod) == before
+    assert not pathlib.Path("/tmp/evil").exists()
+    assert not (pod.directory / "evil").exists() and not (pod.directory.parent / "evil").exists()
+
+
+def test_archive_modes_owners_and_times_are_ignored(pod, registry):
+    files = [entry("suid", b"x", mode=0o6755, uid=0, gid=0, mtime=2**40), entry("none", b"x", mode=0),
+             entry("dir", type=DIRECTORY, mode=0o2000), entry("dir/file", b"x", mode=0o777)]
+    result = pod.run(publish(registry, gzip.compress(tar_with(blueprint(), *files)))).must_succeed()
+    for name in ("suid", "none", "dir/file"):
+        assert (pod.shared / "content" / name).stat().st_mode & 0o7777 == 0o644
+    assert set(result.content()) == {"blueprint.yaml", "suid", "none", "dir/file"}
+
+
+BOMBS = {
+    "gzip bomb": lambda: gzip.compress(tar_with(blueprint(), entry("zeros", bytes(100 * 1024 * 1024)))),
+    "sparse file of a terabyte": lambda: gzip.compress(sparse_tar()),
+    "size of a terabyte in the header": lambda: gzip.compress(huge_header()),
+}
+
+
+def huge_header():
+    info = tarfile.TarInfo("huge")
+    info.size = 1 << 40
+    return tar_of({"blueprint.yaml": BLUEPRINT_YAML})[:-1024 * 10 + 1024] + info.tobuf(tarfile.GNU_FORMAT)
+
+
+def sparse_tar():
+    """GNU.sparse.realsize of a terabyte in a few bytes of archive."""
+    info = tarfile.TarInfo("GNUSparseFile.0/sparse")
+    info.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "sparse",
+                        "GNU.sparse.realsize": str(1 << 40)}
+    return tar_with(blueprint(), (info, b"1\n1099511627775\n1\n" + bytes(495) + b"x"))
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_bomb(pod, registry, bomb):
+    result = pod.run(publish(registry, BOMBS[bomb]())).must_fail()
+    assert result.content() == {}
+    assert sum(path.stat().st_blocks for path in pod.shared.rglob("*")) * 512 < 1024 * 1024
+
+
+@pytest.mark.parametrize("data", [b"", b"not a tar", gzip.compress(b"not a tar"), gzip.compress(tar_of({"blueprint.yaml": BLUEPRINT_YAML}))[:-30],
+                                  tar_of({"blueprint.yaml": BLUEPRINT_YAML})[:700]],
+                         ids=["empty", "text", "gzip of text", "cut gzip", "cut tar"])
+def test_damaged_archive(pod, registry, data):
+    assert pod.run(publish(registry, data)).must_fail().content() == {}
+
+
+def test_racing_attacker(pod, registry):
+    """Somebody swaps directories of the volume for symlinks while init unpacks: nothing leaves the volume."""
+    files = [entry(f"d{i}/f{j}", os.urandom(200)) for i in range(40) for j in range(20)]
+    configuration = publish(registry, gzip.compress(tar_with(blueprint(), *files)))
+    outside = pod.directory / "outside"
+    outside.mkdir()
+    outside.chmod(0o777)
+    stop = threading.Event()
+    swaps = 0
+
+    def race():
+        nonlocal swaps
+        while not stop.is_set():
+            try:
+                for path in pod.shared.glob(".longshore-init*/d*"):
+                    path.rename(path.with_name("x" + path.name))
+                    path.symlink_to(outside)
+                    swaps += 1
+            except OSError:
+                pass
+
+    for _ in range(5):
+        thread = threading.Thread(target=race)
+        thread.start()
+        result = pod.run(configuration)
+        stop.set()
+        thread.join()
+        stop.clear()
+        assert result.code in (0, 1), result.error
+        assert tree(outside) == {}
+    assert swaps > 0
+
+
+# --- bodies ---
+
+@pytest.fixture
+def proxy(registry):
+    server = Proxy(registry)
+    yield server
+    server.close()
+
+
+def published(registry):
+    return publish(registry, blueprint_blob({"data": b"x"}).data)
+
+
+def through(proxy):
+    return reference(context(f"{proxy.url}/hostile"), NAME, blueprint="blueprint")
+
+
+def test_endless_manifest(pod, registry, proxy):
+    published(registry)
+    proxy.spoil = lambda number, path: ("endless",)
+    result = pod.run(through(proxy)).must_fail()
+    assert result.failure["kind"] == "too-large"
+
+
+def test_endless_blob(pod, registry, proxy):
+    published(registry)
+    proxy.spoil = lambda number, path: ("endless",) if "/blobs/" in path else None
+    result = pod.run(through(proxy)).must_fail("more bytes come than")
+    assert len(proxy.requests) == 2
+
+
+@pytest.mark.parametrize("part", ["manifests", "config", "layer", "blueprint"])
+def test_altered_bytes(pod, registry, proxy, part):
+    """The last byte of the manifest, the config, the descriptor and the blueprint, each in turn."""
+    published(registry)
+    number = {"manifests": 1, "config": 2, "layer": 3, "blueprint": 4}[part]
+    proxy.spoil = lambda count, path: ("alter",) if count == number else None
+    result = pod.run(through(proxy)).must_fail()
+    assert result.failure["kind"] == "invalid"
+    assert result.content() == {}
+    assert len(proxy.requests) == number
+
+
+@pytest.mark.parametrize("size", [1, 10_000_000])
+def test_wrong_size_in_the_manifest(pod, registry, size):
+    blob = blueprint_blob()
+    body = descriptor(NAME, "3.0.0", resources=[resource(blob)])
+    layer = Blob(tar_of({"component-descriptor.yaml": json.dumps(body).encode()}), DESCRIPTOR)
+    described = {**layer.descriptor(), "size": size}
+    config = Blob(json.dumps({"componentDescriptorLayer": described}).encode(), CONFIG)
+    registry.client().push(f"hostile/component-descriptors/{NAME}", "3.0.0", manifest_of(config, [layer, blob]),
+                           [config, layer, blob])
+    result = pod.run(reference(context(f"{registry.url}/hostile"), NAME, "3.0.0"), env={"LONGSHORE_INIT_DEADLINE": "3s"})
+    result.must_fail("bytes")
+
+
+def test_wrong_digest_in_the_descriptor(pod, registry):
+    blob = blueprint_blob()
+    digest = {"hashAlgorithm": "SHA-256", "normalisationAlgorithm": "genericBlobDigest/v1", "value": "0" * 64}
+    push_component(registry.client(), "hostile", descriptor(NAME, "4.0.0", resources=[resource(blob, digest=digest)]), [blob])
+    result = pod.run(reference(context(f"{registry.url}/hostile"), NAME, "4.0.0", "blueprint"))
+    assert result.must_fail("digest", "component descriptor").content() == {}
+
+
+def test_a_tag_that_was_moved_does_not_pass_for_the_digest_of_the_descriptor(pod, registry):
+    client = registry.client()
+    good = push_artifact(client, "hostile/bp", "1", blueprint_blob())
+    digest = {"hashAlgorithm": "SHA-256", "normalisationAlgorithm": "ociArtifactDigest/v1", "value": good.digest.partition(":")[2]}
+    access = {"type": "ociArtifact", "imageReference": f"{registry.url}/hostile/bp:1"}
+    body = descriptor(NAME, "5.0.0", resources=[{**resource(blueprint_blob(), digest=digest), "access": access}])
+    push_component(client, "hostile", body)
+    configuration = reference(context(f"{registry.url}/hostile"), NAME, "5.0.0", "blueprint")
+    pod.run(configuration).must_succeed()
+    push_artifact(client, "hostile/bp", "1", blueprint_blob({"evil": b"x"}))
+    pod.run(configuration).must_fail("component descriptor says")
+
+
+# --- who gets to see credentials ---
+
+CHALLENGE = {"WWW-Authenticate": 'Basic realm="x"'}
+
+
+def own_registry(secret_for, pod):
+    pod.pull_secret(secret_for, ("ship", SECRET))
+
+
+def test_redirect_to_another_host(pod, registry, proxy):
+    """Blobs lie on a storage host: it must serve them without being shown the password."""
+    published(registry)
+    storage = Proxy(registry, address="127.0.0.2")
+    own_registry(proxy.host, pod)
+
+    def spoil(number, path):
+        headers = proxy.requests[number - 1][1]
+        if "Authorization" not in headers:
+            return ("status", 401, CHALLENGE)
+        return ("redirect", storage.url + path) if "/blobs/" in path else None
+
+    proxy.spoil = spoil
+    result = pod.run(through(proxy)).must_succeed()
+    assert storage.requests and storage.authorizations() == []
+    assert proxy.authorizations()
+    assert SECRET not in result.error
+    storage.close()
+
+
+def test_redirect_from_tls_to_plain_http(pod, registry):
+    """A downgrade is refused, not followed."""
+    published(registry)
+    plain = Proxy(registry)
+    pair = certificates.session_authority().server("127.0.0.1", "localhost")
+    secure = Proxy(registry, pair=pair)
+    secure.spoil = lambda number, path: ("redirect", plain.url + path) if "/blobs/" in path else None
+    env = {"SSL_CERT_FILE": str(pod.write("ca.pem", certificates.session_authority().certificate.read_text())),
+           "LONGSHORE_INIT_DEADLINE": "2s"}
+    pod.run(through(secure), env=env).must_fail("blob")
+    assert any("/blobs/" in path for path, _ in secure.requests)
+    assert plain.requests == []
+    secure.close()
+    plain.close()
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_foreign_realm_fishes_for_credentials(pod, registry, proxy, scheme):
+    published(registry)
+    thief = Proxy(None, lambda number, path: ("body", b'{"token": "x"}'), address="127.0.0.2")
+    own_registry(proxy.host, pod)
+    realm = f'Bearer realm="{thief.url.replace("http:", scheme + ":")}/token",service="x"'
+    proxy.spoil = lambda number, path: ("status", 401, {"WWW-Authenticate": realm})
+    result = pod.run(through(proxy), env={"LONGSHORE_INIT_DEADLINE": "2s"}).must_fail()
+    if scheme == "http":
+        assert thief.requests, "the realm was asked, but anonymously"
+        assert "another domain" in result.failure["error"]
+    assert thief.authorizations() == []
+    assert SECRET not in json.dumps([headers for _, headers in thief.requests]) + result.error + result.message
+    thief.close()
+
+
+@pytest.mark.parametrize("realm", ["http://ship:x@127.0.0.1/t", "file:///etc/passwd", "gopher://127.0.0.1:1/x", "http://", "\\\\x"])
+def test_realms_that_are_no_urls(pod, registry, proxy, realm):
+    published(registry)
+    own_registry(proxy.host, pod)
+    proxy.spoil = lambda number, path: ("status", 401, {"WWW-Authenticate": f'Bearer realm="{realm}"'})
+    result = pod.run(through(proxy)).must_fail("token server")
+    assert SECRET not in result.error
+
+
+def test_an_answer_that_echoes_the_password_is_not_repeated(pod, registry, proxy):
+    published(registry)
+    own_registry(proxy.host, pod)
+
+    def spoil(number, path):
+        sent = proxy.requests[number - 1][1].get("Authorization")
+        if not sent:
+            return ("status", 401, CHALLENGE)
+        return ("body", json.dumps({"errors": [{"code": SECRET, "message": sent}]}).encode())
+
+    proxy.spoil = spoil
+    result = pod.run(through(proxy), arguments=["-v", "debug"]).must_fail()
+    seen = result.error + result.message
+    assert SECRET not in seen and proxy.authorizations()[0] not in seen
+
+
+def test_secrets_stay_out_of_every_line(pod, basic_registry):
+    """Canaries in every input, at the highest verbosity, in success and in failure."""
+    blob = blueprint_blob({"data": SECRET.encode()})
+    push_component(basic_registry.client(), "canary", descriptor(NAME, resources=[resource(blob)]), [blob])
+    pod.pull_secret(basic_registry.host, basic_registry.credentials)
+    pod.pull_secret("other.example", ("u", SECRET), "other")
+    pod.write("target.json", {"target": {"spec": {"config": SECRET}}, "content": SECRET})
+    configuration = reference(context(f"{basic_registry.url}/canary"), NAME, blueprint="blueprint", importValues={"p": SECRET})
+    result = pod.run(configuration, arguments=["-v", "debug"]).must_succeed()
+    assert SECRET not in result.error and basic_registry.credentials[1] not in result.error
+    pod.write("registry_secrets/bad/.dockerconfigjson", '{"auths": {"h": {"auth": "%s"}}}' % SECRET)
+    assert SECRET not in pod.run(configuration, arguments=["-v", "debug"]).must_fail("entry 'h'", code=2).error
+    pod.write("registry_secrets/bad/.dockerconfigjson", '{"auths": %s' % SECRET)
+    assert SECRET not in pod.run(configuration, arguments=["-v", "debug"]).must_fail(".dockerconfigjson", code=2).error
+    pod.write("registry_secrets/bad/.dockerconfigjson", "{}")
+    pod.write("ocm/.ocmconfig", f"type: [{SECRET}")
+    assert SECRET not in pod.run(configuration, arguments=["-v", "debug"]).must_fail("OCM configuration", code=2).error
+
+
+# --- documents ---
+
+LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 9)}]\n" for i in range(12))
+
+DOCUMENTS = {
+    "billion laughs": LAUGHS.encode(),
+    "depth of 100000": b"[" * 100_000,
+    "depth of 100000 in YAML": b"".join(b" " * i + b"a:\n" for i in range(2000)),
+    "NUL": b"meta: {schemaVersion: v2}\0",
+    "not UTF-8": b"meta: {schemaVersion: \xff\xfe}",
+    "duplicate key": b"meta: {schemaVersion: v2}\nmeta: {schemaVersion: v2}\n",
+    "two documents": b"meta: {schemaVersion: v2}\n---\nmeta: {schemaVersion: v2}\n",
+    "a tag": b"!!python/object/apply:os.system ['true']\n",
+    "empty": b"",
+}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_descriptor_that_is_a_trap(pod, registry, document):
+    layer = Blob(tar_of({"component-descriptor.yaml": DOCUMENTS[document]}), DESCRIPTOR)
+    push_component(registry.client(), "traps", descriptor(NAME), layer=layer)
+    result = pod.run(reference(context(f"{registry.url}/traps"), NAME)).must_fail("component descriptor")
+    assert result.usage.ru_maxrss < 128 * 1024
+
+
+@pytest.mark.parametrize("manifest", [b"[]", b"{}", b'{"config": {"digest": "sha256:../../x"}}', b"[" * 100_000, b"\xff",
+                                      b'{"config": {"digest": "sha256:' + b"0" * 64 + b'", "size": -5}}'])
+def test_manifest_that_is_a_trap(pod, proxy, registry, manifest):
+    published(registry)
+    proxy.spoil = lambda number, path: ("body", manifest)
+    pod.run(through(proxy)).must_fail("manifest")
+
+
+def test_references_without_end(pod, registry, proxy):
+    """Every component refers to a new one: the search ends at a limit and says where."""
+    def spoil(number, path):
+        name = path.split("/component-descriptors/")[1].split("/manifests/")[0].split("/blobs/")[0]
+        count = int(name.rsplit("c", 1)[1])
+        body = descriptor(name, references=[(f"example.com/endless/c{count + 1}", "1.0.0")])
+        layer = Blob(tar_of({"component-descriptor.yaml": json.dumps(body).encode()}), DESCRIPTOR)
+        config = Blob(json.dumps({"componentDescriptorLayer": layer.descriptor()}).encode(), CONFIG)
+        manifest = manifest_of(config, [layer])
+        for blob in (config, layer):
+            if path.endswith(blob.digest):
+                return ("body", blob.data)
+        return ("body", manifest.data, {"Content-Type": manifest.media_type})
+
+    proxy.spoil = spoil
+    result = pod.run(reference(context(f"{proxy.url}/x"), "example.com/endless/c0"))
+    result.must_fail("more than 500 components", "c500")
+    assert not (pod.shared / "component_descriptor.json").exists()
+
+
+@pytest.mark.parametrize("name", ["../x", ".", "..", "/", "a" * 300, "x/../../y"])
+def test_names_that_are_paths(pod, registry, name):
+    published(registry)
+    result = pod.run(reference(context(f"{registry.url}/hostile"), NAME, blueprint=name)).must_fail("resource")
+    assert result.content() == {}

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The state of the last run comes back: Go's and ours, mounted and through the API, and never a damaged one."""
+
+import concurrent.futures
+import os
+import random
+import shutil
+import time
+
+import pytest
+
+from bench.waiting import wait_until
+from init import samples
+from init.harness import tree
+
+SMALL = {"a": b"hello", "dir/b": b"x" * 1000, "dir/deep/c": b""}
+OLDER = {"old": b"one"}
+
+
+def noise(size, seed=1):
+    return random.Random(seed).randbytes(size)
+
+
+LARGE = {"big": noise(2_600_000), "dir/small": b"y"}
+
+
+def restored(pod):
+    return tree(pod.shared / "state")
+
+
+def run_mounted(pod, *generations):
+    directory = samples.mount(pod.inputs / "state", *generations)
+    return pod.run({}, env={"LONGSHORE_STATE_SOURCE_DIR": str(directory)})
+
+
+def test_go_leaves_out_the_end_of_the_trailer(pod):
+    chunks = samples.go_chunks(samples.pack(SMALL))
+    assert len(chunks) == 1 and len(chunks[0]) == len(samples.pack(SMALL)) - 2
+    run_mounted(pod, samples.go(SMALL)).must_succeed()
+    assert restored(pod) == SMALL
+
+
+def test_go_fills_the_last_chunk_with_stale_bytes(pod):
+    chunks = samples.go_chunks(samples.pack(LARGE))
+    assert len(chunks) == 3 and len(chunks[2]) == samples.CHUNK
+    result = run_mounted(pod, samples.go(LARGE)).must_succeed()
+    assert restored(pod) == LARGE
+    assert result.line("state restored")["bytes"] == sum(map(len, LARGE.values()))
+
+
+def test_our_own_generation(pod):
+    result = run_mounted(pod, samples.own(LARGE, 7)).must_succeed()
+    assert restored(pod) == LARGE
+    line = result.line("state restored")
+    assert line["sequence"] == 7 and line["source"] == "mounted" and line["passedOver"] == 0
+
+
+def test_the_sequence_decides_not_the_clock(pod):
+    run_mounted(pod, samples.own(OLDER, 1, created="2030-01-01T00:00:00Z"), samples.own(SMALL, 2)).must_succeed()
+    assert restored(pod) == SMALL
+
+
+def test_nothing_to_restore(pod):
+    assert run_mounted(pod).must_succeed().line("no state to restore")["source"] == "mounted"
+    pod.run({}, env={"LONGSHORE_STATE_SOURCE_DIR": str(pod.inputs / "gone")}).must_succeed()
+    assert restored(pod) == {}
+
+
+FLIPS = 24
+
+
+@pytest.mark.parametrize("place", range(FLIPS))
+def test_any_flipped_byte_falls_back_to_the_generation_before(pod, place):
+    newest = samples.own(LARGE, 2)
+    total = sum(len(data) for _, data in newest)
+    # The first and the last bytes, and some of every part in between.
+    at = {0: 0, 1: 1, 2: total - 1, 3: total - 4, 4: samples.CHUNK - 1, 5: samples.CHUNK}.get(
+        place, random.Random(place).randrange(total))
+    for number, (metadata, data) in enumerate(newest):
+        if at < len(data):
+            newest[number] = (metadata, data[:at] + bytes([data[at] ^ (1 << place % 8)]) + data[at + 1:])
+            break
+        at -= len(data)
+    result = run_mounted(pod, newest, samples.own(OLDER, 1)).must_succeed()
+    assert restored(pod) == OLDER
+    passed_over = result.line("state generation passed over")
+    assert passed_over["sequence"] == 2 and passed_over["error"]
+    assert result.line("state restored")["passedOver"] == 1
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_a_torn_generation_is_passed_over(pod, missing):
+    newest = samples.own(LARGE, 2)
+    del newest[missing]
+    run_mounted(pod, newest, samples.own(OLDER, 1)).must_succeed()
+    assert restored(pod) == OLDER
+
+
+def test_if_nothing_is_whole_it_fails_rather_than_forgets(pod):
+    newest = samples.own(SMALL, 1)
+    newest[0] = (newest[0][0], newest[0][1][:-1] + b"\xff")
+    result = run_mounted(pod, newest).must_fail("state")
+    assert result.failure["step"] == "state"
+    assert restored(pod) == {}
+
+
+def test_a_hostile_state_stays_inside(pod):
+    for name in ("../../evil", "/tmp/evil-state"):
+        packed = samples.pack({name: b"x"})
+        directory = pod.inputs / "state"
+        if directory.exists():
+            shutil.rmtree(directory)
+        run_mounted(pod, samples.generation([packed], sequence=1, packed=packed)).must_fail("state")
+    assert not (pod.directory / "evil").exists() and not os.path.exists("/tmp/evil-state")
+
+
+# --- through the API, as under the Go controller ---
+
+pytest_needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounting the token needs root")
+
+
+@pytest.fixture
+def account(pod, apiserver, kube, namespace):
+    """The Go controller's ServiceAccount for init, its Role and its token; returns (directory, environment)."""
+    rules = [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list", "delete"]}]
+    token = apiserver.service_account("item-init", namespace)
+    kube.allow(f"system:serviceaccount:{namespace}:item-init", rules, namespace)
+    pod.write("serviceaccount/token", token)
+    pod.write("serviceaccount/ca.crt", apiserver.authority.certificate.read_text())
+    pod.write("serviceaccount/namespace", namespace)
+    host, port = apiserver.server.removeprefix("https://").split(":")
+    return pod.inputs / "serviceaccount", {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port,
+                                           "POD_NAME": "p", "POD_NAMESPACE": namespace}
+
+
+def secrets(kube, namespace):
+    return {secret["metadata"]["name"] for secret in kube.items("secrets", namespace)}
+
+
+@pytest_needs_root
+def test_secrets_of_go(pod, kube, namespace, account):
+    directory, env = account
+    samples.create(kube, namespace, samples.go(LARGE))
+    samples.create(kube, namespace, samples.go(OLDER), name="other")
+    result = pod.run({}, env=env, service_account=directory, arguments=["-v", "info"]).must_succeed()
+    assert restored(pod) == LARGE
+    assert result.line("state restored")["source"] == "secrets"
+
+
+@pytest_needs_root
+def test_older_generations_go_but_the_one_before_stays(pod, kube, namespace, account):
+    directory, env = account
+    names = []
+    for number, files in enumerate(({"g": b"0"}, {"g": b"1"}, {"g": b"2"}, LARGE)):
+        names += samples.create(kube, namespace, samples.go(files))
+        if number < 3:
+            # Go tells generations apart by their second.
+            time.sleep(1.1)
+    result = pod.run({}, env=env, service_account=directory).must_succeed()
+    assert restored(pod) == LARGE
+    assert secrets(kube, namespace) == set(names[3]) | set(names[2])
+    assert result.line("state restored")["removedSecrets"] == 2
+
+
+@pytest_needs_root
+def test_a_damaged_newest_secret_falls_back(pod, kube, namespace, account):
+    directory, env = account
+    newest = samples.own(SMALL, 2)
+    newest[0] = (newest[0][0], newest[0][1][:-9] + b"\xff" + newest[0][1][-8:])
+    names = samples.create(kube, namespace, samples.own(OLDER, 1), newest)
+    pod.run({}, env=env, service_account=directory).must_succeed()
+    assert restored(pod) == OLDER
+    assert set(names[0]) <= secrets(kube, namespace)
+
+
+@pytest_needs_root
+def test_no_secrets_no_state(pod, namespace, account):
+    directory, env = account
+    assert pod.run({}, env=env, service_account=directory).must_succeed().line("no state to restore")["source"] == "secrets"
+
+
+@pytest_needs_root
+def test_a_role_that_forbids_it_is_named(pod, apiserver, namespace, account):
+    directory, env = account
+    pod.write("serviceaccount/token", apiserver.service_account("nobody", namespace))
+    result = pod.run({}, env=env, service_account=directory).must_fail("state secrets")
+    assert result.failure["kind"] == "denied" and "role" in result.failure["advice"]
+
+
+@pytest_needs_root
+def test_an_api_server_that_is_away_for_a_while(make_pod, private_apiserver):
+
+    pod, kube = make_pod(), private_apiserver.kube
+    kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "host"}})
+    samples.create(kube, "host", samples.own(SMALL, 1))
+    rules = [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list", "delete"]}]
+    pod.write("serviceaccount/token", private_apiserver.service_account("item-init", "host"))
+    pod.write("serviceaccount/ca.crt", private_apiserver.authority.certificate.read_text())
+    kube.allow("system:serviceaccount:host:item-init", rules, "host")
+    host, port = private_apiserver.server.removeprefix("https://").split(":")
+    env = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port, "POD_NAMESPACE": "host",
+           "LONGSHORE_INIT_DEADLINE": "90s"}
+    private_apiserver.kill()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        running = pool.submit(pod.run, {}, env=env, service_account=pod.inputs / "serviceaccount")
+        wait_until(lambda: (pod.directory / "log").exists(), "init")
+        time.sleep(2)
+        private_apiserver.start()
+        running.result().must_succeed()
+    assert restored(pod) == SMALL
+
+
+def test_without_a_token_the_api_is_left_alone(pod):
+    """Our controller mounts no token: an API server's address in the environment alone means nothing."""
+    env = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": "1", "POD_NAMESPACE": "x"}
+    assert pod.run({}, env=env).must_succeed().line("no state to restore")["source"] == "none"

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs as files: size, and instructions from start to end of the smallest thing they do."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("LONGSHORE_BUILD") or ROOT / "build/dev")
+RELEASE = pathlib.Path(os.environ.get("LONGSHORE_RELEASE_BUILD") or ROOT / "build/release")
+PROGRAMS = {"longshore": "deployer/longshore", "longshore-init": "init/longshore-init", "longshore-wait": "wait/longshore-wait"}
+
+
+def instructions(program):
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, "--version"],
+                          capture_output=True, text=True, check=True)
+    return int(re.search(r"Collected : (\d+)", done.stderr).group(1))
+
+
+def programs(quick):
+    found = {}
+    for name, path in PROGRAMS.items():
+        static = RELEASE / "bin" / name
+        found[name] = {"dynamicBytes": (BUILD / path).stat().st_size, "startInstructions": instructions(str(BUILD / path))}
+        if static.exists():
+            found[name]["staticBytes"] = static.stat().st_size
+            found[name]["staticStartInstructions"] = instructions(str(static))
+    return found

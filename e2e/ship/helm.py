@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Helm, as a person would call it."""
+
+import json
+import pathlib
+import subprocess
+
+import yaml
+
+from bench import paths
+
+CHART = paths.CHECKOUT / "charts" / "container-deployer"
+
+
+class HelmError(Exception):
+    """What helm wrote when it failed."""
+
+
+def program():
+    return str(paths.tool_directory("helm") / "helm")
+
+
+def run(*arguments, kubeconfig=None, values=None, namespace=None, kube_version=None):
+    """Runs helm; returns its output. values is a dict, or the path of a file."""
+    command = [program(), *map(str, arguments)]
+    if kubeconfig is not None:
+        command += ["--kubeconfig", str(kubeconfig)]
+    if namespace is not None:
+        command += ["--namespace", namespace]
+    if kube_version is not None:
+        command += ["--kube-version", kube_version]
+    standard_input = None
+    if isinstance(values, pathlib.Path):
+        command += ["--values", str(values)]
+    elif values is not None:
+        command += ["--values", "-"]
+        standard_input = json.dumps(values)
+    done = subprocess.run(command, input=standard_input, capture_output=True, text=True)
+    if done.returncode:
+        raise HelmError(done.stderr + done.stdout)
+    return done.stdout
+
+
+def render(apiserver, values=None, release="deployer", namespace="default"):
+    """The objects of a release as helm would send them to this API server, hooks included."""
+    answer = json.loads(run("install", release, CHART, "--dry-run=server", "--output", "json", kubeconfig=apiserver.kubeconfig,
+                            values=values, namespace=namespace))
+    texts = [answer.get("manifest", "")] + [hook["manifest"] for hook in answer.get("hooks", [])]
+    return [thing for text in texts for thing in yaml.safe_load_all(text) if thing]
+
+
+def find(things, kind, name=None):
+    found = [thing for thing in things if thing["kind"] == kind and name in (None, thing["metadata"]["name"])]
+    assert len(found) == 1, f"{len(found)} of {kind} {name or ''}"
+    return found[0]

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chart, as real Helm renders it and a real API server takes it."""
+
+import base64
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+import yaml
+
+from bench import paths
+from bench.kube import ApiError
+from ship import helm
+
+BUILD = pathlib.Path(os.environ.get("LONGSHORE_BUILD") or paths.CHECKOUT / "build" / "dev")
+FULL = {
+    "replicaCount": 2, "imageRegistry": "registry.example/longshore", "priorityClassName": "system-cluster-critical",
+    "podLabels": {"team": "platform"}, "extraEnv": [{"name": "HTTPS_PROXY", "value": "http://proxy.example:3128"}],
+    "deployer": {
+        "identity": "all", "deleteOperation": "skip", "garbageCollection": {"requeueTimeSeconds": 60}, "debug": {"keepPod": True},
+        "pod": {"sharedVolumeSizeLimit": "1Gi", "nodeSelector": {"a": "b"}, "resources": {"limits": {"memory": "1Gi"}}},
+        "script": {"image": "registry.example/shell:1"}, "leaderElection": {"enabled": True, "leaseName": "mine"},
+        "initContainer": {"pullPolicy": "Always", "resources": {"limits": {"memory": "64Mi"}}}},
+    "metrics": {"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}}, "rules": {"enabled": True},
+                "dashboard": {"enabled": True}},
+    "podDisruptionBudget": {"enabled": True},
+    "networkPolicy": {"enabled": True, "metricsFrom": [{"namespaceSelector": {}}], "extraEgress": [{"ports": [{"port": 8443}]}]},
+}
+MATRIX = {
+    "defaults": {},
+    "everything": FULL,
+    "several replicas": {"hpa": {"maxReplicas": 3}},
+    "no account of its own": {"serviceAccount": {"create": False, "name": "given"}},
+    "Landscaper elsewhere": {"deployer": {"landscaperClusterKubeconfig": {"kubeconfig": "apiVersion: v1\nkind: Config\n"}}},
+    "host elsewhere": {"deployer": {"hostClusterKubeconfig": {"secretRef": "host"}}},
+    "both elsewhere": {"deployer": {"hostClusterKubeconfig": {"kubeconfig": "{}"}, "landscaperClusterKubeconfig": {"secretRef": "ls"}}},
+    "no oci, no metrics, no probes": {"deployer": {"oci": None}, "metrics": {"port": 0}, "probes": {"enabled": False}},
+    "another namespace for the runs": {"deployer": {"namespace": "kube-public"}},
+    "images of the Go deployer": {"deployer": {"initContainer": {"goImage": True}, "waitContainer": {"goImage": True}}},
+    "no election": {"deployer": {"leaderElection": {"enabled": False}}},
+    "a name of 53 characters": {},
+}
+# Only what the chart writes of the Prometheus operator's kinds needs to be there.
+MONITORING = [("ServiceMonitor", "servicemonitors"), ("PrometheusRule", "prometheusrules")]
+
+
+@pytest.fixture(scope="module")
+def monitoring(apiserver):
+    for kind, plural in MONITORING:
+        schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        apiserver.kube.apply({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"{plural}.monitoring.coreos.com"},
+            "spec": {"group": "monitoring.coreos.com", "scope": "Namespaced",
+                     "names": {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": kind + "List"},
+                     "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]}})
+        apiserver.kube.wait_for("apiextensions.k8s.io/v1/customresourcedefinitions", f"{plural}.monitoring.coreos.com",
+                                lambda found: any(c["type"] == "Established" and c["status"] == "True"
+                                                  for c in found.get("status", {}).get("conditions") or []))
+
+
+def dry_run(kube, thing, namespace):
+    """Creates the object without keeping it: defaults, validation and admission of the real server."""
+    namespace = thing["metadata"].get("namespace") or namespace
+    resource = kube.resource_of(thing)
+    scoped = thing["kind"] in ("ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "ValidatingAdmissionPolicy",
+                               "ValidatingAdmissionPolicyBinding")
+    path = kube.path(resource, namespace=None if scoped else namespace)
+    status, body = kube.raw("POST", path, body=thing, query={"dryRun": "All", "fieldValidation": "Strict"})
+    return None if status < 300 or (status == 409 and scoped) else ApiError(status, body)
+
+
+class Loader(yaml.SafeLoader):
+    """Knows "=" as the text that it is for Kubernetes."""
+
+
+Loader.yaml_implicit_resolvers = {key: value for key, value in yaml.SafeLoader.yaml_implicit_resolvers.items() if key != "="}
+
+
+def config_text(things):
+    secret, = [thing for thing in things if thing["kind"] == "Secret" and thing["metadata"]["name"].endswith("-config")]
+    return base64.b64decode(secret["data"]["config.yaml"]).decode()
+
+
+def config_of(things):
+    return yaml.load(config_text(things), Loader)
+
+
+def test_lint_finds_nothing():
+    helm.run("lint", "--strict", helm.CHART, kube_version="1.34.0")
+    helm.run("lint", "--strict", helm.CHART, kube_version="1.34.0", values=paths.CHECKOUT / "e2e" / "ship" / "original-values.yaml")
+
+
+@pytest.mark.parametrize("case", MATRIX)
+def test_the_api_server_takes_every_object_and_the_program_its_configuration(apiserver, kube, namespace, monitoring, tmp_path, case):
+    # A real pod is what a Deployment makes; restricted is what many namespaces demand of it.
+    kube.patch("namespaces", namespace, {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
+    release = "a" * 53 if "53" in case else "deployer"
+    things = helm.render(apiserver, MATRIX[case], release=release, namespace=namespace)
+    refused = {f"{thing['kind']} {thing['metadata']['name']}": str(error) for thing in things
+               if thing["kind"] != "Pod" and (error := dry_run(kube, thing, namespace))}
+    assert not refused
+    kube.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "bench", "namespace": namespace}})
+    template = helm.find(things, "Deployment")["spec"]["template"]
+    pods = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "made", "labels": template["metadata"]["labels"]}, "spec": template["spec"]},
+            helm.find(things, "Pod")]
+    for pod in pods:
+        pod["spec"]["serviceAccountName"] = "bench"  # the release's own does not exist in a dry run
+        error = dry_run(kube, pod, namespace)
+        assert error is None, error
+    check_configuration(things, tmp_path)
+
+
+def test_values_of_the_original_chart_keep_their_meaning(apiserver, tmp_path):
+    things = helm.render(apiserver, paths.CHECKOUT / "e2e" / "ship" / "original-values.yaml", release="old", namespace="default")
+    check_configuration(things, tmp_path)
+    names = {(thing["kind"], thing["metadata"]["name"]) for thing in things}
+    # Another chart with other names would leave the objects of the old release orphaned at the upgrade.
+    assert {("Secret", "my-deployer-config"), ("Secret", "my-deployer-registry"), ("ServiceAccount", "deployer-account-tmp"),
+            ("Deployment", "my-deployer")} <= names
+    assert config_of(things) == {
+        "apiVersion": "container.deployer.landscaper.gardener.cloud/v1alpha1", "kind": "Configuration",
+        "identity": "container-europe", "namespace": "runs",
+        "initContainer": {"image": "registry.example/mirror/container-deployer-init:v0.152.0"},
+        "waitContainer": {"image": "registry.example/mirror/container-deployer-wait@sha256:0f1d2c3b4a5968778695a4b3c2d1e0ff0f1d2c3b4a5968778695a4b3c2d1e0ff"},
+        "defaultImage": {"image": "registry.example/tools/shell:3.20"},
+        "oci": {"allowPlainHttp": False, "insecureSkipVerify": False, "configFiles": ["/app/ls/registry/secrets/default"]},
+        "targetSelector": [{"annotations": [{"key": "region", "operator": "=", "values": ["europe"]}]}],
+        "controller": {"workers": 10, "cacheSyncTimeout": "2m"},
+        "hpa": {"maxReplicas": 1, "averageCpuUtilization": 80, "averageMemoryUtilization": 80},
+        # Ours, with their defaults.
+        "deleteOperation": "run", "imageGracePeriod": "5m", "state": {"generations": 2}, "logTail": {"lines": 20},
+        "leaderElection": {"enabled": True, "leaseName": "my-deployer"}, "serve": {"metricsPort": 8080, "healthPort": 8081}}
+    registry = helm.find(things, "Secret", "my-deployer-registry")
+    assert json.loads(base64.b64decode(registry["data"]["default"])) == {"auths": {"registry.example": {"auth": "dXNlcjpwYXNzd29yZA=="}}}
+    deployment = helm.find(things, "Deployment")
+    assert deployment["spec"]["strategy"] == {"type": "Recreate"}
+    # Immutable: an upgrade of the old release fails if this differs.
+    assert deployment["spec"]["selector"] == {"matchLabels": {"app.kubernetes.io/name": "container-deployer", "app.kubernetes.io/instance": "old"}}
+    pod = deployment["spec"]["template"]["spec"]
+    container, = pod["containers"]
+    assert container["name"] == "container-deployer"
+    assert container["image"] == "registry.example/mirror/container-deployer-controller:v0.152.0"
+    assert container["args"] == ["--config=/app/ls/config/config.yaml",
+                                 "--landscaper-kubeconfig=/app/ls/landscaper-cluster-kubeconfig/kubeconfig", "--verbosity=debug"]
+    environment = {entry["name"]: entry.get("value") for entry in container["env"]}
+    assert environment == {"MY_POD_NAME": None, "MY_POD_NAMESPACE": None, "LS_HOST_CLIENT_BURST": "40", "LS_HOST_CLIENT_QPS": "30",
+                           "LS_RESOURCE_CLIENT_BURST": "80", "LS_RESOURCE_CLIENT_QPS": "60"}
+    assert {mount["mountPath"] for mount in container["volumeMounts"]} == {
+        "/app/ls/config", "/app/ls/registry/secrets", "/app/ls/landscaper-cluster-kubeconfig"}
+    assert {volume["secret"]["secretName"] for volume in pod["volumes"]} == {"my-deployer-config", "my-deployer-registry", "my-landscaper"}
+    assert pod["serviceAccountName"] == "deployer-account-tmp"
+    assert pod["imagePullSecrets"] == [{"name": "mirror"}]
+    assert pod["nodeSelector"] == {"disk": "fast"}
+    # What they set is kept, what they left out is restricted.
+    assert pod["securityContext"]["fsGroup"] == 2000 and pod["securityContext"]["runAsNonRoot"] is True
+    assert container["securityContext"]["runAsUser"] == 1000 and container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert container["resources"] == {"requests": {"cpu": "200m", "memory": "256Mi"}, "limits": {"memory": "512Mi"}}
+    assert deployment["spec"]["template"]["metadata"]["annotations"]["example.test/scrape"] == "true"
+
+
+def test_a_numeric_verbosity_of_older_charts_is_translated(apiserver):
+    things = helm.render(apiserver, {"deployer": {"verbosityLevel": 9}})
+    assert "--verbosity=debug" in helm.find(things, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
+def test_switching_the_election_off_reaches_the_program(apiserver):
+    assert config_of(helm.render(apiserver, {"deployer": {"leaderElection": {"enabled": False}}}))["leaderElection"]["enabled"] is False
+
+
+def check_configuration(things, directory):
+    """The program itself must take the configuration, and know every field of it."""
+    (directory / "config.yaml").write_text(config_text(things))
+    done = subprocess.run([BUILD / "deployer" / "longshore", "validate", directory / "config.yaml"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "warning" not in done.stdout + done.stderr
+
+
+def test_definitions_for_use_without_a_landscaper(make_apiserver):
+    server = make_apiserver(with_crds=False)
+    values = {"crds": {"install": True}, "replicaCount": 0}
+    helm.run("install", "alone", helm.CHART, kubeconfig=server.kubeconfig, values=values, namespace="default")
+    definitions = "apiextensions.k8s.io/v1/customresourcedefinitions"
+    names = {found["metadata"]["name"] for found in server.kube.items(definitions)}
+    assert names == {f"{kind}.landscaper.gardener.cloud" for kind in ("deployitems", "targets", "contexts", "syncobjects", "criticalproblems")}
+    for name in names:
+        server.kube.wait_for(definitions, name, lambda found: any(c["type"] == "Established" and c["status"] == "True"
+                                                                  for c in found.get("status", {}).get("conditions") or []))
+    server.kube.create({"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "DeployItem",
+                        "metadata": {"name": "first", "namespace": "default"}, "spec": {"type": "landscaper.gardener.cloud/container"}})
+    helm.run("uninstall", "alone", kubeconfig=server.kubeconfig, namespace="default")
+    assert server.kube.get("landscaper.gardener.cloud/v1alpha1/deployitems", "first", "default")
+
+
+@pytest.mark.parametrize("values, complaint", [
+    ({"replicaCount": "two"}, "replicaCount"),
+    ({"hpa": {"maxReplicas": 0}}, "maxReplicas"),
+    ({"deployer": {"deleteOperation": "sometimes"}}, "deleteOperation"),
+    ({"image": {"pullPolicy": "Often"}}, "pullPolicy"),
+    ({"networkPolicy": {"enabeld": True}}, "enabeld"),
+    ({"deployer": {"landscaperClusterKubeconfig": {"secret": "x"}}}, "landscaperClusterKubeconfig"),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_wrong_values_are_named(values, complaint):
+    with pytest.raises(helm.HelmError, match=complaint):
+        helm.run("template", "x", helm.CHART, kube_version="1.34.0", values=values)
+
+
+def paths_of(values, prefix=""):
+    for key, value in values.items():
+        if isinstance(value, dict) and value:
+            yield from paths_of(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key
+
+
+def test_the_readme_names_every_value():
+    values = yaml.safe_load((helm.CHART / "values.yaml").read_text())
+    documented = set(re.findall(r"^\| `([^`]+)` \|", (helm.CHART / "README.md").read_text(), re.MULTILINE))
+    known = set(paths_of(values))
+    covered = {path for path in known if any(path == name or path.startswith(name + ".") for name in documented)}
+    assert known - covered == set()
+    assert {name for name in documented if not any(path == name or path.startswith(name + ".") for path in known)} == set()
+
+
+def test_alerts_and_dashboard_ask_for_metrics_that_exist():
+    written = (paths.CHECKOUT / "deployer" / "controller" / "metrics.c").read_text()
+    exist = set(re.findall(r'"((?:longshore|controller_runtime|workqueue|rest_client|leader_election|process)_[a-z_]+)', written))
+    asked = set()
+    for file in ("alerts.yaml", "dashboard.json"):
+        text = (helm.CHART / "files" / file).read_text()
+        asked |= set(re.findall(r"\b(?:longshore|controller_runtime|workqueue|rest_client|leader_election|process)_[a-z_]+", text))
+    asked = {re.sub(r"_(bucket|sum|count)$", "", name) for name in asked}
+    assert asked and asked <= exist

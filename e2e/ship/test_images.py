@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The images of the release build: what is in them, and that nothing else is."""
+
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tarfile
+
+import pytest
+
+from bench import paths
+from ship import release
+
+ENTRY = {"longshore": "container-deployer-controller", "longshore-init": "container-deployer-init", "longshore-wait": "container-deployer-wait"}
+BUNDLE = "etc/ssl/certs/ca-certificates.crt"
+SIZE_MAX = 8 * 1000 * 1000
+
+
+@pytest.fixture(scope="module", params=release.NAMES)
+def image(request):
+    archive = release.Archive(release.archives()[request.param])
+    archive.program = request.param
+    return archive
+
+
+@pytest.fixture
+def program(image, tmp_path):
+    path = tmp_path / image.program
+    path.write_bytes(image.data[image.program])
+    path.chmod(0o755)
+    return path
+
+
+def test_it_holds_the_program_its_old_name_and_nothing_else(image):
+    files = {image.program, ENTRY[image.program]}
+    if image.program != "longshore-wait":
+        files |= {"etc", "etc/ssl", "etc/ssl/certs", BUNDLE}
+    assert set(image.entries) == files
+    link = image.entries[ENTRY[image.program]]
+    assert link.issym() and link.linkname == image.program
+    for entry in image.entries.values():
+        assert (entry.uid, entry.gid) == (0, 0)
+        assert entry.issym() or not entry.mode & 0o022, f"{entry.name} can be changed"
+        assert not entry.mode & 0o6000
+
+
+def test_it_is_small(image):
+    assert image.size <= SIZE_MAX
+
+
+def test_its_configuration(image):
+    config = image.config["config"]
+    assert config["User"] == "65532:65532"
+    assert config["Entrypoint"] == ["/" + ENTRY[image.program]]
+    annotations = image.manifest["annotations"]
+    prefix = "org.opencontainers.image."
+    assert annotations[prefix + "title"] == image.program
+    assert annotations[prefix + "licenses"] == "Apache-2.0"
+    assert re.fullmatch(r"v\d+\.\d+\.\d+.*", annotations[prefix + "version"])
+    assert re.fullmatch(r"[0-9a-f]{40}", annotations[prefix + "revision"])
+    assert annotations[prefix + "created"] == image.config["created"]
+    assert config["Labels"] == annotations
+
+
+def test_every_blob_is_what_its_digest_says(image):
+    with tarfile.open(release.archives()[image.program]) as archive:
+        blobs = [entry for entry in archive if entry.name.startswith("blobs/sha256/") and entry.isfile()]
+        assert len(blobs) == 3
+        for blob in blobs:
+            assert hashlib.sha256(archive.extractfile(blob).read()).hexdigest() == blob.name.rpartition("/")[2]
+
+
+def test_certificates_are_those_that_debian_ships(image):
+    shipped = sorted(pathlib.Path("/usr/share/ca-certificates/mozilla").glob("*.crt"))
+    # A machine's own list may have certificates of its owner in it; those must not get into an image.
+    assert image.data.get(BUNDLE, b"").count(b"BEGIN CERTIFICATE") == (0 if image.program == "longshore-wait" else len(shipped))
+
+
+def test_the_program_is_static_and_hardened(program):
+    headers = subprocess.run(["readelf", "--wide", "--program-headers", "--dynamic", program], capture_output=True, text=True, check=True).stdout
+    assert "DYN (Position-Independent Executable file)" in headers
+    assert "INTERP" not in headers and "(NEEDED)" not in headers and "(RUNPATH)" not in headers and "(RPATH)" not in headers
+    assert "GNU_RELRO" in headers and "BIND_NOW" in headers
+    stack, = re.findall(r"GNU_STACK .*", headers)
+    assert "RWE" not in stack and " RW " in stack
+    assert not [line for line in headers.splitlines() if line.strip().startswith("LOAD") and "RWE" in line]
+    assert b"__stack_chk_fail" not in program.read_bytes(), "symbols are not stripped"
+
+
+def test_no_directory_of_the_build_is_in_it(program):
+    data = program.read_bytes()
+    for place in (paths.CHECKOUT, release.BUILD, pathlib.Path.home() / ".cache"):
+        assert str(place).encode() not in data
+
+
+def test_it_starts_in_an_empty_root_under_both_names(image, program, tmp_path):
+    """No file of any system is needed: no loader, no libraries, no nsswitch.conf, no /proc."""
+    root = tmp_path / "root"
+    root.mkdir(mode=0o755)
+    program.rename(root / image.program)
+    (root / ENTRY[image.program]).symlink_to(image.program)
+    enter = ["chroot", "--userspec=65532:65532", root] if os.geteuid() == 0 else ["unshare", "--map-root-user", "chroot", root]
+    for name in (image.program, ENTRY[image.program]):
+        done = subprocess.run([*enter, "/" + name, "--version"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert image.manifest["annotations"]["org.opencontainers.image.version"] in done.stdout
+
+
+def test_the_containerfile_says_the_same(image):
+    text = (paths.CHECKOUT / "images" / "Containerfile").read_text()
+    stage, = re.findall(rf"^FROM scratch AS {image.program}\n(.*?)(?:\n\n|\Z)", text, re.MULTILINE | re.DOTALL)
+    copied = re.findall(r"^COPY --from=build /root-of/(\S+) /$", stage, re.MULTILINE)
+    assert copied == (["certificates"] if BUNDLE in image.entries else []) + [image.program]
+    assert f"{image.program}:{ENTRY[image.program]}" in text
+    assert re.findall(r"^USER (.*)$", stage, re.MULTILINE) == [image.config["config"]["User"]]
+    assert json.loads(re.search(r"^ENTRYPOINT (.*)$", stage, re.MULTILINE).group(1)) == image.config["config"]["Entrypoint"]
+
+
+# --- what is linked --------------------------------------------------------------------------------------------------
+
+def bill(name):
+    release.archives()
+    return json.loads((release.OUT / f"{name}.spdx.json").read_text())
+
+
+def test_the_bill_names_what_is_linked(image):
+    document = bill(image.program)
+    assert (document["spdxVersion"], document["dataLicense"]) == ("SPDX-2.3", "CC0-1.0")
+    packages = {package["name"]: package for package in document["packages"]}
+    described = packages[image.program]
+    assert described["checksums"] == [{"algorithm": "SHA256", "checksumValue": image.digest.partition(":")[2]}]
+    expected = {"curl", "libssl-dev", "libnghttp2-dev", "libc-ares-dev", "libjansson-dev", "libyaml-dev", "zlib1g-dev", "libc6-dev",
+                "libseccomp-dev", "libcap-dev", "libgcc-12-dev"}
+    assert expected <= set(packages)
+    assert ("ca-certificates" in packages) == (BUNDLE in image.entries)
+    if image.program == "longshore-init":  # unpacks archives
+        assert {"libarchive", "libzstd-dev", "liblzma-dev"} <= set(packages)
+    for package in packages.values():
+        assert package["licenseConcluded"] not in ("", "NOASSERTION")
+        if package is not described:
+            assert package["externalRefs"][0]["referenceLocator"].startswith(f"pkg:deb/debian/{package['name']}@")
+            assert package["attributionTexts"][0].strip()
+    linked = {entry["relatedSpdxElement"] for entry in document["relationships"] if entry["spdxElementId"] == "SPDXRef-Image"}
+    assert linked == {package["SPDXID"] for package in packages.values()} - {"SPDXRef-Image"}
+    assert len({package["SPDXID"] for package in document["packages"]}) == len(document["packages"])
+
+
+def test_the_bill_has_the_versions_of_the_packages(image):
+    for package in bill(image.program)["packages"]:
+        if package["name"] in ("curl", "libarchive", image.program):
+            continue
+        installed = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package["name"]], capture_output=True, text=True, check=True).stdout
+        assert package["versionInfo"] == installed
+
+
+def test_a_library_of_unknown_licence_stops_the_build(tmp_path):
+    (tmp_path / "sources.txt").write_text("")
+    archive, name = shutil.which("dpkg"), "dpkg"  # a file of a package that the list does not know
+    (tmp_path / "map").write_text(f"Archive member included to satisfy reference by file (symbol)\n\nMemory Configuration\n\nLOAD {tmp_path}/x.o\n")
+    (tmp_path / "x.o").symlink_to(archive)
+    done = subprocess.run(["/usr/bin/python3", paths.CHECKOUT / "images" / "sbom.py", "--image", release.archives()["longshore-wait"],
+                           "--map", tmp_path / "map", "--libraries", tmp_path, "--output", tmp_path / "out", "--version", "v0"],
+                          capture_output=True, text=True)
+    assert done.returncode != 0 and name in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+# --- built again -----------------------------------------------------------------------------------------------------
+
+def checkout():
+    """{name: content} of the files that git knows or would add."""
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=paths.CHECKOUT,
+                            capture_output=True, check=True).stdout.decode().split("\0")
+    return {name: (paths.CHECKOUT / name).read_bytes() for name in listed if name and (paths.CHECKOUT / name).is_file()}
+
+
+def is_built(name):
+    parts = pathlib.PurePosixPath(name).parts
+    return parts[0] in ("CMakeLists.txt", "common", "deployer", "images", "init", "wait") and not {"tests", "fuzz"} & set(parts)
+
+
+def build_here(tries=3):
+    """The archives of the checkout, and the files that they were built from: again, if somebody edited these meanwhile."""
+    for _ in range(tries):
+        release.archives.cache_clear()
+        before = checkout()
+        archives = release.archives()
+        if all(before.get(name) == content for name, content in checkout().items() if is_built(name)):
+            return archives, before
+    raise AssertionError("the checkout changes all the time")
+
+
+def test_two_builds_in_two_places_are_the_same(tmp_path):
+    """Other directories for sources, build and libraries, one with a space in its name; the same bytes."""
+    archives, files = build_here()
+    annotations = release.Archive(archives["longshore"]).manifest["annotations"]
+    place = tmp_path / "a much longer name, with spaces" / "checkout"
+    for name, content in files.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(content)
+        (place / name).chmod((paths.CHECKOUT / name).stat().st_mode)
+    libraries = pathlib.Path((release.BUILD / "libraries.txt").read_text().strip())
+    shutil.copytree(libraries, tmp_path / "cache" / libraries.name)
+    created = subprocess.run(["date", "-d", annotations["org.opencontainers.image.created"], "+%s"], capture_output=True, text=True, check=True)
+    release.build(place, LONGSHORE_CACHE=str(tmp_path / "cache"), SOURCE_DATE_EPOCH=created.stdout.strip(),
+                  LONGSHORE_REVISION=annotations["org.opencontainers.image.revision"], LONGSHORE_RELEASE_BUILD=str(tmp_path / "elsewhere"), LONGSHORE_OUT=str(tmp_path / "out"))
+    for name, path in archives.items():
+        again = tmp_path / "out" / f"{name}.oci.tar"
+        assert release.Archive(path).digest == release.Archive(again).digest, name
+        assert path.read_bytes() == again.read_bytes(), name
+        assert (release.OUT / f"{name}.spdx.json").read_bytes() == (tmp_path / "out" / f"{name}.spdx.json").read_bytes()

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What it costs to have longshore-wait beside main, in a dynamic build.
+
+RSS is the memory of our own (RssAnon) and pages of program and libraries that are mapped at the moment (RssFile), most of them
+of what Debian's libcurl drags in (GnuTLS, Kerberos, LDAP ...). The program lets go of the latter when it has nothing to do.
+"""
+
+import random
+import threading
+import time
+
+import pytest
+
+from wait.harness import Item, ended, memory, wait_for_log
+from wait.reader import newest_generation
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def item(apiserver, namespace):
+    return Item(apiserver, namespace)
+
+
+def shown(name, found):
+    print(f"\n{name}: " + ", ".join(f"{key} {found[key] / MIB:.1f} MiB" for key in ("RssAnon", "RssFile", "VmRSS", "VmHWM")))
+
+
+def test_waiting_costs_at_most_8_mib(item):
+    item.exports.write_text("a: 1")
+    process = item.start(flags=["-v", "debug"])
+    wait_for_log(process, "the pod was seen")
+    time.sleep(1)
+    found = memory(process)
+    shown("waiting", found)
+    assert found["VmRSS"] <= 8 * MIB
+    item.end_main()
+    process.wait()
+    ended(process, 0)
+
+
+class Peaks(threading.Thread):
+    """The highest of each number while the process lives, looked at every few milliseconds."""
+
+    def __init__(self, process):
+        super().__init__(daemon=True)
+        self.process, self.found = process, {}
+        self.start()
+
+    def run(self):
+        while self.process.running:
+            try:
+                for name, value in memory(self.process).items():
+                    self.found[name] = max(self.found.get(name, 0), value)
+            except (FileNotFoundError, ProcessLookupError):
+                return
+            time.sleep(0.005)
+
+
+def test_storing_200_mib_costs_at_most_16_mib(item):
+    chance = random.Random(7)
+    for number in range(10):
+        with open(item.state / f"random-{number}", "wb") as file:
+            for _ in range(10):
+                file.write(chance.randbytes(MIB))
+        with open(item.state / f"text-{number}", "wb") as file:
+            for line in range(160_000):
+                file.write(b"%064d\n" % (line * chance.randrange(1000)))
+    assert sum(path.stat().st_size for path in item.state.iterdir()) >= 200 * 1_000_000
+    process = item.start(flags=["-v", "debug"])
+    wait_for_log(process, "the pod was seen")
+    time.sleep(1)
+    peaks = Peaks(process)
+    item.end_main()
+    process.wait(600)
+    ended(process, 0)
+    peaks.join(5)
+    shown("storing 200 MiB", peaks.found)
+    assert peaks.found["VmRSS"] <= 16 * MIB
+    generation = newest_generation(item.kube, item)
+    assert len(generation.secrets) > 100
+    files = generation.files
+    assert all(files[path.name] == path.read_bytes() for path in item.state.iterdir())

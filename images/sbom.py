@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the SPDX document of an image from what the linker says it linked.
+
+Everything is one static file, so no scanner can see what is inside; this list comes from the linker's map. A library
+whose licence nobody has looked at yet fails the build.
+"""
+
+import argparse
+import datetime
+import functools
+import json
+import os
+import pathlib
+import platform
+import re
+import subprocess
+import tarfile
+import urllib.parse
+
+# By Debian source package: what it is under, as far as the parts go that we link.
+LICENCES = {
+    "bzip2": "bzip2-1.0.6",
+    "c-ares": "MIT",
+    "ca-certificates": "MPL-2.0",
+    "curl": "curl",
+    "gcc-12": "GPL-3.0-or-later WITH GCC-exception-3.1",
+    "glibc": "LGPL-2.1-or-later",
+    "jansson": "MIT",
+    "libarchive": "BSD-2-Clause",
+    "libcap2": "BSD-3-Clause OR GPL-2.0-only",
+    "libseccomp": "LGPL-2.1-only",
+    "libyaml": "MIT",
+    "libzstd": "BSD-3-Clause OR GPL-2.0-only",
+    "nghttp2": "MIT",
+    "openssl": "Apache-2.0",
+    "xz-utils": "LicenseRef-Public-Domain",
+    "zlib": "Zlib",
+}
+PUBLIC_DOMAIN = {"licenseId": "LicenseRef-Public-Domain", "extractedText": "liblzma is in the public domain."}
+
+
+def linked_files(map_text):
+    """The archives with a linked member, and the single object files, that a map of GNU ld names."""
+    members, _, rest = map_text.partition("\nMemory Configuration")
+    head, _, members = members.partition("Archive member included to satisfy reference by file (symbol)")
+    if head.strip() or not rest:
+        raise ValueError("this is no map of GNU ld")
+    found = {match.group(1) for match in re.finditer(r"^(\S+\.a)\(", members, re.MULTILINE)}
+    found |= {match.group(1) for match in re.finditer(r"^LOAD (\S+\.o)$", rest, re.MULTILINE)}
+    return sorted(found)
+
+
+def query(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@functools.cache
+def package_of(path):
+    """The Debian package that a file is from."""
+    return query("dpkg", "-S", path).partition(": ")[0].partition(":")[0]
+
+
+def debian_facts(package):
+    fields = query("dpkg-query", "-W", "-f", "${source:Package}\t${source:Version}\t${Version}\t${Architecture}\n", package).splitlines()[0]
+    source, source_version, version, architecture = fields.split("\t")
+    text = pathlib.Path(f"/usr/share/doc/{package}/copyright").read_text(errors="replace")
+    return {"name": package, "source": source, "source_version": source_version, "version": version,
+            "architecture": architecture, "text": text}
+
+
+def lean_facts(directory):
+    """The libraries that we build ourselves from Debian's sources: {path of the archive: facts}."""
+    facts = {}
+    for line in (directory / "sources.txt").read_text().splitlines():
+        archive, source, version = line.split()
+        facts[str(directory / "lib" / archive)] = {
+            "name": source, "source": source, "source_version": version, "version": version, "architecture": "source",
+            "text": (directory / "licenses" / archive.removesuffix(".a")).read_text(errors="replace")}
+    return facts
+
+
+def libraries_of(map_path, directory):
+    lean = lean_facts(directory)
+    found = {}
+    for path in linked_files(map_path.read_text(errors="replace")):
+        if not os.path.isabs(path):
+            continue  # our own, relative to the build directory
+        path = os.path.realpath(path)
+        facts = lean.get(path) or debian_facts(package_of(path))
+        found[facts["name"]] = facts
+    return [found[name] for name in sorted(found)]
+
+
+def licence_of(facts):
+    if facts["source"] not in LICENCES:
+        raise SystemExit(f"sbom: '{facts['source']}' is linked, and no licence is known of it; look at it and add it to images/sbom.py")
+    return LICENCES[facts["source"]]
+
+
+def purl(facts):
+    version = urllib.parse.quote(facts["version"], safe="~.-")
+    more = f"arch={facts['architecture']}"
+    if facts["name"] != facts["source"]:
+        more += "&upstream=" + urllib.parse.quote(f"{facts['source']}@{facts['source_version']}", safe="~.-")
+    return f"pkg:deb/debian/{facts['name']}@{version}?{more}"
+
+
+def package(identifier, facts):
+    return {
+        "SPDXID": identifier, "name": facts["name"], "versionInfo": facts["version"], "supplier": "Organization: Debian",
+        "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "sourceInfo": f"{facts['source']} {facts['source_version']}",
+        "licenseConcluded": licence_of(facts), "licenseDeclared": licence_of(facts), "copyrightText": "NOASSERTION",
+        "attributionTexts": [facts["text"]],
+        "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": purl(facts)}],
+    }
+
+
+def read_image(path):
+    """Name, manifest digest and file names of an OCI archive of ours."""
+    with tarfile.open(path) as archive:
+        def blob(digest):
+            return archive.extractfile("blobs/sha256/" + digest.partition(":")[2])
+        described = json.load(archive.extractfile("index.json"))["manifests"][0]
+        manifest = json.load(blob(described["digest"]))
+        with tarfile.open(fileobj=blob(manifest["layers"][0]["digest"]), mode="r:gz") as layer:
+            names = layer.getnames()
+    return described["annotations"]["io.containerd.image.name"], described["digest"], names
+
+
+def document(options):
+    name, digest, files = read_image(options.image)
+    title = name.rpartition(":")[0].rpartition("/")[2]
+    linked = libraries_of(options.map, options.libraries)
+    contained = [debian_facts("ca-certificates")] if "etc/ssl/certs/ca-certificates.crt" in files else []
+    created = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), datetime.timezone.utc)
+    image = {
+        "SPDXID": "SPDXRef-Image", "name": title, "versionInfo": options.version, "supplier": "NOASSERTION",
+        "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "primaryPackagePurpose": "CONTAINER",
+        "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0", "copyrightText": "NOASSERTION",
+        "checksums": [{"algorithm": "SHA256", "checksumValue": digest.partition(":")[2]}],
+    }
+    packages = [image]
+    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-Image")]
+    for relation, group in (("STATIC_LINK", linked), ("CONTAINS", contained)):
+        for facts in group:
+            identifier = "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", facts["name"])
+            packages.append(package(identifier, facts))
+            relations.append(("SPDXRef-Image", relation, identifier))
+    return {
+        "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"{title} {options.version}",
+        "documentNamespace": f"urn:longshore:spdx:{title}:{digest}",
+        "creationInfo": {"created": created.strftime("%Y-%m-%dT%H:%M:%SZ"), "creators": ["Tool: images/sbom.py"],
+                         "comment": f"built on {platform.machine()} from what the linker's map names"},
+        "packages": packages,
+        "hasExtractedLicensingInfos": [PUBLIC_DOMAIN] if any(licence_of(facts) == PUBLIC_DOMAIN["licenseId"] for facts in linked) else [],
+        "relationships": [{"spdxElementId": first, "relationshipType": kind, "relatedSpdxElement": second} for first, kind, second in relations],
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--image", type=pathlib.Path, required=True, help="OCI archive that the document is about")
+    parser.add_argument("--map", type=pathlib.Path, required=True, help="the linker's map of its program")
+    parser.add_argument("--libraries", type=pathlib.Path, required=True, help="directory that images/libraries printed")
+    parser.add_argument("--output", type=pathlib.Path, required=True)
+    parser.add_argument("--version", required=True)
+    options = parser.parse_args()
+    aside = options.output.with_name(options.output.name + ".partial")
+    aside.write_text(json.dumps(document(options), indent=1) + "\n")
+    aside.replace(options.output)
+
+
+if __name__ == "__main__":
+    main()

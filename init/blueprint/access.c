@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "init/blueprint/access.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "common/data/digest.h"
+#include "common/data/doc.h"
+#include "common/data/reference.h"
+#include "init/component/names.h"
+
+#define BLUEPRINT_TYPES "application/vnd.gardener.landscaper.blueprint."
+#define BLUEPRINT_CONFIG BLUEPRINT_TYPES "config.v1"
+
+static const char *const type_local_blob[] = {"localBlob", "LocalBlob", NULL};
+static const char *const type_file_blob[] = {"localFilesystemBlob", "LocalFilesystemBlob", NULL};
+static const char *const type_local_oci_blob[] = {"localOciBlob", "LocalOciBlob", NULL};
+static const char *const type_artifact[] = {
+    "ociArtifact", "OCIArtifact", "ociRegistry", "OCIRegistry", "ociImage", "OCIImage", NULL};
+static const char *const type_relative[] = {"relativeOciReference", "RelativeOciReference", NULL};
+static const char *const type_blob[] = {"ociBlob", "OCIBlob", NULL};
+
+static const char *const resource_types[] = {LANDSCAPER_GROUP "/blueprint", "blueprint"};
+
+/* Compression is told by the bytes, so that the zstd forms cost nothing. */
+static const char *const layer_types[] = {
+    BLUEPRINT_TYPES "v1+tar",
+    BLUEPRINT_TYPES "v1+tar+gzip",
+    BLUEPRINT_TYPES "v1+tar+zstd",
+    BLUEPRINT_TYPES "layer.v1.tar",
+    BLUEPRINT_TYPES "layer.v1.tar+gzip",
+    BLUEPRINT_TYPES "layer.v1.tar+zstd",
+};
+static const char *const tar_types[] = {"application/x-tar", "application/x-tgz",
+                                        "application/x-tar+gzip", "application/x-tar+zstd"};
+static const char *const artifact_set_types[] = {
+    "application/vnd.oci.image.manifest.v1+tar",
+    "application/vnd.oci.image.manifest.v1+tar+gzip",
+    "application/vnd.docker.distribution.manifest.v2+tar",
+    "application/vnd.docker.distribution.manifest.v2+tar+gzip",
+};
+
+static bool is_one_of(const char *text, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(text, list[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+void access_done(struct access *access)
+{
+    for (size_t i = 0; i < access->reference_count; i++)
+        free(access->references[i]);
+    free(access->references);
+    free(access->media_type);
+    free(access->host);
+    free(access->repository);
+    free(access->object);
+    free(access->blob_digest);
+    free(access->artifact_digest);
+    *access = (struct access){0};
+}
+
+static void add_reference(struct access *access, const char *text, size_t length)
+{
+    access->references =
+        xreallocarray(access->references, access->reference_count + 1, sizeof(char *));
+    access->references[access->reference_count++] = xstrndup(text, length);
+}
+
+/* One reference, or several with commas between: chunks of one blob. */
+static int parse_references(const char *text, struct access *access, struct error *err)
+{
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        const char *next = text + length + (text[length] == ',' ? 1 : 0);
+
+        while (length > 0 && *text == ' ') {
+            text++;
+            length--;
+        }
+        while (length > 0 && text[length - 1] == ' ')
+            length--;
+        if (length == 0)
+            return error_set(err, ERROR_INVALID, "access: localReference: an empty reference");
+        if (access->reference_count >= ACCESS_REFERENCES_MAX)
+            return error_set(err, ERROR_TOO_LARGE, "access: localReference: more than %d chunks",
+                             ACCESS_REFERENCES_MAX);
+        add_reference(access, text, length);
+        text = next;
+    }
+    return 0;
+}
+
+static int missing(const char *key, struct error *err)
+{
+    return error_set(err, ERROR_INVALID, "access: %s: is missing", key);
+}
+
+/* [scheme://]host[:port]/repository[:tag][@digest], as the OCM grammar allows. */
+static int parse_image(const char *text, struct access *access, struct error *err)
+{
+    cleanup_reference struct reference *reference = NULL;
+    const char *scheme = strstr(text, "://");
+
+    if (scheme) {
+        access->is_plain_http = strncasecmp(text, "http://", 7) == 0;
+        if (!access->is_plain_http && strncasecmp(text, "https://", 8) != 0 &&
+            strncasecmp(text, "oci://", 6) != 0)
+            return error_set(err, ERROR_INVALID, "access: '%.200s' has an unknown scheme", text);
+        text = scheme + 3;
+    }
+    if (reference_parse(text, &reference, err) < 0)
+        return error_wrap(err, "access");
+    access->host = xstrdup(reference_host(reference));
+    access->repository = xstrdup(reference_repository(reference));
+    access->object = xstrdup(reference_object(reference));
+    return 0;
+}
+
+/* repository[:tag][@digest] without a host: borrowed from the grammar of references. */
+static int parse_relative(const char *text, struct access *access, struct error *err)
+{
+    cleanup_free char *whole = xasprintf("registry.invalid/%s", text + strspn(text, "/"));
+
+    if (parse_image(whole, access, err) < 0)
+        return -1;
+    free(access->host);
+    access->host = NULL;
+    return 0;
+}
+
+static int parse_blob(const json_t *spec, struct access *access, struct error *err)
+{
+    const char *reference = typed_text(spec, "ref");
+    const char *digest = typed_text(spec, "digest");
+    const json_t *size = typed_member(spec, "size");
+
+    if (!reference)
+        return missing("ref", err);
+    if (!digest)
+        return missing("digest", err);
+    if (parse_image(reference, access, err) < 0)
+        return -1;
+    add_reference(access, digest, strlen(digest));
+    if (json_is_integer(size) && json_integer_value(size) >= 0)
+        access->size = json_integer_value(size);
+    return 0;
+}
+
+static int parse_spec(const json_t *spec, struct access *access, struct error *err)
+{
+    const char *media_type = typed_text(spec, "mediaType");
+    const char *text = NULL;
+
+    access->media_type = xstrdup(media_type ? media_type : "");
+    if (typed_is(spec, type_local_blob)) {
+        access->kind = ACCESS_LOCAL_BLOB;
+        text = typed_text(spec, "localReference");
+        return text ? parse_references(text, access, err) : missing("localReference", err);
+    }
+    if (typed_is(spec, type_file_blob)) {
+        access->kind = ACCESS_LOCAL_BLOB;
+        text = typed_text(spec, "fileName");
+        if (!text)
+            return missing("fileName", err);
+        add_reference(access, text, strlen(text));
+        return 0;
+    }
+    if (typed_is(spec, type_local_oci_blob)) {
+        access->kind = ACCESS_LOCAL_OCI_BLOB;
+        text = typed_text(spec, "digest");
+        if (!text)
+            return missing("digest", err);
+        add_reference(access, text, strlen(text));
+        return 0;
+    }
+    if (typed_is(spec, type_artifact)) {
+        access->kind = ACCESS_ARTIFACT;
+        text = typed_text(spec, "imageReference");
+        return text ? parse_image(text, access, err) : missing("imageReference", err);
+    }
+    if (typed_is(spec, type_relative)) {
+        access->kind = ACCESS_RELATIVE;
+        text = typed_text(spec, "reference");
+        return text ? parse_relative(text, access, err) : missing("reference", err);
+    }
+    if (typed_is(spec, type_blob)) {
+        access->kind = ACCESS_BLOB;
+        return parse_blob(spec, access, err);
+    }
+    return error_set(err, ERROR_INVALID,
+                     "access: type '%.100s' is not supported for blueprints; use localBlob or "
+                     "ociArtifact",
+                     typed_text(spec, "type"));
+}
+
+/* The digest that the descriptor gives, if it is one of those that bytes can be held against. */
+static void parse_digest(const json_t *digest, struct access *access)
+{
+    const char *value = doc_text(digest, "value");
+    const char *hash = doc_text_or(digest, "hashAlgorithm", "");
+    const char *form = doc_text_or(digest, "normalisationAlgorithm", "");
+    const char *prefix = strcasecmp(hash, "SHA-256") == 0   ? "sha256"
+                         : strcasecmp(hash, "SHA-512") == 0 ? "sha512"
+                                                            : NULL;
+
+    if (!value || !prefix)
+        return;
+    if (strncmp(form, "genericBlobDigest/", 18) == 0)
+        access->blob_digest = xasprintf("%s:%s", prefix, value);
+    else if (strncmp(form, "ociArtifactDigest/", 18) == 0)
+        access->artifact_digest = xasprintf("%s:%s", prefix, value);
+}
+
+int access_parse(const json_t *resource, struct access *ret_access, struct error *err)
+{
+    cleanup_access struct access access = {.size = -1};
+    const char *type = doc_text_or(resource, "type", "");
+
+    if (!is_one_of(type, resource_types, array_length(resource_types)))
+        return error_set(err, ERROR_INVALID,
+                         "resource '%.200s' is no blueprint, its type is '%.200s'",
+                         doc_text_or(resource, "name", ""), type);
+    if (parse_spec(doc_member(resource, "access"), &access, err) < 0)
+        return error_wrap(err, "resource '%.200s'", doc_text_or(resource, "name", ""));
+    parse_digest(doc_member(resource, "digest"), &access);
+    *ret_access = access;
+    access = (struct access){0};
+    return 0;
+}
+
+bool access_is_artifact_set(const char *media_type)
+{
+    return is_one_of(media_type, artifact_set_types, array_length(artifact_set_types));
+}
+
+int access_check_blob_type(const char *media_type, struct error *err)
+{
+    if (is_one_of(media_type, layer_types, array_length(layer_types)) ||
+        is_one_of(media_type, tar_types, array_length(tar_types)))
+        return 0;
+    return error_set(err, ERROR_INVALID, "media type '%.150s' is none of a blueprint", media_type);
+}
+
+int access_pick_layer(const struct manifest *manifest, const struct content **ret_layer,
+                      struct error *err)
+{
+    if (manifest->is_index)
+        return error_set(err, ERROR_INVALID, "an image index is no blueprint");
+    if (manifest->entry_count == 0)
+        return error_set(err, ERROR_INVALID, "the artifact has no layers");
+    if (strcmp(manifest->config.media_type, BLUEPRINT_CONFIG) != 0 &&
+        !is_one_of(manifest->entries[0].media_type, layer_types, array_length(layer_types)))
+        return error_set(err, ERROR_INVALID,
+                         "the artifact is no blueprint (config '%.120s', first layer '%.120s')",
+                         manifest->config.media_type, manifest->entries[0].media_type);
+    *ret_layer = &manifest->entries[0];
+    return 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whatever is accepted: resolvers are in order, have a typed repository, and stay within the
+ * bounds. No file is named that fuzzing could open: root certificates by path are left out. */
+#include <stdint.h>
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "init/component/names.h"
+#include "init/component/ocmconfig.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool is_true)
+{
+    if (!is_true)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    cleanup_keyring struct keyring *keyring = keyring_new();
+    cleanup_ocmconfig struct ocmconfig config = {0};
+    cleanup_free char *text = xstrndup((const char *)data, size);
+    struct error err = {0};
+
+    if (strcasestr(text, "path"))
+        return 0;
+    if (ocmconfig_parse(text, strlen(text), keyring, &config, &err) < 0) {
+        must(err.kind == ERROR_INVALID || err.kind == ERROR_TOO_LARGE);
+        return 0;
+    }
+    must(config.resolver_count <= OCMCONFIG_RESOLVERS_MAX);
+    for (size_t i = 0; i < config.resolver_count; i++) {
+        must(typed_text(config.resolvers[i].repository, "type") != NULL);
+        must(i == 0 || config.resolvers[i - 1].priority >= config.resolvers[i].priority);
+        must(ocm_resolver_matches(&config.resolvers[i], config.resolvers[i].prefix));
+    }
+    return 0;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wait/life.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/contract.h"
+#include "common/kube/client.h"
+#include "common/sandbox/sandbox.h"
+#include "wait/pod_watch.h"
+#include "wait/quiet.h"
+#include "wait/runner_line.h"
+#include "wait/sink.h"
+#include "wait/store.h"
+#include "wait/thrift.h"
+
+struct life {
+    const struct settings *settings;
+    struct loop *loop;
+    struct http_client *http;
+    struct kube *kube; /* NULL in a local run */
+    struct sink *sink;
+    struct volume volume;
+    struct patience patience;
+    struct pod_watch *pod_watch;
+    struct runner_line *runner_line;
+    struct quiet *quiet; /* NULL in a local run, where the runner tells main's end in any case */
+    struct loop_timer quiet_timer;
+    struct observed observed;
+    struct pod_facts facts;
+};
+
+enum { QUIET_LOOK_MS = 4000 };
+
+static void life_done(struct life *life)
+{
+    loop_timer_stop(&life->quiet_timer);
+    quiet_free(life->quiet);
+    runner_line_free(life->runner_line);
+    pod_watch_free(life->pod_watch);
+    sink_free(life->sink);
+    kube_free(life->kube);
+    http_client_free(life->http);
+    volume_done(&life->volume);
+    loop_free(life->loop);
+}
+
+#define cleanup_life __attribute__((cleanup(life_done)))
+
+/* ---- what happens ---- */
+
+static void look_whether_quiet(void *data)
+{
+    struct life *life = data;
+
+    if (life->observed.end.kind != MAIN_RUNS)
+        return;
+    life->observed.is_quiet = quiet_look(life->quiet);
+    if (!life->observed.is_quiet)
+        life->observed.quiet_since_ms = loop_now_ms(life->loop); /* if it is so at the next look */
+    loop_timer_start(&life->quiet_timer, QUIET_LOOK_MS);
+}
+
+static void stop(struct life *life)
+{
+    if (life->observed.is_stopped)
+        return;
+    life->observed.is_stopped = true;
+    life->observed.stopped_at_ms = loop_now_ms(life->loop);
+    if (life->quiet)
+        look_whether_quiet(life);
+}
+
+static void on_signal(void *data, int signal_number)
+{
+    struct life *life = data;
+
+    if (!life->observed.is_stopped)
+        log_info("told to stop: the state is saved when main has ended, or late in the grace time",
+                 log_number("signal", signal_number),
+                 log_number("graceSeconds", life->observed.grace_ms / 1000));
+    stop(life);
+}
+
+static void on_end(void *data, const struct main_end *end)
+{
+    struct life *life = data;
+
+    life->observed.end = *end;
+}
+
+static void on_pod_seen(void *data, const struct main_end *end, const struct pod_facts *facts)
+{
+    struct life *life = data;
+
+    life->observed.end = *end;
+    if (end->kind == MAIN_RUNS)
+        thrift_give_back();
+    if (*facts->uid)
+        life->facts = *facts;
+    /* A pod that is gone, or soon will be, is killed whether it was told or not. */
+    if (end->kind == MAIN_LOST || facts->is_being_deleted)
+        stop(life);
+}
+
+/* ---- set-up ---- */
+
+static int set_up_kube(struct life *life, struct error *err)
+{
+    cleanup_kube_config struct kube_config *config = NULL;
+    struct error quiet_err = {0};
+
+    if (kube_config_in_cluster(life->settings->service_account_dir, &config, err) < 0 ||
+        http_client_new(life->loop, "longshore-wait/" LONGSHORE_VERSION, &life->http, err) < 0 ||
+        kube_new(life->loop, life->http, config, &life->kube, err) < 0)
+        return -1;
+    config = NULL; /* the client's now */
+    /* Without it a stopped main is waited for until late in the grace time, that is all. */
+    if (life->settings->quiet_ms &&
+        quiet_new(&life->volume, "/proc/self", &life->quiet, &quiet_err) < 0)
+        log_info("main's silence can't be told", log_text("error", quiet_err.text));
+    loop_timer_init(&life->quiet_timer, life->loop, look_whether_quiet, life);
+    return sink_kube_new(life->kube, life->settings, &life->patience, &life->sink, err);
+}
+
+static int set_up(struct life *life, struct clock *clock, struct error *err)
+{
+    static const int signals[] = {SIGTERM, SIGINT};
+    const struct settings *settings = life->settings;
+
+    if (loop_new(clock, &life->loop, err) < 0 ||
+        loop_set_signals(life->loop, signals, array_length(signals), on_signal, life, err) < 0)
+        return -1;
+    life->patience = (struct patience){.loop = life->loop,
+                                       .observed = &life->observed,
+                                       .request_ms = settings->request_timeout_ms};
+    if (volume_open(settings->state_path, settings->exports_path, &life->volume, err) < 0)
+        return error_wrap(err, "shared volume");
+    if (settings->sink_dir)
+        return sink_directory_new(settings->sink_dir, clock, &life->sink, err);
+    return set_up_kube(life, err);
+}
+
+/* No capabilities, an allow-list of system calls, and of the file system only what is named here.
+ */
+static int lock_in(const struct life *life, struct error *err)
+{
+    const struct settings *settings = life->settings;
+    const char *token_dir =
+        settings->service_account_dir ? settings->service_account_dir : PATH_SERVICE_ACCOUNT;
+    const struct sandbox_path wanted[] = {
+        {.path = life->volume.state.root_path},
+        {.path = life->volume.exports.root_path},
+        {.path = settings->sink_dir, .is_writable = true},
+        {.path = settings->sink_dir ? NULL : token_dir}, /* read again when the token rotates */
+    };
+    struct sandbox_path paths[array_length(wanted)] = {{0}};
+    struct sandbox_result result = {0};
+    struct sandbox_options options = {
+        .paths = paths,
+        .is_network_allowed = !settings->sink_dir,
+    };
+
+    for (size_t i = 0; i < array_length(wanted); i++) {
+        if (wanted[i].path)
+            paths[options.path_count++] = wanted[i];
+    }
+    if (sandbox_enter(&options, &result, err) < 0)
+        return error_wrap(err, "sandbox");
+    log_debug("locked in", log_number("landlock", result.has_landlock));
+    return 0;
+}
+
+static int start_waiting(struct life *life, struct error *err)
+{
+    const struct settings *settings = life->settings;
+    struct pod_watch_options options = {
+        .pod_name = settings->pod_name,
+        .pod_namespace = settings->pod_namespace,
+        .pod_uid = settings->pod_uid,
+        .on_seen = on_pod_seen,
+        .data = life,
+    };
+
+    if (settings->sink_dir)
+        return runner_line_start(life->loop, settings->main_end_fd, on_end, life,
+                                 &life->runner_line, err);
+    return pod_watch_start(life->kube, &options, &life->pod_watch, err);
+}
+
+/* ---- wait, then store ---- */
+
+static int wait_for_main(struct life *life, struct plan *ret_plan, struct error *err)
+{
+    for (;;) {
+        uint64_t now_ms = loop_now_ms(life->loop);
+        struct plan plan = decide_plan(&life->observed, now_ms);
+        int turn_ms = -1;
+
+        if (plan.is_store_due) {
+            *ret_plan = plan;
+            return 0;
+        }
+        if (plan.wake_at_ms)
+            turn_ms = plan.wake_at_ms - now_ms > 60000 ? 60000 : (int)(plan.wake_at_ms - now_ms);
+        if (loop_run_once(life->loop, turn_ms, err) < 0)
+            return -1;
+    }
+}
+
+static struct last_generation find_last(struct life *life)
+{
+    const struct settings *settings = life->settings;
+    struct last_generation last = {.sequence = settings->last_sequence};
+    struct error err = {0};
+
+    (void)snprintf(last.sha256, sizeof(last.sha256), "%s", settings->last_sha256);
+    if (settings->is_last_told)
+        return last;
+    /* Without it the state is saved all the same, only perhaps for nothing. */
+    if (life->sink->operations->read_last(life->sink, &last, &err) < 0)
+        log_info("the last generation of the state is not known", log_text("error", err.text));
+    return last;
+}
+
+static void store_all(struct life *life, const struct plan *plan, struct state_outcome *ret_state,
+                      struct export_outcome *ret_exports)
+{
+    const struct settings *settings = life->settings;
+    struct last_generation last = find_last(life);
+    struct origin origin = {
+        .item_name = settings->item_name,
+        .item_namespace = settings->item_namespace,
+        .job = settings->job ? settings->job : "",
+        .pod_uid = settings->pod_uid ? settings->pod_uid : life->facts.uid,
+        .sequence = store_sequence(settings->next_sequence, last.sequence,
+                                   life->facts.created_unix_seconds),
+    };
+    struct store store = {
+        .sink = life->sink,
+        .volume = &life->volume,
+        .patience = &life->patience,
+        .origin = &origin,
+        .last = &last,
+    };
+
+    thrift_give_back();
+    store_state(&store, ret_state);
+    log_info("state", log_text("delivery", delivery_name(ret_state->delivery)),
+             log_text("error", ret_state->err.text), log_number("sequence", ret_state->sequence),
+             log_number("files", ret_state->files), log_number("bytes", ret_state->bytes),
+             log_number("packedBytes", ret_state->packed_bytes),
+             log_number("chunks", ret_state->chunks));
+    if (plan->is_export_due)
+        store_exports(&store, ret_exports);
+    log_info("exports", log_text("delivery", delivery_name(ret_exports->delivery)),
+             log_text("error", ret_exports->err.text), log_number("bytes", ret_exports->bytes));
+}
+
+int life_run(const struct settings *settings, struct clock *clock, struct verdict *ret_verdict,
+             struct error *err)
+{
+    cleanup_life struct life life = {
+        .settings = settings,
+        .volume = VOLUME_INIT,
+        .observed = {.grace_ms = settings->grace_ms, .quiet_ms = settings->quiet_ms},
+    };
+    struct plan plan = {0};
+    struct state_outcome state = {0};
+    struct export_outcome exports = {0};
+    struct error report_err = {0};
+
+    if (set_up(&life, clock, err) < 0 || lock_in(&life, err) < 0 || start_waiting(&life, err) < 0)
+        return -1;
+    log_info("waiting for main to end", log_text("pod", settings->pod_name),
+             log_text("state", settings->state_path), log_text("exports", settings->exports_path));
+    if (wait_for_main(&life, &plan, err) < 0)
+        return -1;
+    loop_timer_stop(&life.quiet_timer);
+    log_info("main's end", log_text("end", main_end_kind_name(life.observed.end.kind)),
+             log_number("exitCode", life.observed.end.exit_code),
+             log_text("reason", life.observed.end.reason));
+    store_all(&life, &plan, &state, &exports);
+    decide_verdict(&life.observed, &state, &exports, ret_verdict);
+    if (life.sink->operations->report(life.sink, &life.observed, &state, &exports, &report_err) <
+        0) {
+        log_error("the result can't be written", log_text("error", report_err.text));
+        ret_verdict->exit_code = 1;
+    }
+    return 0;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The local run's sink:
+ *
+ *     state/<sequence>-<uuid>/<number>/{config,metadata.json}    a generation, its chunks
+ *     exports                                                    main's file as it was
+ *     result.json                                                how it went
+ *
+ * Everything is written aside, synced and renamed, so what has its name is whole. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/archive/beneath.h"
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "common/data/doc.h"
+#include "common/data/timestamp.h"
+#include "wait/sink.h"
+
+#define STATE_DIR "state"
+#define EXPORTS_FILE "exports"
+#define RESULT_FILE "result.json"
+#define ASIDE_PREFIX ".new-" /* a leading dot: readers pass it over */
+
+struct sink_directory {
+    struct sink sink; /* first, so that the one is the other */
+    struct clock *clock;
+    int fd;
+};
+
+/* ---- files ---- */
+
+static int write_synced(int directory_fd, const char *name, const void *bytes, size_t size,
+                        struct error *err)
+{
+    cleanup_close int fd = openat(
+        directory_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, (mode_t)0600);
+    const char *at = bytes;
+
+    if (fd < 0)
+        return error_set_errno(err, errno, "create '%s'", name);
+    while (size > 0) {
+        ssize_t written = write(fd, at, size);
+
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return error_set_errno(err, errno, "write '%s'", name);
+        at += written;
+        size -= (size_t)written;
+    }
+    if (fsync(fd) < 0)
+        return error_set_errno(err, errno, "sync '%s'", name);
+    return 0;
+}
+
+static int rename_synced(int directory_fd, const char *from, const char *to, struct error *err)
+{
+    if (renameat(directory_fd, from, directory_fd, to) < 0)
+        return error_set_errno(err, errno, "rename '%s' to '%s'", from, to);
+    if (fsync(directory_fd) < 0)
+        return error_set_errno(err, errno, "sync the directory of '%s'", to);
+    return 0;
+}
+
+/* All or nothing. */
+static int replace_file(int directory_fd, const char *name, const void *bytes, size_t size,
+                        struct error *err)
+{
+    cleanup_free char *aside = xasprintf(ASIDE_PREFIX "%s", name);
+
+    if (write_synced(directory_fd, aside, bytes, size, err) < 0)
+        return -1;
+    return rename_synced(directory_fd, aside, name, err);
+}
+
+static int open_made_directory(int parent_fd, const char *name, struct error *err)
+{
+    int fd = -1;
+
+    if (mkdirat(parent_fd, name, 0700) < 0 && errno != EEXIST)
+        return error_set_errno(err, errno, "make directory '%s'", name);
+    fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return error_set_errno(err, errno, "open directory '%s'", name);
+    return fd;
+}
+
+/* ---- state ---- */
+
+static char *generation_name(const struct generation *generation)
+{
+    return xasprintf("%" PRId64 "-%s", generation->origin->sequence, generation->uuid);
+}
+
+static int read_last(struct sink *sink, struct last_generation *ret_last, struct error *err)
+{
+    struct sink_directory *self = (struct sink_directory *)sink;
+    int fd = open_made_directory(self->fd, STATE_DIR, err);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry = NULL;
+
+    if (!directory) {
+        closep(&fd);
+        return fd < 0 ? -1 : error_set_errno(err, errno, "read directory '%s'", STATE_DIR);
+    }
+    *ret_last = (struct last_generation){0};
+    while ((entry = readdir(directory))) {
+        long long sequence = strtoll(entry->d_name, NULL, 10);
+
+        if (sequence > ret_last->sequence)
+            ret_last->sequence = sequence;
+    }
+    (void)closedir(directory);
+    return 0;
+}
+
+static int write_chunk(struct sink *sink, const struct generation *generation, int64_t number,
+                       const void *bytes, size_t size, struct error *err)
+{
+    struct sink_directory *self = (struct sink_directory *)sink;
+    const struct origin *origin = generation->origin;
+    cleanup_free char *name = generation_name(generation);
+    cleanup_free char *aside = xasprintf(ASIDE_PREFIX "%s", name);
+    cleanup_free char *chunk = xasprintf("%" PRId64, number);
+    cleanup_free char *text = NULL;
+    cleanup_json json_t *metadata = NULL;
+    char created[TIMESTAMP_MAX] = "";
+    cleanup_close int state_fd = open_made_directory(self->fd, STATE_DIR, err);
+    cleanup_close int generation_fd = state_fd < 0 ? -1 : open_made_directory(state_fd, aside, err);
+    cleanup_close int chunk_fd =
+        generation_fd < 0 ? -1 : open_made_directory(generation_fd, chunk, err);
+
+    if (chunk_fd < 0)
+        return -1;
+    timestamp_format(clock_unix_ms(self->clock), created);
+    metadata = json_pack("{s:o, s:s}", "annotations",
+                         state_chunk_annotations(generation->summary, number, generation->uuid,
+                                                 origin->sequence, origin->job, origin->pod_uid),
+                         "creationTimestamp", created);
+    text = doc_dump(metadata);
+    if (write_synced(chunk_fd, SECRET_KEY_CONFIG, bytes, size, err) < 0 ||
+        write_synced(chunk_fd, FILE_STATE_METADATA, text, strlen(text), err) < 0)
+        return -1;
+    if (fsync(chunk_fd) < 0 || fsync(generation_fd) < 0)
+        return error_set_errno(err, errno, "sync chunk %" PRId64, number);
+    return 0;
+}
+
+static int finish_generation(struct sink *sink, const struct generation *generation,
+                             struct error *err)
+{
+    struct sink_directory *self = (struct sink_directory *)sink;
+    cleanup_free char *name = generation_name(generation);
+    cleanup_free char *aside = xasprintf(ASIDE_PREFIX "%s", name);
+    cleanup_close int state_fd = open_made_directory(self->fd, STATE_DIR, err);
+
+    if (state_fd < 0)
+        return -1;
+    return rename_synced(state_fd, aside, name, err);
+}
+
+/* ---- exports and report ---- */
+
+static int put_exports(struct sink *sink, const struct origin *origin, const void *bytes,
+                       size_t size, struct error *err)
+{
+    struct sink_directory *self = (struct sink_directory *)sink;
+
+    (void)origin;
+    return replace_file(self->fd, EXPORTS_FILE, bytes, size, err);
+}
+
+static int clear_exports(struct sink *sink, const struct origin *origin, struct error *err)
+{
+    struct sink_directory *self = (struct sink_directory *)sink;
+
+    (void)origin;
+    if (unlinkat(self->fd, EXPORTS_FILE, 0) < 0 && errno != ENOENT)
+        return error_set_errno(err, errno, "remove '%s' of an earlier run", EXPORTS_FILE);
+    return 0;
+}
+
+static json_t *describe_exports(const struct export_outcome *exports)
+{
+    switch (exports->delivery) {
+    case DELIVERY_STORED:
+    case DELIVERY_UNCHANGED:
+        return json_string("stored");
+    case DELIVERY_NONE:
+        return json_string("none");
+    case DELIVERY_NOT_DUE:
+        return json_string("not due");
+    case DELIVERY_FAILED:
+        break;
+    }
+    return json_sprintf("failed: %s", exports->err.text);
+}
+
+static json_t *describe_state(const struct state_outcome *state)
+{
+    bool is_unchanged = state->delivery == DELIVERY_UNCHANGED;
+    json_t *doc = json_pack("{s:b, s:b, s:I, s:I, s:I, s:I, s:s}", "stored",
+                            is_unchanged || state->delivery == DELIVERY_STORED, "unchanged",
+                            is_unchanged, "bytes", (json_int_t)state->bytes, "packedBytes",
+                            (json_int_t)state->packed_bytes, "files", (json_int_t)state->files,
+                            "sequence", (json_int_t)state->sequence, "sha256", state->sha256);
+
+    if (state->delivery == DELIVERY_FAILED)
+        (void)json_object_set_new(doc, "error", json_string(state->err.text));
+    return doc;
+}
+
+static int report(struct sink *sink, const struct observed *observed,
+                  const struct state_outcome *state, const struct export_outcome *exports,
+                  struct error *err)
+{
+    struct sink_directory *self = (struct sink_directory *)sink;
+    bool is_known = observed->end.kind == MAIN_ENDED;
+    cleanup_json json_t *doc = json_pack(
+        "{s:o, s:s, s:o, s:o}", "exitCode",
+        is_known ? json_integer(observed->end.exit_code) : json_null(), "reason",
+        observed->end.reason, "state", describe_state(state), "exports", describe_exports(exports));
+    cleanup_free char *text = doc_dump(doc);
+
+    return replace_file(self->fd, RESULT_FILE, text, strlen(text), err);
+}
+
+static void sink_directory_free(struct sink *sink)
+{
+    struct sink_directory *self = (struct sink_directory *)sink;
+
+    closep(&self->fd);
+    free(self);
+}
+
+int sink_directory_new(const char *path, struct clock *clock, struct sink **ret_sink,
+                       struct error *err)
+{
+    static const struct sink_operations operations = {
+        .read_last = read_last,
+        .write_chunk = write_chunk,
+        .finish_generation = finish_generation,
+        .put_exports = put_exports,
+        .clear_exports = clear_exports,
+        .report = report,
+        .free = sink_directory_free,
+    };
+    struct sink_directory *self = NULL;
+    int fd = -1;
+
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return error_set_errno(err, errno, "make directory '%s'", path);
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return error_set_errno(err, errno, "open directory '%s'", path);
+    self = xcalloc(1, sizeof(*self));
+    self->sink.operations = &operations;
+    self->clock = clock;
+    self->fd = fd;
+    *ret_sink = &self->sink;
+    return 0;
+}

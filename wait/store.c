@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wait/store.h"
+
+#include <string.h>
+
+#include "common/archive/beneath.h"
+#include "common/base/log.h"
+#include "wait/export.h"
+
+enum {
+    ROUNDS_MAX = 60, /* packs of a tree that main goes on changing */
+    ROUND_PAUSE_MS = 500,
+    SKIPS_NAMED_MAX = 20, /* main can make any number of them */
+};
+
+int64_t store_sequence(int64_t told, int64_t last, int64_t pod_created_unix_seconds)
+{
+    if (told > 0)
+        return told;
+    return last + 1 > pod_created_unix_seconds ? last + 1 : pod_created_unix_seconds;
+}
+
+static void on_skip(void *data, const char *path, const char *kind)
+{
+    int64_t *skipped = data;
+
+    if (++*skipped <= SKIPS_NAMED_MAX)
+        log_info("left out of the state: only files, directories and symlinks are kept",
+                 log_text("path", path), log_text("kind", kind));
+}
+
+static int summarize(int state_fd, struct state_summary *ret_summary, struct error *err)
+{
+    int64_t skipped = 0;
+    int result = state_summarize(state_fd, on_skip, &skipped, ret_summary, err);
+
+    if (skipped > SKIPS_NAMED_MAX)
+        log_info("more was left out of the state", log_number("count", skipped - SKIPS_NAMED_MAX));
+    return result;
+}
+
+struct writing {
+    struct sink *sink;
+    const struct generation *generation;
+};
+
+static int write_chunk(void *data, int64_t number, const void *bytes, size_t size,
+                       struct error *err)
+{
+    const struct writing *writing = data;
+
+    return writing->sink->operations->write_chunk(writing->sink, writing->generation, number, bytes,
+                                                  size, err);
+}
+
+static int store_generation(const struct store *store, int state_fd,
+                            const struct state_summary *summary, struct error *err)
+{
+    struct generation generation = {.origin = store->origin, .summary = summary};
+    struct writing writing = {.sink = store->sink, .generation = &generation};
+
+    uuid_make(generation.uuid);
+    if (state_write_chunks(state_fd, summary, write_chunk, &writing, err) < 0)
+        return -1;
+    return store->sink->operations->finish_generation(store->sink, &generation, err);
+}
+
+static int try_once(const struct store *store, struct state_outcome *outcome, struct error *err)
+{
+    struct state_summary summary = {0};
+    cleanup_close int state_fd =
+        beneath_open_directory(store->volume->state.root_fd, store->volume->state.path, err);
+
+    if (state_fd < 0 || summarize(state_fd, &summary, err) < 0)
+        return -1;
+    *outcome = (struct state_outcome){
+        .delivery = DELIVERY_UNCHANGED,
+        .sequence = store->last->sequence,
+        .chunks = summary.chunk_count,
+        .files = summary.files,
+        .bytes = summary.bytes,
+        .packed_bytes = summary.packed_bytes,
+    };
+    memcpy(outcome->sha256, summary.sha256, sizeof(outcome->sha256));
+    if (strcmp(summary.sha256, store->last->sha256) == 0)
+        return 0;
+    outcome->delivery = DELIVERY_STORED;
+    outcome->sequence = store->origin->sequence;
+    return store_generation(store, state_fd, &summary, err);
+}
+
+void store_state(const struct store *store, struct state_outcome *ret_outcome)
+{
+    const struct volume_place *place = &store->volume->state;
+    struct error err = {0};
+
+    for (int round = 1;; round++) {
+        struct error ignored = {0};
+
+        if (try_once(store, ret_outcome, &err) == 0)
+            return;
+        /* Only a main that still runs changes its files under our hands. */
+        if (err.kind != ERROR_CONFLICT || round >= ROUNDS_MAX ||
+            patience_left_ms(store->patience, ROUND_PAUSE_MS) < ROUND_PAUSE_MS)
+            break;
+        log_info("the state changed while it was read, reading it again",
+                 log_text("error", err.text));
+        if (patience_run(store->patience, NULL, ROUND_PAUSE_MS, &ignored) < 0)
+            break;
+    }
+    (void)error_wrap(&err, "state directory '%s/%s'", place->root_path, place->path);
+    *ret_outcome = (struct state_outcome){.delivery = DELIVERY_FAILED, .err = err};
+}
+
+void store_exports(const struct store *store, struct export_outcome *ret_outcome)
+{
+    const struct sink_operations *operations = store->sink->operations;
+    cleanup_buffer struct buffer bytes = {0};
+    struct error err = {0};
+    int result = export_read(&store->volume->exports, &bytes, &err);
+
+    *ret_outcome = (struct export_outcome){0};
+    if (result == 0) {
+        ret_outcome->delivery = DELIVERY_STORED;
+        ret_outcome->bytes = bytes.size;
+        result = operations->put_exports(store->sink, store->origin, bytes.data, bytes.size, &err);
+    } else if (err.kind == ERROR_NOT_FOUND) {
+        ret_outcome->delivery = DELIVERY_NONE;
+        result = operations->clear_exports(store->sink, store->origin, &err);
+    }
+    if (result == 0)
+        return;
+    *ret_outcome = (struct export_outcome){.delivery = DELIVERY_FAILED, .err = err};
+}

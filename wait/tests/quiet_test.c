@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A volume and a /proc of the test's own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/memory.h"
+#include "scratch.h"
+#include "wait/quiet.h"
+
+#define TCP_HEADER                                                                                 \
+    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout "  \
+    "inode\n"
+#define TCP_LINE(inode_)                                                                           \
+    "   0: 0100007F:A2B4 0100007F:192B 01 00000000:00000000 00:00000000 00000000  1000        "    \
+    "0 " inode_ " 1 0000000000000000 20 4 30 10 -1\n"
+#define UNIX_HEADER "Num       RefCount Protocol Flags    Type St Inode Path\n"
+#define UNIX_LINE(inode_) "0000000000000000: 00000002 00000000 00010000 0001 01 " inode_ " /tmp/s\n"
+
+static const struct {
+    const char *name, *table;
+    size_t column;
+    bool is_foreign;
+} lists[] = {
+    {"nothing at all", "", 9, false},
+    {"only the header", TCP_HEADER, 9, false},
+    {"our own", TCP_HEADER TCP_LINE("77") TCP_LINE("88"), 9, false},
+    {"somebody else's", TCP_HEADER TCP_LINE("77") TCP_LINE("99"), 9, true},
+    {"waiting to be forgotten", TCP_HEADER TCP_LINE("0"), 9, false},
+    {"a unix socket of somebody else", UNIX_HEADER UNIX_LINE("99"), 6, true},
+    {"a line cut off", TCP_HEADER "   0: 0100007F:A2B4\n", 9, false},
+    {"no newline at the end", TCP_HEADER "0: a b c d e f g h 99", 9, true},
+};
+
+static void a_socket_that_is_not_ours_is_found_in_the_kernels_tables(void **state)
+{
+    static const uint64_t own[] = {77, 88};
+
+    (void)state;
+    for (size_t i = 0; i < array_length(lists); i++) {
+        print_message("%s\n", lists[i].name);
+        assert_int_equal(
+            quiet_has_foreign_socket(lists[i].table, lists[i].column, own, array_length(own)),
+            lists[i].is_foreign);
+    }
+}
+
+struct fixture {
+    struct scratch *scratch;
+    struct volume volume;
+    struct quiet *quiet;
+};
+
+static int set_up(void **state)
+{
+    static const char *const directories[] = {"shared", "shared/state", "shared/exports",
+                                              "proc",   "proc/net",     "proc/fd"};
+    struct fixture *fixture = xcalloc(1, sizeof(*fixture));
+    cleanup_free char *state_path = NULL;
+    cleanup_free char *exports_path = NULL;
+    cleanup_free char *process_dir = NULL;
+    struct error err = {0};
+    void *scratch = NULL;
+
+    if (scratch_set_up(&scratch) < 0)
+        return -1;
+    fixture->scratch = scratch;
+    for (size_t i = 0; i < array_length(directories); i++) {
+        if (mkdirat(fixture->scratch->fd, directories[i], 0700) < 0)
+            return -1;
+    }
+    state_path = xasprintf("%s/shared/state", fixture->scratch->path);
+    exports_path = xasprintf("%s/shared/exports/values", fixture->scratch->path);
+    process_dir = xasprintf("%s/proc", fixture->scratch->path);
+    scratch_write(fixture->scratch, "proc/net/tcp", TCP_HEADER TCP_LINE("77"),
+                  strlen(TCP_HEADER TCP_LINE("77")));
+    scratch_write(fixture->scratch, "proc/net/unix", UNIX_HEADER, strlen(UNIX_HEADER));
+    scratch_write(fixture->scratch, "shared/state/f", "1", 1);
+    if (symlinkat("socket:[77]", fixture->scratch->fd, "proc/fd/5") < 0 ||
+        symlinkat("/dev/null", fixture->scratch->fd, "proc/fd/1") < 0)
+        return -1;
+    fixture->volume = (struct volume)VOLUME_INIT;
+    *state = fixture;
+    return volume_open(state_path, exports_path, &fixture->volume, &err) < 0
+               ? -1
+               : quiet_new(&fixture->volume, process_dir, &fixture->quiet, &err);
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+    void *scratch = fixture->scratch;
+
+    quiet_free(fixture->quiet);
+    volume_done(&fixture->volume);
+    (void)scratch_tear_down(&scratch);
+    free(fixture);
+    return 0;
+}
+
+static void nothing_new_between_two_looks_is_quiet(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_false(quiet_look(fixture->quiet)); /* nothing to compare with */
+    assert_true(quiet_look(fixture->quiet));
+    assert_true(quiet_look(fixture->quiet));
+}
+
+static void change_file(struct scratch *scratch)
+{
+    scratch_write(scratch, "shared/state/f", "22", 2);
+}
+
+static void add_file(struct scratch *scratch)
+{
+    scratch_write(scratch, "shared/exports/values", "a: 1", 4);
+}
+
+static void add_directory(struct scratch *scratch)
+{
+    assert_int_equal(mkdirat(scratch->fd, "shared/state/d", 0700), 0);
+}
+
+static void add_deep_link(struct scratch *scratch)
+{
+    assert_int_equal(symlinkat("x", scratch->fd, "shared/state/d/l"), 0);
+}
+
+static void remove_file(struct scratch *scratch)
+{
+    assert_int_equal(unlinkat(scratch->fd, "shared/state/f", 0), 0);
+}
+
+static void change_mode(struct scratch *scratch)
+{
+    assert_int_equal(fchmodat(scratch->fd, "shared/state/d", 0750, 0), 0);
+}
+
+static void any_change_on_the_volume_is_work(void **state)
+{
+    static void (*const changes[])(struct scratch *) = {change_file,   add_file,    add_directory,
+                                                        add_deep_link, change_mode, remove_file};
+    struct fixture *fixture = *state;
+
+    (void)quiet_look(fixture->quiet);
+    for (size_t i = 0; i < array_length(changes); i++) {
+        assert_true(quiet_look(fixture->quiet));
+        changes[i](fixture->scratch);
+        assert_false(quiet_look(fixture->quiet));
+    }
+    assert_true(quiet_look(fixture->quiet));
+}
+
+static void an_open_socket_is_work(void **state)
+{
+    static const char busy[] = TCP_HEADER TCP_LINE("77") TCP_LINE("99");
+    static const char calm[] = TCP_HEADER TCP_LINE("77");
+    struct fixture *fixture = *state;
+
+    (void)quiet_look(fixture->quiet);
+    assert_true(quiet_look(fixture->quiet));
+    scratch_write(fixture->scratch, "proc/net/tcp", busy, sizeof(busy) - 1);
+    assert_false(quiet_look(fixture->quiet));
+    scratch_write(fixture->scratch, "proc/net/tcp", calm, sizeof(calm) - 1);
+    assert_true(quiet_look(fixture->quiet));
+}
+
+static void the_kernels_own_tables_can_be_read(void **state)
+{
+    struct fixture *fixture = *state;
+    struct quiet *quiet = NULL;
+    struct error err = {0};
+
+    assert_int_equal(quiet_new(&fixture->volume, "/proc/self", &quiet, &err), 0);
+    (void)quiet_look(quiet);
+    quiet_free(quiet);
+    quiet = NULL;
+    assert_int_equal(quiet_new(&fixture->volume, "/nowhere", &quiet, &err), -1);
+    assert_null(quiet);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_socket_that_is_not_ours_is_found_in_the_kernels_tables),
+        cmocka_unit_test_setup_teardown(nothing_new_between_two_looks_is_quiet, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(any_change_on_the_volume_is_work, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_open_socket_is_work, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_kernels_own_tables_can_be_read, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
