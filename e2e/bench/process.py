@@ -8,6 +8,7 @@ import signal
 import subprocess
 
 from bench import paths
+from bench.proc import start_time
 from bench.waiting import wait_until
 
 PR_SET_PDEATHSIG = 1
@@ -68,11 +69,13 @@ class Process:
     def signal(self, number):
         if not self.running:
             return
-        pids = [self.pid]
-        if self._wrapped:
-            pids = [int(pid) for pid in pathlib.Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()] or pids
-        for pid in pids:
+        for pid in self._wrapped_pids() or [self.pid]:
             os.kill(pid, number)
+
+    def _wrapped_pids(self):
+        if not self._wrapped:
+            return []
+        return [int(pid) for pid in pathlib.Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()]
 
     def wait(self, timeout=60):
         return self._popen.wait(timeout)
@@ -89,9 +92,13 @@ class Process:
 
     def kill(self):
         if self.running:
+            proper = [(pid, start_time(pid)) for pid in self._wrapped_pids()]
             # The group: a wrapper may have started the program proper.
             os.killpg(self.pid, signal.SIGKILL)
             self._popen.wait()
+            # The wrapper ends first. Who starts the program again needs its ports and locks.
+            wait_until(lambda: all(start is None or start_time(pid) != start for pid, start in proper),
+                       f"{self.name} has ended")
 
     def output(self):
         return self.log.read_text(errors="replace") if self.log.exists() else ""
