@@ -118,25 +118,47 @@ static json_t *default_resources(const char *cpu_request, const char *memory_req
     return resources;
 }
 
+/* What the four containers have in common. */
+static void read_image(const struct fields *fields, const char *image,
+                       struct config_container *ret_container)
+{
+    cleanup_free char *image_path = field_path(fields, "image");
+    cleanup_free char *policy_path = field_path(fields, "imagePullPolicy");
+    const json_t *policy = field_any(fields, "imagePullPolicy");
+
+    ret_container->image = field_text_copy(fields, "image", image);
+    validate_image(ret_container->image, image_path, fields->mistakes);
+    ret_container->command = field_text_list(fields, "command");
+    if (!json_is_string(policy) || json_string_length(policy) > 0)
+        validate_pull_policy(policy, policy_path, fields->mistakes);
+    ret_container->image_pull_policy = field_text_copy(fields, "imagePullPolicy", NULL);
+    ret_container->resources = read_checked(fields, "resources", validate_resources);
+}
+
 static void read_container(const struct fields *root, const char *key, const char *image,
                            struct config_container *ret_container)
 {
     static const char *const known[] = {"image", "command",   "args",    "imagePullPolicy",
                                         "name",  "resources", "goImage", NULL};
     const struct fields fields = section(root, key, key, known);
-    cleanup_free char *image_path = path_member(key, "image");
-    cleanup_free char *policy_path = path_member(key, "imagePullPolicy");
-    const json_t *policy = field_any(&fields, "imagePullPolicy");
 
-    ret_container->image = field_text_copy(&fields, "image", image);
-    validate_image(ret_container->image, image_path, root->mistakes);
-    ret_container->command = field_text_list(&fields, "command");
+    read_image(&fields, image, ret_container);
     ret_container->args = field_text_list(&fields, "args");
-    if (!json_is_string(policy) || json_string_length(policy) > 0)
-        validate_pull_policy(policy, policy_path, root->mistakes);
-    ret_container->image_pull_policy = field_text_copy(&fields, "imagePullPolicy", NULL);
-    ret_container->resources = read_checked(&fields, "resources", validate_resources);
     ret_container->is_go_image = field_bool(&fields, "goImage", false);
+}
+
+static void read_script(const struct fields *root, struct deployer_config *config)
+{
+    static const char *const known[] = {"enabled",         "image",     "command", "args",
+                                        "imagePullPolicy", "resources", NULL};
+    const struct fields fields = section(root, "script", "script", known);
+
+    read_image(&fields, IMAGE_SCRIPT, &config->script);
+    config->is_script_enabled = field_bool(&fields, "enabled", true);
+    if (field_any(&fields, "args"))
+        mistakes_add(root->mistakes, MISTAKE_FORBIDDEN, "script.args",
+                     "arguments of a script are its item's; options of the interpreter belong to "
+                     "script.command");
 }
 
 static void read_oci(const struct fields *root, struct deployer_config *config)
@@ -278,7 +300,7 @@ static void read_root(const struct fields *root, struct deployer_config *config)
     read_container(root, "initContainer", IMAGE_INIT, &config->init);
     read_container(root, "waitContainer", IMAGE_WAIT, &config->wait);
     read_container(root, "defaultImage", IMAGE_DEFAULT, &config->default_image);
-    read_container(root, "script", IMAGE_SCRIPT, &config->script);
+    read_script(root, config);
     if (!config->init.resources)
         config->init.resources = default_resources("10m", "32Mi", "1", "256Mi");
     if (!config->wait.resources)

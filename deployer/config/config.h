@@ -35,7 +35,8 @@ struct deployer_config {
 
     struct config_container init, wait;
     struct config_container default_image; /* of container items that name no image */
-    struct config_container script;        /* of script items: image, command = interpreter */
+    struct config_container script; /* of script items: image, command = interpreter, resources */
+    bool is_script_enabled;         /* script.enabled: else items of that type are nobody's */
 
     bool is_collecting; /* !garbageCollection.disable */
     int64_t collection_ms;

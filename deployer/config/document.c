@@ -84,6 +84,7 @@ json_t *config_document(const struct deployer_config *config)
     doc_set_new(doc, "waitContainer", container_document(&config->wait));
     doc_set_new(doc, "defaultImage", container_document(&config->default_image));
     doc_set_new(doc, "script", container_document(&config->script));
+    doc_set_new(doc, "script.enabled", json_boolean(config->is_script_enabled));
     add_operations(doc, config);
     doc_set_text(doc, "pod.sharedVolumeSizeLimit", config->shared_volume_size);
     set_copy(doc, "pod.nodeSelector", config->node_selector);

@@ -46,7 +46,7 @@ static void item_seen(struct controller *controller, const json_t *object)
         return;
     }
     record = index_find(controller->index, item->namespace_name, item->name);
-    if (!item_type_find(item_effective_type(item))) {
+    if (!item_type_served(controller->config, item_effective_type(item))) {
         if (record && record->is_known)
             item_gone(controller, record);
         return;

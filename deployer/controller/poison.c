@@ -10,14 +10,15 @@
 #include "deployer/item/provider.h"
 #include "deployer/item/status.h"
 
-json_t *poison_patch(const json_t *object, const struct error *err)
+json_t *poison_patch(const struct deployer_config *config, const json_t *object,
+                     const struct error *err)
 {
     const char *type = object_annotation(object, ANNOTATION_DEPLOYER_TYPE);
     const char *created = doc_text_or(object, "metadata.creationTimestamp", "1970-01-01T00:00:00Z");
     bool is_deleting = doc_text(object, "metadata.deletionTimestamp") != NULL;
 
     /* Only the annotation says whose it is: the spec is what can't be read. */
-    if (!type || !item_type_find(type))
+    if (!type || !item_type_served(config, type))
         return NULL;
     return json_pack("[{s:s,s:s,s:s},{s:s,s:s,s:s},{s:s,s:s,s:{s:s,s:s,s:s,s:s,s:s,s:[s]}}]", "op",
                      "copy", "from", "/status/jobID", "path", "/status/jobIDFinished", "op", "add",
@@ -39,7 +40,7 @@ static void on_failed(void *data, json_t *object, const struct error *err)
 
 void poison_fail(struct controller *controller, const json_t *object, const struct error *err)
 {
-    cleanup_json json_t *patch = poison_patch(object, err);
+    cleanup_json json_t *patch = poison_patch(controller->config, object, err);
     struct kube_request request = {.verb = KUBE_PATCH_JSON,
                                    .resource = KUBE_DEPLOY_ITEMS,
                                    .namespace_name = doc_text(object, "metadata.namespace"),

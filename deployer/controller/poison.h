@@ -12,4 +12,5 @@ void poison_fail(struct controller *controller, const json_t *object, const stru
 
 /* The change: jobIDFinished becomes whatever jobID is. It is the same each time, so that the API
  * server takes a second one for nothing. New reference; NULL if the item is none of ours. */
-json_t *poison_patch(const json_t *object, const struct error *err);
+json_t *poison_patch(const struct deployer_config *config, const json_t *object,
+                     const struct error *err);

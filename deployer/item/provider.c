@@ -46,6 +46,13 @@ const struct item_type *item_type_find(const char *type)
     return NULL;
 }
 
+const struct item_type *item_type_served(const struct deployer_config *deployer, const char *type)
+{
+    const struct item_type *found = item_type_find(type);
+
+    return found == &ITEM_TYPE_SCRIPT && !deployer->is_script_enabled ? NULL : found;
+}
+
 void run_spec_free(struct run_spec *run)
 {
     if (!run)

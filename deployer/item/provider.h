@@ -59,6 +59,8 @@ struct item_type {
 
 /* NULL if the type is none of ours. */
 const struct item_type *item_type_find(const char *type);
+/* The same for the controller: a type that its configuration switches off is none of ours. */
+const struct item_type *item_type_served(const struct deployer_config *deployer, const char *type);
 /* All types; NULL behind the last. */
 const struct item_type *item_type_at(size_t index);
 

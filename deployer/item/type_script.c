@@ -166,6 +166,10 @@ static void parse_script(const json_t *config, const struct deployer_config *dep
         if (!run->image_pull_policy)
             run->image_pull_policy = xstrdup_or_null(deployer->script.image_pull_policy);
     }
+    if (deployer->script.resources && !field_any(&fields, "resources")) {
+        json_decref(run->resources);
+        run->resources = json_deep_copy(deployer->script.resources);
+    }
     run->configuration = make_configuration(config);
     if (script && !json_is_string(script)) {
         mistakes_add_type(mistakes, "script", "a string", script);

@@ -40,6 +40,7 @@ MATRIX = {
     "no oci, no metrics, no probes": {"deployer": {"oci": None}, "metrics": {"port": 0}, "probes": {"enabled": False}},
     "another namespace for the runs": {"deployer": {"namespace": "kube-public"}},
     "images of the Go deployer": {"deployer": {"initContainer": {"goImage": True}, "waitContainer": {"goImage": True}}},
+    "no scripts": {"deployer": {"script": {"enabled": False, "resources": {"limits": {"memory": "1Gi"}}}}},
     "no election": {"deployer": {"leaderElection": {"enabled": False}}},
     "a name of 53 characters": {},
 }
@@ -131,6 +132,7 @@ def test_values_of_the_original_chart_keep_their_meaning(apiserver, tmp_path):
         "controller": {"workers": 10, "cacheSyncTimeout": "2m"},
         "hpa": {"maxReplicas": 1, "averageCpuUtilization": 80, "averageMemoryUtilization": 80},
         # Ours, with their defaults.
+        "script": {"enabled": True},
         "deleteOperation": "run", "imageGracePeriod": "5m", "state": {"generations": 2}, "logTail": {"lines": 20},
         "leaderElection": {"enabled": True, "leaseName": "my-deployer"}, "serve": {"metricsPort": 8080, "healthPort": 8081}}
     registry = helm.find(things, "Secret", "my-deployer-registry")
@@ -170,6 +172,14 @@ def test_switching_the_election_off_reaches_the_program(apiserver):
     assert config_of(helm.render(apiserver, {"deployer": {"leaderElection": {"enabled": False}}}))["leaderElection"]["enabled"] is False
 
 
+@pytest.mark.parametrize("values, is_enabled", [({}, True), ({"deployer": {"script": {"enabled": False}}}, False),
+                                                ({"deployer": {"script": {"image": "registry.example/shell:1"}}}, True)])
+def test_the_switch_of_script_items_reaches_the_program(apiserver, tmp_path, values, is_enabled):
+    things = helm.render(apiserver, values)
+    assert config_of(things)["script"]["enabled"] is is_enabled
+    check_configuration(things, tmp_path)
+
+
 def check_configuration(things, directory):
     """The program itself must take the configuration, and know every field of it."""
     (directory / "config.yaml").write_text(config_text(things))
@@ -198,6 +208,8 @@ def test_definitions_for_use_without_a_landscaper(make_apiserver):
     ({"replicaCount": "two"}, "replicaCount"),
     ({"hpa": {"maxReplicas": 0}}, "maxReplicas"),
     ({"deployer": {"deleteOperation": "sometimes"}}, "deleteOperation"),
+    ({"deployer": {"script": {"enabled": "no"}}}, "enabled"),
+    ({"deployer": {"script": {"args": ["-x"]}}}, "args"),
     ({"image": {"pullPolicy": "Often"}}, "pullPolicy"),
     ({"networkPolicy": {"enabeld": True}}, "enabeld"),
     ({"deployer": {"landscaperClusterKubeconfig": {"secret": "x"}}}, "landscaperClusterKubeconfig"),

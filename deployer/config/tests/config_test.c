@@ -49,6 +49,7 @@ static void no_document_gives_the_defaults(void **state)
     assert_int_equal(config->workers, 1);
     assert_int_equal(config->cache_sync_ms, 120 * 1000);
     assert_true(config->is_delete_run);
+    assert_true(config->is_script_enabled);
     assert_int_equal(config->image_grace_ms, 300 * 1000);
     assert_int_equal(config->state_generations, 2);
     assert_true(config->is_electing);
@@ -109,7 +110,7 @@ static void the_effective_configuration_reads_back_to_itself(void **state)
         "127.0.0.1, metricsPort: 0, healthPort: 1}, pod: {sharedVolumeSizeLimit: 1Gi, "
         "nodeSelector: {a: b}, tolerations: [{key: x, operator: Exists}], runtimeClassName: gvisor,"
         " priorityClassName: low, resources: {limits: {cpu: 1}}}, script: {image: 'a:1', command: "
-        "[/bin/ash], goImage: true}}"};
+        "[/bin/ash], enabled: false, imagePullPolicy: Never, resources: {limits: {cpu: 1}}}}"};
 
     (void)state;
     for (size_t i = 0; i < array_length(files); i++) {
@@ -143,6 +144,11 @@ static const struct {
     {"initContainer: {imagePullPolicy: Sometimes}",
      "initContainer.imagePullPolicy: Invalid value: \"Sometimes\": must be Always, IfNotPresent or "
      "Never"},
+    {"script: {enabled: 'no'}", "script.enabled: expected true or false, got a string"},
+    {"script: {args: [-x]}",
+     "script.args: Forbidden: arguments of a script are its item's; options "
+     "of the interpreter belong to script.command"},
+    {"script: {goImage: true}", "?script.goImage: unknown field"},
     {"hpa: 3", "hpa: expected an object, got a number"},
     {"hpa: {maxReplicas: -1}",
      "hpa.maxReplicas: Invalid value: -1: must be between 0 and 2147483647"},

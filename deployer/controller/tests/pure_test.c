@@ -295,10 +295,11 @@ static void an_unreadable_item_of_ours_is_failed_without_being_read(void **state
     cleanup_json json_t *theirs =
         parse("{\"metadata\":{\"annotations\":{\"" ANNOTATION_DEPLOYER_TYPE
               "\":\"landscaper.gardener.cloud/helm\"}}}");
+    const struct deployer_config config = {.is_script_enabled = true};
     struct error err = {.kind = ERROR_INVALID, .text = "nested too deep"};
-    cleanup_json json_t *patch = poison_patch(ours, &err);
-    cleanup_json json_t *again = poison_patch(ours, &err);
-    cleanup_json json_t *none = poison_patch(theirs, &err);
+    cleanup_json json_t *patch = poison_patch(&config, ours, &err);
+    cleanup_json json_t *again = poison_patch(&config, ours, &err);
+    cleanup_json json_t *none = poison_patch(&config, theirs, &err);
 
     (void)state;
     assert_null(none);
@@ -306,6 +307,21 @@ static void an_unreadable_item_of_ours_is_failed_without_being_read(void **state
     assert_string_equal(doc_text(json_array_get(patch, 0), "op"), "copy");
     assert_string_equal(doc_text(json_array_get(patch, 0), "path"), "/status/jobIDFinished");
     assert_string_equal(doc_text(json_array_get(patch, 1), "value"), "Failed");
+}
+
+static void an_unreadable_item_of_a_type_that_is_switched_off_is_left_alone(void **state)
+{
+    cleanup_json json_t *script =
+        parse("{\"metadata\":{\"annotations\":{\"" ANNOTATION_DEPLOYER_TYPE
+              "\":\"" DEPLOY_ITEM_TYPE_SCRIPT "\"}}}");
+    const struct deployer_config on = {.is_script_enabled = true};
+    const struct deployer_config off = {.is_script_enabled = false};
+    struct error err = {.kind = ERROR_INVALID, .text = "nested too deep"};
+    cleanup_json json_t *patch = poison_patch(&on, script, &err);
+
+    (void)state;
+    assert_non_null(patch);
+    assert_null(poison_patch(&off, script, &err));
 }
 
 /* ---- Addresses ---- */
@@ -356,6 +372,7 @@ int main(void)
         cmocka_unit_test(every_text_of_the_inputs_is_hidden_however_deep),
         cmocka_unit_test(main_says_nothing_secret_and_nothing_at_all_if_nobody_knows),
         cmocka_unit_test(an_unreadable_item_of_ours_is_failed_without_being_read),
+        cmocka_unit_test(an_unreadable_item_of_a_type_that_is_switched_off_is_left_alone),
         cmocka_unit_test(addresses_to_listen_on_are_read_or_refused),
     };
 

@@ -208,6 +208,44 @@ static void no_mistake_quotes_the_script_or_a_file(void **state)
     }
 }
 
+static void resources_are_the_items_the_scripts_or_those_of_every_pod(void **state)
+{
+    static const char operator[] = "{pod: {resources: {limits: {memory: 1Gi}}}, script: "
+                                   "{resources: {limits: {memory: 2Gi}}}}";
+    static const struct {
+        const char *type, *config, *provider, *memory;
+    } wanted[] = {
+        {DEPLOY_ITEM_TYPE_SCRIPT, operator, "{script: x}", "2Gi"},
+        {DEPLOY_ITEM_TYPE_SCRIPT, operator, "{script: x, resources: {limits: {memory: 3Gi}}}",
+         "3Gi"},
+        {DEPLOY_ITEM_TYPE_SCRIPT, "pod: {resources: {limits: {memory: 1Gi}}}", "{script: x}",
+         "1Gi"},
+        {DEPLOY_ITEM_TYPE_CONTAINER, operator, "{image: 'a:1'}", "1Gi"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(wanted); i++) {
+        cleanup_sample_run struct sample_run sample = {0};
+
+        sample_run_init(&sample, wanted[i].type, wanted[i].config, wanted[i].provider);
+        assert_string_equal(doc_text(sample.run->resources, "limits.memory"), wanted[i].memory);
+    }
+}
+
+static void a_type_that_is_switched_off_is_not_served_but_still_known(void **state)
+{
+    cleanup_config struct deployer_config *on = sample_config(NULL);
+    cleanup_config struct deployer_config *off = sample_config("script: {enabled: false}");
+
+    (void)state;
+    assert_ptr_equal(item_type_served(on, DEPLOY_ITEM_TYPE_SCRIPT), &ITEM_TYPE_SCRIPT);
+    assert_ptr_equal(item_type_served(on, DEPLOY_ITEM_TYPE_CONTAINER), &ITEM_TYPE_CONTAINER);
+    assert_null(item_type_served(off, DEPLOY_ITEM_TYPE_SCRIPT));
+    assert_ptr_equal(item_type_served(off, DEPLOY_ITEM_TYPE_CONTAINER), &ITEM_TYPE_CONTAINER);
+    assert_null(item_type_served(on, "landscaper.gardener.cloud/mock"));
+    assert_ptr_equal(item_type_find(DEPLOY_ITEM_TYPE_SCRIPT), &ITEM_TYPE_SCRIPT);
+}
+
 static void the_table_knows_both_types_and_no_other(void **state)
 {
     (void)state;
@@ -228,6 +266,8 @@ int main(void)
         cmocka_unit_test(sixty_four_files_with_long_names_are_fine_and_more_are_not),
         cmocka_unit_test(the_pull_policy_of_the_default_image_is_not_the_items_own),
         cmocka_unit_test(no_mistake_quotes_the_script_or_a_file),
+        cmocka_unit_test(resources_are_the_items_the_scripts_or_those_of_every_pod),
+        cmocka_unit_test(a_type_that_is_switched_off_is_not_served_but_still_known),
         cmocka_unit_test(the_table_knows_both_types_and_no_other),
     };
 

@@ -146,6 +146,36 @@ def test_a_container_cannot_have_a_script_of_its_own(world):
     assert all(v["name"] != "script" for v in pod.object["spec"]["volumes"])
 
 
+def test_a_controller_whose_scripts_are_switched_off_leaves_them_and_their_state_alone(world):
+    """As an item of a type that nobody here knows: not read, not failed, not finished, nothing collected."""
+    world.kubelet.behaviour = harness.with_export_and_state
+    first = world.start()
+    world.item("script")
+    assert world.finished("script")["phase"] == "Succeeded"
+    world.quiet()
+    first.stop()
+    before = world.host_objects(("secrets",))
+    assert before
+    mark = world.apiserver.audit.mark()
+    controller = world.start(config={"script": {"enabled": False}, "garbageCollection": {"requeueTimeSeconds": 1}})
+    world.trigger("script", "job-2")
+    world.item("wrong", config={"script": None})
+    world.item("unknown", annotations={"deployer.landscaper.gardener.cloud/type": TYPE}, config={"script": None})
+    harness.World.item(world, "container")
+    assert world.finished("container")["phase"] == "Succeeded"
+    for _ in range(2):  # the collector has looked, whole rounds of it
+        seen = world.apiserver.audit.mark()
+        harness.wait_until(lambda: [e for e in world.apiserver.audit.entries(seen, user=controller.user)
+                                    if e["verb"] == "list" and e["objectRef"]["resource"] == "secrets"], "the collector looked")
+    world.quiet()
+    touched = [e for e in world.apiserver.audit.entries(mark, user=controller.user)
+               if e.get("objectRef", {}).get("name") in ("script", "wrong", "unknown") and e["verb"] != "get"]
+    assert touched == []
+    assert world.status("script")["jobIDFinished"] == "job-1" and "phase" not in world.status("wrong")
+    assert set(before) <= set(world.host_objects(("secrets",)))
+    assert [job for _, job, _ in world.kubelet.ran("script")] == ["job-1"]
+
+
 def test_items_of_both_types_live_side_by_side_and_go(world):
     world.kubelet.behaviour = harness.with_export_and_state
     world.start()
