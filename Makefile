@@ -54,14 +54,15 @@ e2e: build ## tests against the real parts: API server, registry, kubelet and co
 	@e2e/bench/tools kubernetes
 	@e2e/bench/tools helm
 	@images/build packages
-	@$(PYTHON) -m pytest -c e2e/pytest.ini e2e || { [ $$? = 1 ] || exit 1; \
-	    echo "The tests above failed in the crowd. Each must pass alone, or it has failed:"; \
-	    $(PYTHON) -m pytest -c e2e/pytest.ini --last-failed --last-failed-no-failures none e2e; }
+	@e2e/run
 
 bench: build ## benchmarks: counts and ratios, one table
 	@.ci/packages run test
 	@e2e/bench/tools packages
 	@e2e/bench/tools kubernetes
+	@e2e/bench/tools helm
+	@images/build packages
+	@images/build
 	@$(PYTHON) e2e/perf/run.py
 
 images: ## static release build and the three OCI archives, in out/

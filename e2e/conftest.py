@@ -152,6 +152,7 @@ def node():
 @pytest.fixture
 def node_namespace(node, request):
     """The name of a new namespace on the node, with its default ServiceAccount."""
+    node.heal()
     name = _namespace_name(request)
     _make_namespace(node.kube, name)
     node.kube.wait_for("serviceaccounts", "default", bool, name)

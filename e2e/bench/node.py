@@ -84,6 +84,12 @@ class Node:
             lines.append(f"event {event['involvedObject'].get('name')}: {event.get('reason')}: {event.get('message')}")
         return "\n".join(lines)
 
+    def heal(self):
+        """Starts again what a failed test left dead. Fails within a minute where each test would wait for its own limit."""
+        if not (self.containerd.running and self.kubelet.running):
+            self._restart(lambda: None)
+        self.kubelet.wait_until(self._takes_pods, "node ready and without taints", 60)
+
     def restart_daemons(self):
         """kubelet and containerd are killed and start again; the containers do not notice."""
         self._restart(lambda: None)
@@ -106,7 +112,7 @@ class Node:
         began = time.time()
         self._start_containerd()
         self._start_kubelet()
-        self.kubelet.wait_until(lambda: self._ready(began), "node ready again")
+        self.kubelet.wait_until(lambda: self._ready(began) and self._takes_pods(), "node ready again")
 
     def volume_of(self, pod, name):
         """The path, in the nest, of an emptyDir of a pod."""
@@ -151,6 +157,10 @@ class Node:
             "--proxy-mode=iptables", f"--cluster-cidr={node_config.PODS}",
             # These would be settings of the whole machine.
             "--conntrack-max-per-core=0", "--conntrack-tcp-timeout-established=0s", "--conntrack-tcp-timeout-close-wait=0s"])
+
+    def _takes_pods(self):
+        node = self.kube.find("nodes", NODE_NAME)
+        return self._ready() and not node["spec"].get("taints")
 
     def _ready(self, since=0):
         """Whether a kubelet said so, not longer ago than that."""

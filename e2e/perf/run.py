@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """make bench: counts and ratios of one run on one machine, as a table, as out/bench.json and as docs/performance.md.
 
-    run.py [--quick] [SECTION ...]      sections: programs, requests, controller, memory, wait, local
+    run.py [--quick] [--page] [SECTION ...]
+
+--quick does little of everything and writes no page; --page writes the page from what out/bench.json has, measuring nothing.
 """
 
+import argparse
 import json
 import pathlib
 import sys
@@ -14,42 +17,52 @@ sys.path.insert(0, str(HERE.parent))
 sys.path.insert(0, str(HERE))
 
 from bench import leftovers, process  # noqa: E402 (the path comes first)
+import measure_cluster  # noqa: E402
 import measure_controller  # noqa: E402
 import measure_local  # noqa: E402
 import measure_programs  # noqa: E402
+import measure_sizes  # noqa: E402
+import measure_throughput  # noqa: E402
 import measure_wait  # noqa: E402
 import report  # noqa: E402
 
 SECTIONS = {
     "programs": measure_programs.programs,
     "requests": measure_controller.requests,
-    "controller": measure_controller.throughput,
+    "controller": measure_throughput.throughput,
     "memory": measure_controller.memory,
+    "start": measure_controller.cold_start,
     "wait": measure_wait.latency,
+    "waitBySize": measure_sizes.wait_by_size,
+    "initBySize": measure_sizes.init_by_size,
+    "cluster": measure_cluster.latency,
     "local": measure_local.overhead,
 }
 
 
 def main():
-    quick = "--quick" in sys.argv
-    wanted = [name for name in sys.argv[1:] if name in SECTIONS] or list(SECTIONS)
-    unknown = [name for name in sys.argv[1:] if name != "--quick" and name not in SECTIONS]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--page", action="store_true")
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=" ".join(SECTIONS))
+    options = parser.parse_args()
+    unknown = [name for name in options.sections if name not in SECTIONS]
     if unknown:
-        sys.exit(f"run.py: no section {' '.join(unknown)}; there are {' '.join(SECTIONS)}")
+        parser.error(f"no section {' '.join(unknown)}; there are {' '.join(SECTIONS)}")
     leftovers.clean()
     out = HERE.parents[1] / "out"
     out.mkdir(exist_ok=True)
     file = out / "bench.json"
     results = json.loads(file.read_text()) if file.exists() else {}
     try:
-        for name in wanted:
+        for name in [] if options.page else options.sections or SECTIONS:
             print(f"measuring: {name}", file=sys.stderr)
-            results[name] = SECTIONS[name](quick)
+            results[name] = SECTIONS[name](options.quick)
             file.write_text(json.dumps(results, indent=1))
     finally:
         process.stop_all()
     report.table(results)
-    if not quick:
+    if not options.quick:
         report.page(results, HERE.parents[1] / "docs")
 
 

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a second of the controller beside the floor: the same requests, sent by a bare client to the same API server."""
+
+import re
+import time
+import urllib.request
+
+import load
+from bench import ports
+from bench.kube import DEPLOYITEMS
+from bench.waiting import wait_until
+from stage import counted, cpu_seconds, create_items, harness, memory_bytes, trigger, world
+
+_RBAC = "rbac.authorization.k8s.io/v1"
+_RESOURCES = {"deployitems": DEPLOYITEMS, "roles": f"{_RBAC}/roles", "rolebindings": f"{_RBAC}/rolebindings",
+              "contexts": DEPLOYITEMS.replace("deployitems", "contexts"),
+              "targets": DEPLOYITEMS.replace("deployitems", "targets")}
+_VERSIONS = {"pods": ("v1", "Pod"), "secrets": ("v1", "Secret"), "serviceaccounts": ("v1", "ServiceAccount"),
+             "roles": (_RBAC, "Role"), "rolebindings": (_RBAC, "RoleBinding"), "events": ("v1", "Event")}
+
+
+def _bare(thing, plural, name):
+    """An object as one would create it, under another name."""
+    metadata = {key: thing["metadata"][key] for key in ("labels", "annotations", "namespace") if key in thing["metadata"]}
+    version, kind = _VERSIONS[plural]
+    found = {key: value for key, value in thing.items() if key not in ("metadata", "status")}
+    if plural == "pods":
+        found["spec"] = {key: value for key, value in thing["spec"].items() if key not in ("nodeName", "serviceAccount")}
+    return {**found, "apiVersion": version, "kind": kind, "metadata": {**metadata, "name": name}}
+
+
+def _samples(made):
+    """One object of each kind that a run makes: that of a pod which no kubelet sees."""
+    made.item("sample")
+    wait_until(made.pods, "the sample's pod", 60)
+    found = {}
+    for plural in ("pods", "secrets", "serviceaccounts", "roles", "rolebindings"):
+        things = [thing for thing in made.kube.items(_RESOURCES.get(plural, plural), made.host)
+                  if thing["metadata"]["name"] != "default"]
+        if things:
+            found[plural] = things[0]
+    return found
+
+
+def _script(made, counts, samples):
+    """The requests of one run, as counted, plus what the kubelet writes: makes first, deletes last."""
+    order = {"create": 0, "get": 1, "list": 1, "patch": 2, "update": 2, "delete": 3}
+    requests, kubelet_has_written = [], False
+    for what in sorted(counts, key=lambda text: order[text.split()[0]]):
+        verb, _, resource = what.partition(" ")
+        plural, _, subresource = resource.partition("/")
+        path = _RESOURCES.get(plural, plural)
+        if order[verb] >= 2 and not kubelet_has_written:
+            kubelet_has_written = True
+            requests.append(load.request("patch", "pods", made.host, f"floor-{load.N}-0", "status", {"status": {"phase": "Succeeded"}}))
+        for number in range(counts[what]):
+            name = f"floor-{load.N}-{number}"
+            if verb == "create" and plural == "events":
+                body = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": name}, "involvedObject": {
+                    "kind": "DeployItem", "namespace": made.namespace, "name": name}, "reason": "a", "message": "b", "type": "Normal"}
+                requests.append(load.request(verb, path, made.namespace, body=body))
+            elif verb == "create":
+                requests.append(load.request(verb, path, made.host, body=_bare(samples[plural], plural, name)))
+            elif plural == "deployitems":
+                # A patch that changes nothing would cost the server less than those of a run.
+                change = {"status": {"deployer": {"version": str(number)}}} if subresource else \
+                    {"metadata": {"annotations": {"number": str(number)}}}
+                requests.append(load.request(verb, path, made.namespace, f"item0-{load.N}", subresource or None, change))
+            elif verb in ("patch", "update"):
+                change = {"metadata": {"annotations": {"number": str(number)}}}
+                requests.append(load.request("patch", path, made.host, f"floor-{load.N}-0", subresource or None, change))
+            elif verb == "delete":
+                requests.append(load.request(verb, path, made.host, name, grace=0))
+            else:
+                where = made.namespace if plural in ("contexts", "targets") else made.host
+                requests.append(load.request("get", path, where, "default" if plural == "contexts" else f"floor-{load.N}-0"))
+    return requests
+
+
+def _runs_ended(address):
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=30) as answer:
+        text = answer.read().decode()
+    return sum(int(value) for value in re.findall(r"^longshore_runs_total\{.*\} (\d+)$", text, re.M))
+
+
+def _one(count):
+    with world() as made:
+        made.kubelet.close()
+        address = f"127.0.0.1:{ports.free_port()}"
+        controller = made.start(verbosity="error", arguments=[f"--metrics-address={address}"])
+        samples = _samples(made)
+        kubelet = load.kubelet(made.apiserver, made.host)
+        create_items(made, "item", count)
+        # The sample's pod is one that this kubelet has not seen begin; the first that it has warms everything up.
+        made.kube.delete("pods", samples["pods"]["metadata"]["name"], made.host, gracePeriodSeconds=0)
+        made.finished("sample", timeout=120)
+        made.item("warm")
+        made.finished("warm")
+        made.quiet()
+        ended = _runs_ended(address)
+        mark, cpu, begin = made.apiserver.audit.mark(), cpu_seconds(controller.pid), time.monotonic()
+        load.repeat(made.apiserver, [trigger(f"item0-{load.N}", made.namespace, "job-1")], count, width=8)
+        wait_until(lambda: _runs_ended(address) >= ended + count, f"{count} runs", 1800, 0.1)
+        seconds = time.monotonic() - begin
+        used = cpu_seconds(controller.pid) - cpu
+        made.quiet(timeout=120)
+        counts = counted(made, controller, mark)
+        peak = memory_bytes(controller.pid, "VmHWM")
+        controller.stop()
+        kubelet.stop()
+        per_run = {what: round(number / count) for what, number in counts.items() if round(number / count)}
+        script = _script(made, per_run, samples)
+        # With the triggers, which go to the same server in the controller's time.
+        script.append(trigger(f"item0-{load.N}", made.namespace, "job-2"))
+        floor = load.repeat(made.apiserver, script, min(count, 1000), width=64)
+        floor_runs = min(count, 1000) / floor["seconds"]
+        return {"items": count, "runsPerSecond": count / seconds, "floorRunsPerSecond": floor_runs,
+                "ofTheFloor": count / seconds / floor_runs, "floorFailed": floor["failed"],
+                "requestsPerRun": sum(counts.values()) / count, "cpuMsPerRun": used * 1000 / count, "peakBytes": peak}
+
+
+def throughput(quick):
+    return [_one(count) for count in ((50,) if quick else (100, 1000, 10000))]

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the measurements of the controller share: an API server with items, and what the kernel says about a process."""
+
+import collections
+import contextlib
+import importlib.util
+import pathlib
+import time
+
+import load
+from bench.apiserver import ApiServer
+from bench.audit import resource_of
+from bench.kube import DEPLOYITEMS
+
+_spec = importlib.util.spec_from_file_location(
+    "controller_harness", pathlib.Path(__file__).resolve().parents[1] / "api/controller/harness.py")
+harness = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(harness)
+
+
+@contextlib.contextmanager
+def world():
+    server = ApiServer()
+    server.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "bench"}})
+    made = harness.World(server, "bench")
+    try:
+        yield made
+    finally:
+        made.kubelet.close()
+        for controller in made.controllers:
+            controller.stop()
+        # With all that is in it: nobody looks at what is left of thousands of objects.
+        server.close()
+
+
+def counted(made, controller, mark):
+    """{"verb resource": how often}, watches aside."""
+    found = made.apiserver.audit.entries(mark, user=controller.user)
+    return dict(collections.Counter(f"{e['verb']} {resource_of(e)}" for e in found if e["verb"] != "watch"))
+
+
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+def memory_bytes(pid, name="VmRSS"):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def item(name, namespace):
+    return {"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "DeployItem",
+            "metadata": {"name": name, "namespace": namespace, "finalizers": [harness.ITEM_FINALIZER]},
+            "spec": {"type": harness.TYPE, "config": {"apiVersion": f"{harness.GROUP}/v1alpha1",
+                                                      "kind": "ProviderConfiguration", "image": "example.com/main:1"}}}
+
+
+def trigger(name, namespace, job):
+    """The request by which Landscaper asks for a run."""
+    return load.request("patch", DEPLOYITEMS, namespace, name, "status", {"status": {
+        "jobID": job, "jobIDGenerationTime": harness.now(), "observedGeneration": 0,
+        "transitionTimes": {"triggerTime": harness.now()}}})
+
+
+def create_items(made, prefix, count, first=0, finished=False):
+    """Items prefix-0 to prefix-(count - 1); finished ones look as after a run of ours."""
+    name = f"{prefix}{first}-{load.N}"
+    requests = [load.request("create", DEPLOYITEMS, made.namespace, body=item(name, made.namespace))]
+    if finished:
+        requests.append(load.request("patch", DEPLOYITEMS, made.namespace, name, "status", {"status": {
+            "jobID": "job-1", "jobIDFinished": "job-1", "phase": "Succeeded", "observedGeneration": 1,
+            "deployer": {"identity": "test", "name": "container", "version": "0"},
+            "conditions": [{"type": kind, "status": "True", "reason": "Bench", "message": "as after a run",
+                            "lastTransitionTime": harness.now(), "lastUpdateTime": harness.now()}
+                           for kind in ("DeployItemValidation", "StateRestored", "ExportWritten")],
+            "transitionTimes": {key: harness.now() for key in ("triggerTime", "initTime", "waitTime", "finishedTime")}}}))
+    done = load.repeat(made.apiserver, requests, count)
+    assert done["failed"] == 0, done
+
+
+def settled(made, controller, mark):
+    """The list is read once the watch on items was opened and no request came for a second."""
+    deadline = time.monotonic() + 300
+    seen = -1
+    while time.monotonic() < deadline:
+        entries = made.apiserver.audit.entries(mark, user=controller.user)
+        watching = any(e["verb"] == "watch" and resource_of(e) == DEPLOYITEMS.rpartition("/")[2] for e in entries)
+        if watching and len(entries) == seen:
+            return
+        seen = len(entries)
+        time.sleep(1)
+    raise TimeoutError("the controller has not read its list")
