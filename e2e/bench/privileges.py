@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this process must be allowed to do to start a node."""
+"""What this process must be allowed to do: to start a node, or to be another user."""
 
 import os
 import subprocess
@@ -12,6 +12,11 @@ class PrivilegeMissing(Exception):
 
 
 NEEDED = "the node of the test bench needs root with mount, network and pid namespaces and writable control groups"
+
+
+def require_root(purpose):
+    if os.geteuid() != 0:
+        raise PrivilegeMissing(f"{purpose} needs root: this is user {os.geteuid()}, run it as root")
 
 
 def require_node():

@@ -8,7 +8,7 @@ import tarfile
 
 import pytest
 
-from bench import paths
+from bench import paths, privileges
 from bench.oci import Blob, manifest_of, tar_of
 from init.harness import DATA, PROGRAM, Pod
 
@@ -37,6 +37,12 @@ def make_pod():
 def pod(make_pod):
     """The directories and the environment of a pod."""
     return make_pod()
+
+
+@pytest.fixture
+def as_root():
+    """For what only root can do to a pod; without root the test fails and says so."""
+    privileges.require_root("being a pod's user, mounting its token and looking into its process")
 
 
 def _rewritten(directory, artifact, host):

@@ -2,7 +2,6 @@
 """The shared cases against a real registry, as user 1000."""
 
 import json
-import os
 import stat
 
 import pytest
@@ -120,8 +119,7 @@ def test_further_artifacts_that_do_not(pod, cases_registry, name, version, resou
     assert not [path for path in pod.shared.iterdir() if path.name.startswith(".")]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="changing the user needs root")
-def test_files_belong_to_the_pod_and_its_group(pod, cases_registry):
+def test_files_belong_to_the_pod_and_its_group(as_root, pod, cases_registry):
     """uid 1000 and the volume's group, by its set-gid bit, on everything."""
     result = pod.run({**configuration_of("D01-ocm-localblob", cases_registry), "importValues": {"a": 1}}).must_succeed()
     checked = 0

@@ -184,8 +184,6 @@ def test_what_another_program_left_in_the_volume_is_not_followed(pod):
     assert not (pod.shared / "imports" / "import.json").is_symlink()
 
 
-def test_a_read_only_volume_is_named(pod):
+def test_a_read_only_volume_is_named(as_root, pod):
     pod.shared.chmod(0o555)
-    if not pod.as_pod:
-        pytest.fail("needs root, to run as another user")
     assert pod.run({"importValues": 1}).must_fail("imports").failure["kind"] == "denied"

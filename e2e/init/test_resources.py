@@ -8,8 +8,6 @@ import select
 import subprocess
 import time
 
-import pytest
-
 from bench import paths
 from init import samples
 from init.parts import blueprint_blob, context, descriptor, push_component, reference, resource
@@ -22,14 +20,8 @@ MIB = 1024 * 1024
 OWN_MEMORY_MAX = 6 * MIB
 
 
-def needs_root():
-    if os.geteuid() != 0:
-        pytest.fail("looking into another user's process needs root")
-
-
 def peak_of(pod, configuration, env=None):
     """Runs init and returns the largest anonymous memory that was seen, in bytes."""
-    needs_root()
     pod.write("configuration.json", configuration)
     environment = {"PATH": os.environ["PATH"], **pod.env, **(env or {})}
     peak = 0
@@ -57,7 +49,7 @@ def heavy(name, size, references=()):
     return descriptor(name, references=references, resources=entries)
 
 
-def test_memory_with_4_mib_of_descriptors(pod, registry):
+def test_memory_with_4_mib_of_descriptors(as_root, pod, registry):
     names = [f"example.com/resources/c{i}" for i in range(40)]
     client = registry.client()
     for i, name in enumerate(names):
@@ -67,7 +59,7 @@ def test_memory_with_4_mib_of_descriptors(pod, registry):
     assert peak <= OWN_MEMORY_MAX, f"{peak / MIB:.1f} MiB"
 
 
-def test_memory_does_not_grow_with_a_blob(pod, registry):
+def test_memory_does_not_grow_with_a_blob(as_root, pod, registry):
     blob = blueprint_blob({f"file{i}": os.urandom(MIB) for i in range(30)})
     push_component(registry.client(), "heavy", descriptor(NAME, resources=[resource(blob)]), [blob])
     peak = peak_of(pod, reference(context(f"{registry.url}/heavy"), NAME, blueprint="blueprint"))
@@ -75,7 +67,7 @@ def test_memory_does_not_grow_with_a_blob(pod, registry):
     assert peak <= OWN_MEMORY_MAX, f"{peak / MIB:.1f} MiB"
 
 
-def test_memory_does_not_grow_with_the_state(pod):
+def test_memory_does_not_grow_with_the_state(as_root, pod):
     files = {f"dir/file{i}": os.urandom(MIB) for i in range(24)}
     directory = samples.mount(pod.inputs / "state", samples.own(files, 1))
     peak = peak_of(pod, {}, {"LONGSHORE_STATE_SOURCE_DIR": str(directory)})
@@ -104,9 +96,8 @@ def test_no_process_is_ever_started_and_files_are_closed_on_exec(pod, basic_regi
     assert own and all("O_CLOEXEC" in line or "O_PATH" in line for line in own), own
 
 
-def test_the_sandbox_closes_before_anything_is_fetched(pod, registry):
+def test_the_sandbox_closes_before_anything_is_fetched(as_root, pod, registry):
     """no_new_privs, no capabilities and a seccomp filter are there while a slow download runs."""
-    needs_root()
     blob = blueprint_blob({"data": os.urandom(200_000)})
     push_component(registry.client(), "locked", descriptor(NAME, resources=[resource(blob)]), [blob])
     seen = {}

@@ -116,11 +116,8 @@ def test_a_hostile_state_stays_inside(pod):
 
 # --- through the API, as under the Go controller ---
 
-pytest_needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounting the token needs root")
-
-
 @pytest.fixture
-def account(pod, apiserver, kube, namespace):
+def account(as_root, pod, apiserver, kube, namespace):
     """The Go controller's ServiceAccount for init, its Role and its token; returns (directory, environment)."""
     rules = [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list", "delete"]}]
     token = apiserver.service_account("item-init", namespace)
@@ -137,7 +134,6 @@ def secrets(kube, namespace):
     return {secret["metadata"]["name"] for secret in kube.items("secrets", namespace)}
 
 
-@pytest_needs_root
 def test_secrets_of_go(pod, kube, namespace, account):
     directory, env = account
     samples.create(kube, namespace, samples.go(LARGE))
@@ -147,7 +143,6 @@ def test_secrets_of_go(pod, kube, namespace, account):
     assert result.line("state restored")["source"] == "secrets"
 
 
-@pytest_needs_root
 def test_older_generations_go_but_the_one_before_stays(pod, kube, namespace, account):
     directory, env = account
     names = []
@@ -162,7 +157,6 @@ def test_older_generations_go_but_the_one_before_stays(pod, kube, namespace, acc
     assert result.line("state restored")["removedSecrets"] == 2
 
 
-@pytest_needs_root
 def test_a_damaged_newest_secret_falls_back(pod, kube, namespace, account):
     directory, env = account
     newest = samples.own(SMALL, 2)
@@ -173,13 +167,11 @@ def test_a_damaged_newest_secret_falls_back(pod, kube, namespace, account):
     assert set(names[0]) <= secrets(kube, namespace)
 
 
-@pytest_needs_root
 def test_no_secrets_no_state(pod, namespace, account):
     directory, env = account
     assert pod.run({}, env=env, service_account=directory).must_succeed().line("no state to restore")["source"] == "secrets"
 
 
-@pytest_needs_root
 def test_a_role_that_forbids_it_is_named(pod, apiserver, namespace, account):
     directory, env = account
     pod.write("serviceaccount/token", apiserver.service_account("nobody", namespace))
@@ -187,9 +179,7 @@ def test_a_role_that_forbids_it_is_named(pod, apiserver, namespace, account):
     assert result.failure["kind"] == "denied" and "role" in result.failure["advice"]
 
 
-@pytest_needs_root
-def test_an_api_server_that_is_away_for_a_while(make_pod, private_apiserver):
-
+def test_an_api_server_that_is_away_for_a_while(as_root, make_pod, private_apiserver):
     pod, kube = make_pod(), private_apiserver.kube
     kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "host"}})
     samples.create(kube, "host", samples.own(SMALL, 1))
