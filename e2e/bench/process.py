@@ -2,6 +2,7 @@
 """Processes of the bench: each logs to a file, is ended by its pid, and never outlives the process that started it."""
 
 import ctypes
+import itertools
 import os
 import pathlib
 import signal
@@ -16,6 +17,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 # Everything started in this run, for the log tails that a failing test prints.
 _started = []
+# Of the log files: unique also when threads start processes at the same moment.
+_numbers = itertools.count()
 
 
 def _die_with_parent(parent):
@@ -36,7 +39,7 @@ class Process:
         """
         self.name = name
         self.command = [str(part) for part in command]
-        self.log = pathlib.Path(log) if log else paths.run_directory() / f"{name}-{len(_started)}.log"
+        self.log = pathlib.Path(log) if log else paths.run_directory() / f"{name}-{next(_numbers)}.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
         parent = os.getpid()
         with open(self.log, "ab") as output:
@@ -145,6 +148,13 @@ def log_tails(lines=40):
         if text.strip() or not process.running:
             tails.append((f"log of {process.name} (pid {process.pid}, {state}, {process.log})", _last_lines(text, lines)))
     return tails
+
+
+def forget(process):
+    """For tests that start thousands: this one has ended well, and nobody will want its log."""
+    process.kill()
+    _started.remove(process)
+    process.log.unlink(missing_ok=True)
 
 
 def stop_all():
