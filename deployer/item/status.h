@@ -75,6 +75,10 @@ static inline void pod_verdict_donep(struct pod_verdict *verdict)
 }
 #define cleanup_pod_verdict __attribute__((cleanup(pod_verdict_donep)))
 
+/* The condition that says who is about to end the pod, or has: an eviction (drain), a taint, a
+ * preemption, the collector of the pods of lost nodes. NULL: nobody. */
+const json_t *pod_disruption(const json_t *pod);
+
 /* The message with the last lines of main's log below it, at most STATUS_MESSAGE_MAX. Lines that
  * hold one of the secrets (NULL-terminated list; may be NULL) are masked. Belongs to the caller. */
 char *pod_verdict_message(const struct pod_verdict *verdict, const char *log_tail,

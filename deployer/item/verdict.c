@@ -131,26 +131,87 @@ static bool has_failed(const json_t *terminated)
     return terminated && doc_integer_or(terminated, "exitCode", -1) != 0;
 }
 
-/* The first cause of an end that was no success. */
-static void judge_failed(const json_t *pod, struct pod_verdict *verdict)
+/* The container that failed first; NULL: none has, and *ret_which is left alone. */
+static const json_t *first_failed(const json_t *pod, size_t *ret_which)
 {
     static const size_t order[] = {INIT, MAIN, WAIT}; /* wait fails with main, not before it */
-    const char *reason = doc_text_or(pod, "status.reason", "");
 
-    if (*reason) {
-        judge_pod(verdict, POD_FAILED, reason, doc_text_or(pod, "status.message", ""));
-        verdict->is_timeout = strcmp(reason, "DeadlineExceeded") == 0;
-        return;
-    }
     for (size_t i = 0; i < array_length(order); i++) {
         const json_t *terminated = container_state(pod, order[i], "terminated");
 
         if (has_failed(terminated)) {
-            judge_terminated(verdict, order[i], terminated);
-            return;
+            *ret_which = order[i];
+            return terminated;
         }
     }
-    judge_pod(verdict, POD_FAILED, "PodFailed", doc_text_or(pod, "status.message", ""));
+    return NULL;
+}
+
+/* A pod that was ended as a whole, and the container that was hit. */
+static void judge_ended(struct pod_verdict *verdict, const char *reason, const char *message,
+                        size_t which, const json_t *terminated)
+{
+    struct pod_verdict hit = {0};
+    char *text = NULL;
+
+    judge_pod(verdict, POD_FAILED, reason, message);
+    if (!terminated)
+        return;
+    judge_terminated(&hit, which, terminated);
+    text = xasprintf("%s; %s", verdict->message, hit.message);
+    free(verdict->message);
+    verdict->message = text;
+    verdict->container = steal(&hit.container);
+    verdict->has_exit_code = true;
+    verdict->exit_code = hit.exit_code;
+    verdict->is_main_failed = hit.is_main_failed;
+    pod_verdict_done(&hit);
+}
+
+const json_t *pod_disruption(const json_t *pod)
+{
+    const json_t *conditions = doc_get(pod, "status.conditions");
+
+    for (size_t i = 0; i < json_array_size(conditions); i++) {
+        const json_t *condition = json_array_get(conditions, i);
+
+        if (strcmp(doc_text_or(condition, "type", ""), "DisruptionTarget") == 0 &&
+            strcmp(doc_text_or(condition, "status", ""), "True") == 0)
+            return condition;
+    }
+    return NULL;
+}
+
+static bool is_before(const char *time, const char *other)
+{
+    struct error err = {0};
+    int64_t time_unix_ms = 0, other_unix_ms = 0;
+
+    return timestamp_parse(time, &time_unix_ms, &err) == 0 &&
+           timestamp_parse(other, &other_unix_ms, &err) == 0 && time_unix_ms < other_unix_ms;
+}
+
+/* The first cause of an end that was no success. */
+static void judge_failed(const json_t *pod, struct pod_verdict *verdict)
+{
+    size_t which = MAIN;
+    const json_t *terminated = first_failed(pod, &which);
+    const json_t *disrupted = pod_disruption(pod);
+    const char *reason = doc_text_or(pod, "status.reason", "");
+    const char *message = doc_text_or(pod, "status.message", "");
+
+    if (*reason) {
+        judge_ended(verdict, reason, message, which, terminated);
+        verdict->is_timeout = strcmp(reason, "DeadlineExceeded") == 0;
+    } else if (disrupted && !is_before(doc_text_or(terminated, "finishedAt", ""),
+                                       doc_text_or(disrupted, "lastTransitionTime", ""))) {
+        judge_ended(verdict, doc_text_or(disrupted, "reason", "Evicted"),
+                    doc_text_or(disrupted, "message", ""), which, terminated);
+    } else if (terminated) {
+        judge_terminated(verdict, which, terminated);
+    } else {
+        judge_pod(verdict, POD_FAILED, "PodFailed", message);
+    }
 }
 
 /* Reasons of waiting that are none of the ordinary ones. */
@@ -254,6 +315,18 @@ static bool is_lost(const json_t *pod, int64_t now_unix_ms)
            now_unix_ms > deleted_unix_ms + LOST_MARGIN_MS;
 }
 
+static void judge_lost(const json_t *pod, struct pod_verdict *verdict)
+{
+    static const char silence[] =
+        "the pod was deleted, and its node does not say that it has ended";
+    const json_t *disrupted = pod_disruption(pod);
+    const char *cause = doc_text_or(disrupted, "message", "");
+    cleanup_free char *message = xasprintf("%s%s%s", cause, *cause ? ": " : "", silence);
+
+    judge_pod(verdict, POD_FAILED, disrupted ? doc_text_or(disrupted, "reason", "") : "PodLost",
+              message);
+}
+
 static void judge_active(const json_t *pod, const struct deployer_config *config,
                          int64_t now_unix_ms, int64_t since_unix_ms, struct pod_verdict *verdict)
 {
@@ -267,8 +340,7 @@ static void judge_active(const json_t *pod, const struct deployer_config *config
         else
             judge_failed(pod, verdict);
     } else if (is_lost(pod, now_unix_ms)) {
-        judge_pod(verdict, POD_FAILED, "PodLost",
-                  "the pod was deleted, and its node does not say that it has ended");
+        judge_lost(pod, verdict);
     } else if (judge_waiting(pod, config, since_unix_ms, verdict) ||
                judge_scheduling(pod, verdict)) {
         return;

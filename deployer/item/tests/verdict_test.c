@@ -20,6 +20,12 @@ enum { GRACE_MS = 300 * 1000, NOW_MS = 1000 * 1000, SINCE_MS = 900 * 1000, ONLY_
     "{status: {phase: " phase_ ", initContainerStatuses: [" init_                                  \
     "], containerStatuses: [" containers_ "]}}"
 
+#define DISRUPTED(reason_, containers_)                                                            \
+    "{status: {phase: Failed, conditions: [{type: Ready, status: 'False'}, "                       \
+    "{type: DisruptionTarget, status: 'True', lastTransitionTime: '1970-01-01T00:10:00Z', "        \
+    "reason: " reason_ ", message: 'Eviction API: evicting'}], "                                   \
+    "initContainerStatuses: [" INIT_DONE "], containerStatuses: [" containers_ "]}}"
+
 static const struct {
     const char *pod;
     enum pod_outcome outcome;
@@ -82,7 +88,36 @@ static const struct {
      POD_FAILED, "RunPod", "Evicted", "pod: Evicted: The node was low on resource"},
     {"{status: {phase: Failed, reason: DeadlineExceeded, message: too long, containerStatuses: "
      "[{name: main, state: {terminated: {exitCode: 143}}}]}}",
-     POD_FAILED, "RunPod", "DeadlineExceeded", "pod: DeadlineExceeded: too long"},
+     POD_FAILED, "RunPod", "DeadlineExceeded",
+     "pod: DeadlineExceeded: too long; container main: Error, exit code 143, signal 15 (SIGTERM)"},
+    /* the node was low on memory: what the kubelet ended is named too */
+    {"{status: {phase: Failed, reason: Evicted, message: low on memory, containerStatuses: "
+     "[{name: main, state: {terminated: {exitCode: 137}}}]}}",
+     POD_FAILED, "RunPod", "Evicted",
+     "pod: Evicted: low on memory; container main: Error, exit code 137, signal 9 (SIGKILL)"},
+    /* kubectl drain: main ends well on SIGTERM, wait can't save in time */
+    {DISRUPTED("EvictionByEvictionAPI", ENDED("main", "0") "," ENDED("wait", "1")), POD_FAILED,
+     "RunPod", "EvictionByEvictionAPI",
+     "pod: EvictionByEvictionAPI: Eviction API: evicting; container wait: Error, exit code 1"},
+    {DISRUPTED("DeletionByTaintManager", ENDED("main", "143") "," ENDED("wait", "1")), POD_FAILED,
+     "RunPod", "DeletionByTaintManager",
+     "pod: DeletionByTaintManager: Eviction API: evicting; container main: Error, exit code 143, "
+     "signal 15 (SIGTERM)"},
+    {DISRUPTED("DeletionByPodGC", RUNNING("main")), POD_FAILED, "RunPod", "DeletionByPodGC",
+     "pod: DeletionByPodGC: Eviction API: evicting"},
+    /* main had failed by itself before anybody came to evict it */
+    {DISRUPTED(
+         "EvictionByEvictionAPI",
+         "{name: main, state: {terminated: {exitCode: 3, finishedAt: '1970-01-01T00:09:58Z'}}}"
+         "," ENDED("wait", "1")),
+     POD_FAILED, "RunMainContainer", "Error", "container main: Error, exit code 3"},
+    /* the node went away before its kubelet could say anything */
+    {"{metadata: {deletionTimestamp: '1970-01-01T00:10:00Z'}, status: {phase: Running, conditions: "
+     "[{type: DisruptionTarget, status: 'True', reason: DeletionByTaintManager, message: Taint "
+     "manager}], containerStatuses: [{name: main, state: {running: {}}}]}}",
+     POD_FAILED, "RunPod", "DeletionByTaintManager",
+     "pod: DeletionByTaintManager: Taint manager: the pod was deleted, and its node does not say "
+     "that it has ended"},
     {"{status: {phase: Failed}}", POD_FAILED, "RunPod", "PodFailed", "pod: PodFailed"},
     {"{metadata: {deletionTimestamp: '1970-01-01T00:10:00Z'}, status: {phase: Running, "
      "containerStatuses: [{name: main, state: {running: {}}}]}}",
