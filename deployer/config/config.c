@@ -17,6 +17,9 @@ enum {
     COLLECTION_SECONDS = 3600,
     CACHE_SYNC_MS = 120 * 1000,
     IMAGE_GRACE_MS = 5 * 60 * 1000,
+    LEASE_MS = 15 * 1000,
+    LEASE_MIN_MS = 2 * 1000,
+    LEASE_MAX_MS = 3600 * 1000,
     STATE_GENERATIONS = 2,
     STATE_GENERATIONS_MAX = 10,
     LOG_TAIL_LINES = 20,
@@ -211,11 +214,24 @@ static void read_delete_operation(const struct fields *root, struct deployer_con
                      "\"%s\": must be run or skip", word);
 }
 
+/* A Lease object knows seconds only. */
+static int64_t read_lease(const struct fields *election)
+{
+    int64_t lease_ms = field_duration_ms(election, "leaseDuration", LEASE_MS, LEASE_MIN_MS);
+
+    if (lease_ms % 1000 == 0 && lease_ms <= LEASE_MAX_MS)
+        return lease_ms;
+    mistakes_add(election->mistakes, MISTAKE_INVALID, "leaderElection.leaseDuration",
+                 "must be whole seconds, at most 1h");
+    return LEASE_MS;
+}
+
 static void read_operation_sections(const struct fields *root, struct deployer_config *config)
 {
     static const char *const state_known[] = {"generations", NULL};
     static const char *const tail_known[] = {"lines", NULL};
-    static const char *const election_known[] = {"enabled", "leaseName", "leaseNamespace", NULL};
+    static const char *const election_known[] = {"enabled", "leaseName", "leaseNamespace",
+                                                 "leaseDuration", NULL};
     static const char *const serve_known[] = {"address", "metricsPort", "healthPort", NULL};
     struct fields fields = {0};
 
@@ -230,6 +246,7 @@ static void read_operation_sections(const struct fields *root, struct deployer_c
     config->is_electing = field_bool(&fields, "enabled", true);
     config->lease_name = read_object_name(&fields, "leaseName", LEASE_NAME);
     config->lease_namespace = read_object_name(&fields, "leaseNamespace", NULL);
+    config->lease_ms = read_lease(&fields);
     fields = section(root, "serve", "serve", serve_known);
     config->serve_address = field_text_copy(&fields, "address", "");
     config->metrics_port = field_integer(&fields, "metricsPort", METRICS_PORT, 0, PORT_MAX);

@@ -53,6 +53,7 @@ struct deployer_config {
     bool is_electing;          /* leaderElection.enabled */
     char *lease_name;          /* leaderElection.leaseName */
     char *lease_namespace;     /* leaderElection.leaseNamespace; NULL: that of our own pod */
+    int64_t lease_ms;          /* leaderElection.leaseDuration: whole seconds */
     int64_t metrics_port, health_port; /* serve.metricsPort, serve.healthPort; 0: off */
     char *serve_address;               /* serve.address */
 

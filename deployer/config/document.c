@@ -59,6 +59,7 @@ static void add_operations(json_t *doc, const struct deployer_config *config)
     doc_set_new(doc, "leaderElection.enabled", json_boolean(config->is_electing));
     set_text(doc, "leaderElection.leaseName", config->lease_name);
     set_text(doc, "leaderElection.leaseNamespace", config->lease_namespace);
+    set_duration(doc, "leaderElection.leaseDuration", config->lease_ms);
     if (*config->serve_address)
         doc_set_text(doc, "serve.address", config->serve_address);
     doc_set_new(doc, "serve.metricsPort", json_integer(config->metrics_port));

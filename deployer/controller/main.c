@@ -142,6 +142,7 @@ int controller_main(int argc, char **argv)
     struct error err = {0};
     int first = 0;
 
+    controller_block_signals();
     sandbox_no_core();
     log_configure("longshore", LOG_LEVEL_INFO, LOG_FORMAT_JSON);
     strip_ignored(&argc, argv);

@@ -226,6 +226,7 @@ static int watch_items(struct controller *controller, struct error *err)
 {
     struct kube_watch_options items = {.resource = KUBE_DEPLOY_ITEMS,
                                        .page_size = CONTROLLER_LIST_PAGE,
+                                       .left_out = ITEM_LEFT_OUT,
                                        .on_event = observe_item_event,
                                        .data = controller};
 
@@ -242,6 +243,7 @@ static int start_watches(struct process *process, struct error *err)
     cleanup_free char *identity = name_label_value(controller->config->identity);
     struct kube_watch_options pods = {.resource = KUBE_PODS,
                                       .namespace_name = controller->config->namespace_name,
+                                      .left_out = POD_LEFT_OUT,
                                       .on_event = observe_pod_event,
                                       .data = controller};
 
@@ -281,6 +283,10 @@ static int start_election(struct process *process, struct error *err)
     char id[UUID_TEXT_SIZE] = {0};
     struct lease_options lease = {.name = config->lease_name,
                                   .namespace_name = config->lease_namespace,
+                                  /* In the proportions of other controllers: 15, 10 and 2 s. */
+                                  .duration_ms = (uint32_t)config->lease_ms,
+                                  .renew_deadline_ms = (uint32_t)config->lease_ms * 2 / 3,
+                                  .retry_ms = (uint32_t)config->lease_ms * 2 / 15,
                                   .on_change = on_leadership,
                                   .on_problem = on_lease_problem,
                                   .data = controller};
@@ -383,10 +389,21 @@ static void process_done(struct process *process)
     loop_free(controller->loop);
 }
 
+static const int signals[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2};
+
+void controller_block_signals(void)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < array_length(signals); i++)
+        (void)sigaddset(&set, signals[i]);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 static int start(struct process *process, const struct controller_options *options,
                  const struct deployer_config *config, struct error *err)
 {
-    static const int signals[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2};
     struct controller *controller = &process->controller;
 
     if (loop_new(clock_system(), &controller->loop, err) < 0)

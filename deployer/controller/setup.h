@@ -12,6 +12,10 @@ struct controller_options {
     const char *metrics_address, *health_address; /* host:port, overrule the configuration */
 };
 
+/* To be called before anything else: a signal that comes while we start waits for the loop. As
+ * process 1 of a container it would be lost, elsewhere it would end us without a word. */
+void controller_block_signals(void);
+
 /* Runs until SIGTERM or SIGINT. */
 int controller_run(const struct controller_options *options, const struct deployer_config *config,
                    struct error *err) must_check;

@@ -106,7 +106,8 @@ static void the_effective_configuration_reads_back_to_itself(void **state)
     static const char *const files[] = {
         "{}", go_file,
         "{deleteOperation: skip, imageGracePeriod: 90s, state: {generations: 3}, logTail: {lines: "
-        "0}, leaderElection: {enabled: false, leaseName: a, leaseNamespace: b}, serve: {address: "
+        "0}, leaderElection: {enabled: false, leaseName: a, leaseNamespace: b, leaseDuration: "
+        "30s}, serve: {address: "
         "127.0.0.1, metricsPort: 0, healthPort: 1}, pod: {sharedVolumeSizeLimit: 1Gi, "
         "nodeSelector: {a: b}, tolerations: [{key: x, operator: Exists}], runtimeClassName: gvisor,"
         " priorityClassName: low, resources: {limits: {cpu: 1}}}, script: {image: 'a:1', command: "
@@ -144,6 +145,13 @@ static const struct {
     {"initContainer: {imagePullPolicy: Sometimes}",
      "initContainer.imagePullPolicy: Invalid value: \"Sometimes\": must be Always, IfNotPresent or "
      "Never"},
+    {"leaderElection: {leaseDuration: 1s}",
+     "leaderElection.leaseDuration: Invalid value: \"1s\": must be a duration such as 90s, 5m or "
+     "1h30m, at least 2000ms"},
+    {"leaderElection: {leaseDuration: 2500ms}",
+     "leaderElection.leaseDuration: Invalid value: must be whole seconds, at most 1h"},
+    {"leaderElection: {leaseDuration: 61m}",
+     "leaderElection.leaseDuration: Invalid value: must be whole seconds, at most 1h"},
     {"script: {enabled: 'no'}", "script.enabled: expected true or false, got a string"},
     {"script: {args: [-x]}",
      "script.args: Forbidden: arguments of a script are its item's; options "
