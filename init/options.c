@@ -9,7 +9,7 @@
 #include "common/contract.h"
 #include "common/data/duration.h"
 
-enum { DEADLINE_DEFAULT_MS = 120 * 1000, MISSING_MAX_BYTES = 900 };
+enum { DEADLINE_DEFAULT_MS = INIT_DEADLINE_SECONDS * 1000, MISSING_MAX_BYTES = 900 };
 
 /* The values behind the flags. The disable switches of Go's logger change nothing here: there are
  * neither stack traces nor callers in our lines, and a line without its time helps nobody. */

@@ -47,6 +47,28 @@ static json_t *common_env(void)
     return env;
 }
 
+/* What is left of the item's time in seconds, at least 1; -1: there is no limit. */
+static int64_t seconds_left(const struct pod_request *request)
+{
+    int64_t seconds = 0;
+
+    if (request->deadline_unix_ms < 0)
+        return -1;
+    seconds = (request->deadline_unix_ms - request->now_unix_ms + 999) / 1000;
+    return seconds < 1 ? 1 : seconds;
+}
+
+/* The end of the item's time is the end of the pod, and then nobody says which server could not be
+ * reached: with little time, init gives up early enough to say so. */
+static void add_init_deadline(json_t *env, const struct pod_request *request)
+{
+    int64_t seconds = seconds_left(request) / 2;
+    cleanup_free char *text = xasprintf("%" PRId64 "s", seconds < 1 ? 1 : seconds);
+
+    if (seconds_left(request) >= 0 && seconds < INIT_DEADLINE_SECONDS)
+        add_env(env, ENV_INIT_DEADLINE, text);
+}
+
 static json_t *init_env(const struct pod_request *request)
 {
     json_t *env = common_env();
@@ -63,6 +85,8 @@ static json_t *init_env(const struct pod_request *request)
         add_env(env, ENV_OCI_PLAIN_HTTP, "true");
     if (request->config->oci_insecure)
         add_env(env, ENV_OCI_INSECURE, "true");
+    if (!request->config->init.is_go_image)
+        add_init_deadline(env, request);
     return env;
 }
 
@@ -188,16 +212,12 @@ static json_t *metadata_new(const struct pod_request *request)
 /* What is left of the item's time, so that a pod ends even if no controller is there to end it. */
 static void set_deadline(json_t *spec, const struct pod_request *request)
 {
-    int64_t seconds = 0;
+    int64_t seconds = seconds_left(request);
 
-    if (request->deadline_unix_ms < 0)
-        return;
-    seconds = (request->deadline_unix_ms - request->now_unix_ms + 999) / 1000;
-    if (seconds < 1)
-        seconds = 1;
     if (seconds > INT32_MAX)
         seconds = INT32_MAX;
-    (void)json_object_set_new(spec, "activeDeadlineSeconds", json_integer(seconds));
+    if (seconds >= 0)
+        (void)json_object_set_new(spec, "activeDeadlineSeconds", json_integer(seconds));
 }
 
 static void set_placement(json_t *spec, const struct pod_request *request)

@@ -303,6 +303,40 @@ static void the_deadline_is_what_is_left_of_the_items_time(void **state)
     }
 }
 
+static void with_little_time_init_gives_up_early_enough_to_say_why(void **state)
+{
+    static const struct {
+        int64_t now_ms, deadline_ms;
+        const char *text; /* NULL: init's own default */
+    } deadlines[] = {{0, -1, NULL},          {0, 600000, NULL}, {0, 240000, NULL},
+                     {0, 239000, "119s"},    {0, 60000, "30s"}, {0, 1000, "1s"},
+                     {900000, 600000, "1s"}, {0, 0, "1s"}};
+    cleanup_sample_run struct sample_run sample = {0};
+
+    (void)state;
+    sample_run_init(&sample, DEPLOY_ITEM_TYPE_CONTAINER, NULL, "{image: a}");
+    for (size_t i = 0; i < array_length(deadlines); i++) {
+        cleanup_json json_t *pod = NULL;
+        const json_t *env = NULL, *entry = NULL;
+        const char *found = NULL;
+        size_t j = 0;
+
+        sample.request.now_unix_ms = deadlines[i].now_ms;
+        sample.request.deadline_unix_ms = deadlines[i].deadline_ms;
+        pod = make(&sample.request);
+        env = doc_get(json_array_get(doc_get(pod, "spec.initContainers"), 0), "env");
+        json_array_foreach(env, j, entry)
+        {
+            if (strcmp(doc_text(entry, "name"), ENV_INIT_DEADLINE) == 0)
+                found = doc_text(entry, "value");
+        }
+        if (deadlines[i].text)
+            assert_string_equal(found, deadlines[i].text);
+        else
+            assert_null(found);
+    }
+}
+
 static void images_and_policies_are_the_items_and_the_operators(void **state)
 {
     cleanup_json json_t *pod = make_plain(
@@ -403,6 +437,7 @@ int main(void)
         cmocka_unit_test(the_pod_is_of_the_restricted_kind),
         cmocka_unit_test(each_container_sees_its_own_and_no_more),
         cmocka_unit_test(the_deadline_is_what_is_left_of_the_items_time),
+        cmocka_unit_test(with_little_time_init_gives_up_early_enough_to_say_why),
         cmocka_unit_test(images_and_policies_are_the_items_and_the_operators),
         cmocka_unit_test(wait_is_told_the_last_state_and_init_gets_it_mounted),
         cmocka_unit_test(no_provider_configuration_weakens_the_pod),
