@@ -12,6 +12,7 @@
 #include "common/kube/client_internal.h"
 #include "common/kube/config_internal.h"
 #include "common/kube/request.h"
+#include "common/kube/slice.h"
 #include "common/kube/status.h"
 #include "common/kube/token.h"
 #include "common/net/retry.h"
@@ -53,7 +54,8 @@ struct kube_call {
     struct retry retry;
     uint64_t timeout_ms, deadline_ms; /* the deadline is set by the first try */
     size_t body_max;
-    bool is_raw, is_not_retried;
+    bool is_raw, is_unread, is_not_retried;
+    const char *const *left_out;
     bool has_new_token; /* 401 was answered with a token that was read again */
     kube_done_fn *on_done;
     void *data;
@@ -211,6 +213,12 @@ static json_t *raw_text(const char *text, size_t size)
 static int parse_answer(const struct kube_call *call, const struct buffer *body,
                         json_t **ret_object, struct error *err)
 {
+    const struct slice text = {body->data, body->size};
+    size_t size = body->size;
+    cleanup_free char *shorter = NULL;
+
+    if (call->is_unread)
+        return 0;
     if (call->is_raw) {
         *ret_object = raw_text(body->data, body->size);
         return 0;
@@ -219,7 +227,9 @@ static int parse_answer(const struct kube_call *call, const struct buffer *body,
         *ret_object = json_object();
         return 0;
     }
-    if (doc_parse_json(body->data, body->size, call->body_max, ret_object, err) < 0)
+    if (call->left_out)
+        shorter = slice_without(text, call->left_out, &size);
+    if (doc_parse_json(shorter ? shorter : text.text, size, call->body_max, ret_object, err) < 0)
         return error_wrap(err, "%s: answer", call->wire.what);
     return 0;
 }
@@ -352,6 +362,8 @@ int kube_start(struct kube *kube, const struct kube_request *request, struct kub
     call->timeout_ms = request->timeout_ms ? request->timeout_ms : TIMEOUT_DEFAULT_MS;
     call->body_max = request->body_max ? request->body_max : BODY_MAX_DEFAULT;
     call->is_raw = request->is_raw;
+    call->is_unread = request->is_unread;
+    call->left_out = request->left_out;
     call->is_not_retried = request->is_not_retried;
     call->on_done = request->on_done;
     call->data = request->data;

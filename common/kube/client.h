@@ -36,10 +36,10 @@ enum kube_verb {
 };
 
 /* The object, list or Status of the answer, or NULL after a failure (borrowed: json_incref to
- * keep). Failures carry the API's own words (Status.message) and a kind: 404 NOT_FOUND, 401/403
- * DENIED, 409 AlreadyExists EXISTS, else 409 CONFLICT, 410 GONE, 413 TOO_LARGE, 400/422 INVALID,
- * 429 and 5xx and transport TEMPORARY (retry_after_ms set). Exactly once, from the loop; never
- * after kube_cancel(). */
+ * keep; NULL too if it was to be left unread). Failures carry the API's own words (Status.message)
+ * and a kind: 404 NOT_FOUND, 401/403 DENIED, 409 AlreadyExists EXISTS, else 409 CONFLICT, 410 GONE,
+ * 413 TOO_LARGE, 400/422 INVALID, 429 and 5xx and transport TEMPORARY (retry_after_ms set). Exactly
+ * once, from the loop; never after kube_cancel(). */
 typedef void kube_done_fn(void *data, json_t *object, const struct error *err);
 
 struct kube_request {
@@ -56,6 +56,8 @@ struct kube_request {
     const char *uid;       /* DELETE: precondition, or NULL */
     const char *resource_version; /* DELETE: precondition; LIST: as is; or NULL */
     bool is_raw;                  /* the answer is text (log): object is a JSON string */
+    bool is_unread;               /* nobody looks at the answer: object is NULL */
+    const char *const *left_out;  /* of the answer, as of a watch; NULL at the end, or NULL */
     size_t body_max;              /* of the answer; 0: 8 MiB */
     uint64_t timeout_ms;          /* 0: 30 s */
     bool is_not_retried; /* else TEMPORARY failures are tried again for up to 5 times within

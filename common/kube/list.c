@@ -27,6 +27,7 @@ struct kube_list {
     char *next_page;        /* "continue", or NULL for the first page */
     char *resource_version; /* of the first page, and so of all */
     bool is_metadata_only, is_not_retried;
+    const char *const *left_out;
     bool has_new_token;
     bool has_items_of_page; /* some objects of this page were handed on */
     struct item_split split;
@@ -97,7 +98,7 @@ static int on_item_text(void *data, const char *text, size_t size)
     if (!text)
         (void)error_set(&fault, ERROR_TOO_LARGE, "%s: an object of more than %d bytes", list->what,
                         KUBE_OBJECT_MAX);
-    else if (kube_object_parse(text, size, &object, &fault, &err) < 0)
+    else if (kube_object_parse(text, size, list->left_out, &object, &fault, &err) < 0)
         fault = err;
     list->on_item(list->data, object, fault.kind == ERROR_NONE ? NULL : &fault);
     return list->is_over ? -1 : 0;
@@ -208,6 +209,7 @@ int kube_list_start(struct kube *kube, const struct kube_list_options *options,
                                                      options->namespace_name)
                                          : xasprintf("list %s", options->resource.plural);
     list->is_metadata_only = options->is_metadata_only;
+    list->left_out = options->left_out;
     list->is_not_retried = options->is_not_retried;
     list->on_item = options->on_item;
     list->on_done = options->on_done;

@@ -21,8 +21,9 @@ struct kube_list_options {
     struct kube_resource resource;
     const char *namespace_name; /* NULL: all */
     const char *label_selector, *field_selector;
-    bool is_metadata_only; /* PartialObjectMetadata */
-    size_t page_size;      /* 0: 500 */
+    bool is_metadata_only;       /* PartialObjectMetadata */
+    const char *const *left_out; /* as of a watch */
+    size_t page_size;            /* 0: 500 */
     bool is_not_retried; /* else a page is asked for up to 5 more times after TEMPORARY failures */
     kube_item_fn *on_item;
     kube_listed_fn *on_done;

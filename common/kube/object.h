@@ -18,11 +18,13 @@ enum kube_line_type {
     KUBE_LINE_UNKNOWN,
 };
 
-/* *ret_object is a new reference. If it is a reduced one, ret_fault says why, else ret_fault is as
- * it was. Fails only for text that has no name to fail. */
-int kube_object_parse(const char *text, size_t size, json_t **ret_object, struct error *ret_fault,
-                      struct error *err) must_check;
+/* Members that nobody asks for need not be parsed: "a" or "a.b", NULL at the end; left_out may be
+ * NULL. *ret_object is a new reference. If it is a reduced one, ret_fault says why, else ret_fault
+ * is as it was. Fails only for text that has no name to fail. */
+int kube_object_parse(const char *text, size_t size, const char *const *left_out,
+                      json_t **ret_object, struct error *ret_fault, struct error *err) must_check;
 
 /* One line of a watch: {"type": "ADDED", "object": {...}}. */
-int kube_line_parse(const char *text, size_t size, enum kube_line_type *ret_type,
-                    json_t **ret_object, struct error *ret_fault, struct error *err) must_check;
+int kube_line_parse(const char *text, size_t size, const char *const *left_out,
+                    enum kube_line_type *ret_type, json_t **ret_object, struct error *ret_fault,
+                    struct error *err) must_check;

@@ -159,6 +159,18 @@ static char *make_url(char *path, const struct kube_request *request)
     return url;
 }
 
+/* An answer that nobody reads is asked for as short as the server can make it. */
+static const char *accept_of(const struct kube_request *request)
+{
+    if (request->is_raw)
+        return "*/*";
+    if (!request->is_unread)
+        return "application/json";
+    return request->verb == KUBE_DELETE_COLLECTION
+               ? "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+               : "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+}
+
 int kube_wire_make(const char *server, const struct kube_request *request,
                    struct kube_wire *ret_wire, struct error *err)
 {
@@ -175,7 +187,7 @@ int kube_wire_make(const char *server, const struct kube_request *request,
     *ret_wire = (struct kube_wire){
         .method = verbs[request->verb].method,
         .content_type = verbs[request->verb].content_type,
-        .accept = request->is_raw ? "*/*" : "application/json",
+        .accept = accept_of(request),
         .url = make_url(path, request),
         .what = steal(&what),
         .is_repeatable = verbs[request->verb].is_repeatable,

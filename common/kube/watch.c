@@ -36,6 +36,7 @@ struct kube_watch {
     char *namespace_name, *label_selector, *field_selector;
     char *what;
     bool is_watch_only, is_metadata_only;
+    const char *const *left_out;
     size_t page_size;
     kube_watch_fn *on_event;
     void *data;
@@ -176,6 +177,7 @@ static void start_list(struct kube_watch *watch)
         .label_selector = watch->label_selector,
         .field_selector = watch->field_selector,
         .is_metadata_only = watch->is_metadata_only,
+        .left_out = watch->left_out,
         .page_size = watch->page_size,
         .on_item = on_listed_item,
         .on_done = on_listed,
@@ -219,7 +221,7 @@ static int on_line(void *data, const char *text, size_t size)
     if (!text)
         (void)error_set(&err, ERROR_TOO_LARGE, "an event of more than %d bytes is passed over",
                         KUBE_OBJECT_MAX);
-    else if (kube_line_parse(text, size, &type, &object, &fault, &err) == 0)
+    else if (kube_line_parse(text, size, watch->left_out, &type, &object, &fault, &err) == 0)
         take_event(watch, type, object, fault.kind == ERROR_NONE ? NULL : &fault);
     if (err.kind != ERROR_NONE) {
         (void)error_wrap(&err, "%s", watch->what);
@@ -379,6 +381,7 @@ int kube_watch_start(struct kube *kube, const struct kube_watch_options *options
     watch->what = xasprintf("watch %s", options->resource.plural);
     watch->is_watch_only = options->is_watch_only;
     watch->is_metadata_only = options->is_metadata_only;
+    watch->left_out = options->left_out;
     watch->page_size = options->page_size;
     watch->on_event = options->on_event;
     watch->data = options->data;

@@ -31,7 +31,10 @@ struct kube_watch_options {
     const char *label_selector, *field_selector;
     bool is_watch_only;    /* no list: start with what the server's cache holds, as ADDED */
     bool is_metadata_only; /* PartialObjectMetadata */
-    size_t page_size;      /* 0: 500 */
+    /* What on_event never looks at need not be parsed: "a" or "a.b", NULL at the end. Lives as long
+     * as the watch; may be NULL. */
+    const char *const *left_out;
+    size_t page_size;                      /* 0: 500 */
     uint32_t retry_first_ms, retry_max_ms; /* 0: 200 ms, 30 s */
     kube_watch_fn *on_event;
     void *data;

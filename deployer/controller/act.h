@@ -36,5 +36,7 @@ void act_unlock(struct task *task);
 /* Reads the item anew and writes its finalizers with or without ours; next gets the answer to the
  * write, or to the read if there was nothing to write. */
 void act_set_finalizer(struct task *task, bool is_wanted, task_next_fn *next);
+/* By the labels that the Go deployer's objects carry as well as ours. Belongs to the caller. */
+char *act_item_selector(const struct task *task);
 /* Ends the job: counts, logs, tells. */
 void act_note_end(struct task *task, const json_t *status);

@@ -12,8 +12,7 @@
 
 static void next_collection(struct task *task);
 
-/* By the labels that the Go deployer's objects carry as well as ours. */
-static char *item_selector(const struct task *task)
+char *act_item_selector(const struct task *task)
 {
     cleanup_free char *name = name_label_value(task->record->name);
     cleanup_free char *namespace_name = name_label_value(task->record->namespace_name);
@@ -102,7 +101,8 @@ static void remove_go_export(struct task *task)
                                    .resource = KUBE_SECRETS,
                                    .namespace_name = task->controller->config->namespace_name,
                                    .label_selector = label,
-                                   .field_selector = field};
+                                   .field_selector = field,
+                                   .is_unread = true};
 
     task_request(task, task->controller->host, &request, on_collection);
 }
@@ -113,18 +113,19 @@ static void remove_home_export(struct task *task)
                                    .resource = KUBE_SECRETS,
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->names.item_export,
-                                   .grace_seconds = -1};
+                                   .grace_seconds = -1,
+                                   .is_unread = true};
 
     task_request(task, task->controller->landscaper, &request, on_collection);
 }
 
 static void next_collection(struct task *task)
 {
-    cleanup_free char *selector = item_selector(task);
+    cleanup_free char *selector = act_item_selector(task);
     struct kube_request request = {.verb = KUBE_DELETE_COLLECTION,
                                    .namespace_name = task->controller->config->namespace_name,
                                    .label_selector = selector,
-                                   .is_raw = true};
+                                   .is_unread = true};
 
     if (task->step < array_length(kinds)) {
         request.resource = *kinds[task->step];

@@ -92,7 +92,8 @@ static void finish_without_export(struct task *task)
                                    .resource = KUBE_SECRETS,
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->names.item_export,
-                                   .grace_seconds = -1};
+                                   .grace_seconds = -1,
+                                   .is_unread = true};
 
     if (task->item->has_export)
         task_request(task, task->controller->landscaper, &request, on_export_removed);
@@ -172,7 +173,7 @@ static void on_export(struct task *task, json_t *object, const struct error *err
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->names.item_export,
                                    .field_manager = CONTROLLER_FIELD_MANAGER,
-                                   .is_raw = true};
+                                   .is_unread = true};
 
     if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
         export_failed(task, err);
@@ -203,13 +204,18 @@ static void read_export(struct task *task)
     task_request(task, task->controller->host, &request, on_export);
 }
 
-/* Everything that the run was given: inputs and pull credentials. */
-static void read_hidden(struct task *task, task_next_fn *next)
+/* Everything that the run was given: inputs and pull credentials. Those of a run that the Go
+ * deployer began have the item's labels, as its state has, which may be large and is no input. */
+static void read_hidden(struct task *task, const struct pod_entry *entry, task_next_fn *next)
 {
+    bool is_ours = object_annotation(entry->pod, ANNOTATION_JOB) != NULL;
+    cleanup_free char *of_item = act_item_selector(task);
+    cleanup_free char *go_selector = xasprintf("%s," LABEL_TYPE "!=" LABEL_TYPE_STATE, of_item);
     struct kube_request request = {.verb = KUBE_LIST,
                                    .resource = KUBE_SECRETS,
                                    .namespace_name = task->controller->config->namespace_name,
-                                   .label_selector = task->names.run_selector};
+                                   .label_selector =
+                                       is_ours ? task->names.run_selector : go_selector};
 
     task_request(task, task->controller->host, &request, next);
 }
@@ -252,7 +258,7 @@ void act_complete(struct task *task)
     if (!entry)
         task_done(task);
     else if (has_last_words(entry->pod))
-        read_hidden(task, on_hidden_then_export);
+        read_hidden(task, entry, on_hidden_then_export);
     else
         read_export(task);
 }
@@ -295,11 +301,12 @@ static void set_pod_cause(struct task *task, json_t *status, const struct pod_ve
 
 static void set_lost(struct task *task, json_t *status, const struct pod_entry *entry)
 {
+    const json_t *disrupted = entry ? pod_disruption(entry->pod) : NULL;
     cleanup_free char *message =
-        xasprintf("pod '%s' is gone without a result: it was deleted, or its node was lost",
-                  entry ? entry->name : task->names.pod);
+        xasprintf("pod '%s' is gone without a result: %s", entry ? entry->name : task->names.pod,
+                  doc_text_or(disrupted, "message", "it was deleted, or its node was lost"));
 
-    set_cause(task, status, "RunPod", "PodLost", message, NULL);
+    set_cause(task, status, "RunPod", doc_text_or(disrupted, "reason", "PodLost"), message, NULL);
 }
 
 static void set_no_target(struct task *task, json_t *status)
@@ -403,9 +410,8 @@ void act_fail(struct task *task)
 
     if (entry)
         pod_entry_judge(entry, task->controller, &verdict);
-    if (entry && object_annotation(entry->pod, ANNOTATION_JOB) &&
-        (verdict.is_main_failed || has_last_words(entry->pod)))
-        read_hidden(task, on_hidden_then_log);
+    if (entry && (verdict.is_main_failed || has_last_words(entry->pod)))
+        read_hidden(task, entry, on_hidden_then_log);
     else
         finish_badly(task);
 }

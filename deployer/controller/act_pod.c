@@ -38,8 +38,10 @@ static void on_verified(struct task *task, json_t *object, const struct error *e
 static void verify_next(struct task *task)
 {
     const char *last = task->item->last_pod;
-    struct kube_request request = {
-        .verb = KUBE_GET, .resource = KUBE_PODS, .namespace_name = host_namespace(task)};
+    struct kube_request request = {.verb = KUBE_GET,
+                                   .resource = KUBE_PODS,
+                                   .namespace_name = host_namespace(task),
+                                   .left_out = POD_LEFT_OUT};
 
     if (task->step == 0) {
         request.name = task->names.pod;
@@ -90,7 +92,8 @@ static void delete_pod(struct task *task, const struct pod_entry *entry, bool is
                                    .name = entry->name,
                                    .uid = doc_text(entry->pod, "metadata.uid"),
                                    .grace_seconds = -1,
-                                   .is_raw = !is_told};
+                                   .left_out = POD_LEFT_OUT,
+                                   .is_unread = !is_told};
 
     task_request(task, task->controller->host, &request, next);
 }
@@ -160,7 +163,8 @@ static void drop_finalizer(struct task *task, const struct pod_entry *entry)
                                    .namespace_name = host_namespace(task),
                                    .name = entry->name,
                                    .body = body,
-                                   .is_raw = !task->controller->config->is_pod_kept};
+                                   .left_out = POD_LEFT_OUT,
+                                   .is_unread = !task->controller->config->is_pod_kept};
 
     if (!object_has_finalizer(entry->pod, FINALIZER_POD)) {
         forget_pod(task);
@@ -225,7 +229,7 @@ static void clean_run(struct task *task)
                                    .resource = KUBE_SECRETS,
                                    .namespace_name = host_namespace(task),
                                    .label_selector = task->names.run_selector,
-                                   .is_raw = true};
+                                   .is_unread = true};
 
     task_request(task, task->controller->host, &request, on_run_cleaned);
 }

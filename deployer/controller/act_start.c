@@ -69,7 +69,8 @@ static void on_pod_made(struct task *task, json_t *object, const struct error *e
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_PODS,
                                    .namespace_name = host_namespace(task),
-                                   .name = task->names.pod};
+                                   .name = task->names.pod,
+                                   .left_out = POD_LEFT_OUT};
 
     if (err->kind == ERROR_EXISTS) {
         task_request(task, task->controller->host, &request, on_pod_read);
@@ -100,7 +101,8 @@ static void make_pod(struct task *task)
     struct kube_request request = {.verb = KUBE_CREATE,
                                    .resource = KUBE_PODS,
                                    .namespace_name = host_namespace(task),
-                                   .body = task->inputs.objects.pod};
+                                   .body = task->inputs.objects.pod,
+                                   .left_out = POD_LEFT_OUT};
 
     task_request(task, task->controller->host, &request, on_pod_made);
 }
@@ -151,7 +153,7 @@ static void next_object(struct task *task)
     struct kube_request request = {.verb = KUBE_APPLY,
                                    .namespace_name = host_namespace(task),
                                    .field_manager = CONTROLLER_FIELD_MANAGER,
-                                   .is_raw = true};
+                                   .is_unread = true};
 
     while (task->step < array_length(steps) &&
            (!object_at(task, task->step) || (steps[task->step].is_access && is_access_there(task))))
@@ -214,7 +216,7 @@ static void remove_old_state(struct task *task)
                                    .resource = KUBE_SECRETS,
                                    .namespace_name = host_namespace(task),
                                    .label_selector = task->names.state_selector,
-                                   .is_raw = true};
+                                   .is_unread = true};
 
     task->step = 0;
     if (count < GARBAGE_WORTH) {

@@ -57,6 +57,7 @@ static void tell(struct task *task, const char *reason, const char *message)
                                    .resource = KUBE_EVENTS,
                                    .namespace_name = task->record->namespace_name,
                                    .grace_seconds = -1,
+                                   .is_unread = true,
                                    .on_done = on_told};
 
     if (!controller_may_write(task->controller))

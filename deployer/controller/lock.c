@@ -8,6 +8,7 @@
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
 #include "deployer/controller/act.h"
+#include "deployer/controller/observe.h"
 
 /* ---- Pure ---- */
 
@@ -66,6 +67,7 @@ static void locked(struct task *task)
 {
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_DEPLOY_ITEMS,
+                                   .left_out = ITEM_LEFT_OUT,
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->record->name};
 

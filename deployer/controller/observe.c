@@ -13,6 +13,11 @@
 #include "deployer/controller/poison.h"
 #include "deployer/item/provider.h"
 
+const char *const ITEM_LEFT_OUT[] = {"metadata.managedFields", NULL};
+const char *const POD_LEFT_OUT[] = {"metadata.managedFields", "spec.containers",
+                                    "spec.initContainers",    "spec.volumes",
+                                    "spec.tolerations",       NULL};
+
 /* ---- Items ---- */
 
 static void set_known(struct controller *controller, struct record *record, bool is_known)
@@ -125,15 +130,14 @@ void observe_item_event(void *data, enum kube_event event, const json_t *object,
 
 /* ---- Pods ---- */
 
-/* Managed fields and the spec are most of a pod, and nothing is decided on them. */
+/* Nothing is decided on the spec but whether a node has it. */
 static json_t *reduce_pod(const json_t *pod)
 {
-    json_t *metadata = json_copy((json_t *)(uintptr_t)doc_member(pod, "metadata"));
+    json_t *metadata = (json_t *)(uintptr_t)doc_member(pod, "metadata");
     json_t *status = (json_t *)(uintptr_t)doc_member(pod, "status");
     json_t *reduced = json_object();
 
-    (void)json_object_del(metadata, "managedFields");
-    (void)json_object_set_new(reduced, "metadata", metadata);
+    (void)json_object_set(reduced, "metadata", metadata);
     if (status)
         (void)json_object_set(reduced, "status", status);
     if (doc_text(pod, "spec.nodeName"))

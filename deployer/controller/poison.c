@@ -13,11 +13,12 @@
 json_t *poison_patch(const struct deployer_config *config, const json_t *object,
                      const struct error *err)
 {
-    const char *type = object_annotation(object, ANNOTATION_DEPLOYER_TYPE);
+    const char *annotated = object_annotation(object, ANNOTATION_DEPLOYER_TYPE);
+    const char *type = annotated ? annotated : doc_text(object, "spec.type");
     const char *created = doc_text_or(object, "metadata.creationTimestamp", "1970-01-01T00:00:00Z");
     bool is_deleting = doc_text(object, "metadata.deletionTimestamp") != NULL;
 
-    /* Only the annotation says whose it is: the spec is what can't be read. */
+    /* As item_effective_type() of an item that can be read. */
     if (!type || !item_type_served(config, type))
         return NULL;
     return json_pack("[{s:s,s:s,s:s},{s:s,s:s,s:s},{s:s,s:s,s:{s:s,s:s,s:s,s:s,s:s,s:[s]}}]", "op",
@@ -48,6 +49,7 @@ void poison_fail(struct controller *controller, const json_t *object, const stru
                                    .subresource = "status",
                                    .body = patch,
                                    .grace_seconds = -1,
+                                   .is_unread = true,
                                    .on_done = on_failed};
     struct kube_call *call = NULL;
     struct error failure = {0};

@@ -120,6 +120,44 @@ static void text_becomes_a_string_whatever_bytes_it_has(void **state)
     assert_string_equal(json_string_value(object), "a\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd\n{\x01");
 }
 
+static void an_answer_that_nobody_reads_is_asked_for_short_and_not_parsed(void **state)
+{
+    static const char *const answers[] = {HEAD("200 OK") "4\r\n\r\n{{{{",
+                                          HEAD("409 Conflict") "2\r\n\r\n{}"};
+    struct kube_bench *bench = *state;
+    struct kube_request request = get_pod;
+    json_t *object = NULL;
+    struct error err = {0};
+
+    request.is_unread = true;
+    kube_bench_set_answers(bench, answers, 2);
+    assert_int_equal(kube_perform(bench->kube, &request, &object, &err), 0);
+    assert_null(object);
+    assert_non_null(strstr(bench->server.requests[0],
+                           "Accept: application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,"
+                           "application/json\r\n"));
+    assert_int_equal(kube_perform(bench->kube, &request, &object, &err), -1);
+    assert_int_equal(err.kind, ERROR_CONFLICT);
+}
+
+static void what_is_to_be_left_out_of_an_answer_is_not_parsed(void **state)
+{
+    static const char *const answers[] = {HEAD("200 OK") "16\r\n\r\n{\"b\":{{{},\"a\":1}",
+                                          HEAD("200 OK") "14\r\n\r\n{\"b\":{},\"a\":1}"};
+    static const char *const left_out[] = {"b", NULL};
+    struct kube_bench *bench = *state;
+    struct kube_request request = get_pod;
+    cleanup_json json_t *object = NULL;
+    struct error err = {0};
+
+    request.left_out = left_out;
+    kube_bench_set_answers(bench, answers, 2);
+    assert_int_equal(kube_perform(bench->kube, &request, &object, &err), -1);
+    assert_int_equal(kube_perform(bench->kube, &request, &object, &err), 0);
+    assert_int_equal(json_object_size(object), 1);
+    assert_int_equal(doc_integer_or(object, "a", 0), 1);
+}
+
 static void temporary_failures_are_tried_again(void **state)
 {
     static const char *const answers[] = {HEAD("503 Later") "0\r\n\r\n",
@@ -277,6 +315,8 @@ int main(void)
         test(answers_that_are_no_objects_are_errors),
         test(nothing_at_all_is_an_empty_object),
         test(text_becomes_a_string_whatever_bytes_it_has),
+        test(an_answer_that_nobody_reads_is_asked_for_short_and_not_parsed),
+        test(what_is_to_be_left_out_of_an_answer_is_not_parsed),
         test(temporary_failures_are_tried_again),
         test(what_must_not_be_sent_twice_is_not),
         test(a_pause_that_is_longer_than_the_time_left_is_not_waited_for),

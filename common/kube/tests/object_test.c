@@ -19,7 +19,7 @@ static void a_whole_object_has_no_fault(void **state)
     struct error err = {0};
 
     (void)state;
-    assert_int_equal(kube_object_parse(text, strlen(text), &object, &fault, &err), 0);
+    assert_int_equal(kube_object_parse(text, strlen(text), NULL, &object, &fault, &err), 0);
     assert_int_equal(fault.kind, ERROR_NONE);
     assert_string_equal(doc_text(object, "metadata.name"), "a");
     assert_non_null(doc_get(object, "spec.x"));
@@ -43,6 +43,9 @@ static void an_object_that_cannot_be_read_keeps_what_can_be_of_its_metadata(void
          "\"resourceVersion\":\"5\"},\"spec\":\"\\u0000\"}",
          "{\"metadata\":{\"deletionTimestamp\":\"t\",\"finalizers\":[\"f\"],\"name\":\"a\","
          "\"resourceVersion\":\"5\"}}"},
+        /* the type says whose item it is, whatever else can't be read */
+        {"{\"metadata\":{\"name\":\"a\"},\"spec\":{\"config\":\"\\u0000\",\"type\":\"t\"}}",
+         "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"t\"}}"},
     };
 
     (void)state;
@@ -53,12 +56,35 @@ static void an_object_that_cannot_be_read_keeps_what_can_be_of_its_metadata(void
         struct error err = {0};
 
         assert_int_equal(
-            kube_object_parse(cases[i].text, strlen(cases[i].text), &object, &fault, &err), 0);
+            kube_object_parse(cases[i].text, strlen(cases[i].text), NULL, &object, &fault, &err),
+            0);
         assert_int_equal(fault.kind, ERROR_INVALID);
         assert_non_null(strstr(fault.text, "/a'"));
         dump = doc_dump_sorted(object);
         assert_string_equal(dump, cases[i].reduced);
     }
+}
+
+static void what_nobody_asks_for_is_not_parsed(void **state)
+{
+    static const char *const left_out[] = {"metadata.managedFields", "spec.containers", NULL};
+    /* That the parser never sees it shows in the NUL, which it would refuse. */
+    static const char text[] =
+        "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"managedFields\":[\"\\u0000\"],\"name\":"
+        "\"a\"},\"spec\":{\"nodeName\":\"n\",\"containers\":[{}]},\"status\":{}}}";
+    cleanup_json json_t *object = NULL;
+    cleanup_free char *dump = NULL;
+    enum kube_line_type type = KUBE_LINE_UNKNOWN;
+    struct error fault = {0};
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(kube_line_parse(text, strlen(text), left_out, &type, &object, &fault, &err),
+                     0);
+    assert_int_equal(fault.kind, ERROR_NONE);
+    dump = doc_dump(object);
+    assert_string_equal(
+        dump, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"nodeName\":\"n\"},\"status\":{}}");
 }
 
 static void an_object_that_is_nested_too_deep_keeps_its_name(void **state)
@@ -76,7 +102,7 @@ static void an_object_that_is_nested_too_deep_keeps_its_name(void **state)
     for (int i = 0; i < 1000; i++)
         assert_int_equal(buffer_append(&text, "]", 1, &err), 0);
     assert_int_equal(buffer_append_text(&text, &err, ",\"metadata\":{\"name\":\"deep\"}}"), 0);
-    assert_int_equal(kube_object_parse(text.data, text.size, &object, &fault, &err), 0);
+    assert_int_equal(kube_object_parse(text.data, text.size, NULL, &object, &fault, &err), 0);
     assert_int_equal(fault.kind, ERROR_INVALID);
     assert_string_equal(doc_text(object, "metadata.name"), "deep");
     assert_null(doc_member(object, "spec"));
@@ -105,7 +131,8 @@ static void text_without_a_name_is_an_error(void **state)
         struct error fault = {0};
         struct error err = {0};
 
-        assert_int_equal(kube_object_parse(cases[i], strlen(cases[i]), &object, &fault, &err), -1);
+        assert_int_equal(kube_object_parse(cases[i], strlen(cases[i]), NULL, &object, &fault, &err),
+                         -1);
         assert_int_equal(err.kind, ERROR_INVALID);
         assert_null(object);
     }
@@ -145,9 +172,9 @@ static void lines_have_a_type_and_an_object(void **state)
         struct error fault = {0};
         struct error err = {0};
 
-        assert_int_equal(
-            kube_line_parse(cases[i].text, strlen(cases[i].text), &type, &object, &fault, &err),
-            cases[i].result);
+        assert_int_equal(kube_line_parse(cases[i].text, strlen(cases[i].text), NULL, &type, &object,
+                                         &fault, &err),
+                         cases[i].result);
         assert_int_equal(type, cases[i].type);
         assert_int_equal(fault.kind, cases[i].fault);
         assert_int_equal(object != NULL, cases[i].result == 0);
@@ -159,6 +186,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_object_has_no_fault),
         cmocka_unit_test(an_object_that_cannot_be_read_keeps_what_can_be_of_its_metadata),
+        cmocka_unit_test(what_nobody_asks_for_is_not_parsed),
         cmocka_unit_test(an_object_that_is_nested_too_deep_keeps_its_name),
         cmocka_unit_test(text_without_a_name_is_an_error),
         cmocka_unit_test(lines_have_a_type_and_an_object),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The small pure parts: differences of status, locks, garbage, what is hidden, what is poisoned. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +13,7 @@
 #include "common/contract.h"
 #include "common/data/base64.h"
 #include "common/data/doc.h"
+#include "deployer/commands/commands.h"
 #include "deployer/controller/gc_judge.h"
 #include "deployer/controller/hide.h"
 #include "deployer/controller/lock.h"
@@ -300,10 +302,14 @@ static void an_unreadable_item_of_ours_is_failed_without_being_read(void **state
     cleanup_json json_t *patch = poison_patch(&config, ours, &err);
     cleanup_json json_t *again = poison_patch(&config, ours, &err);
     cleanup_json json_t *none = poison_patch(&config, theirs, &err);
+    cleanup_json json_t *bare = parse("{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":"
+                                      "\"" DEPLOY_ITEM_TYPE_CONTAINER "\"}}");
+    cleanup_json json_t *by_type = poison_patch(&config, bare, &err);
 
     (void)state;
     assert_null(none);
     assert_true(json_equal(patch, again));
+    assert_true(json_equal(patch, by_type));
     assert_string_equal(doc_text(json_array_get(patch, 0), "op"), "copy");
     assert_string_equal(doc_text(json_array_get(patch, 0), "path"), "/status/jobIDFinished");
     assert_string_equal(doc_text(json_array_get(patch, 1), "value"), "Failed");
@@ -360,6 +366,26 @@ static void addresses_to_listen_on_are_read_or_refused(void **state)
     }
 }
 
+/* ---- Signals ---- */
+
+static void signals_wait_for_the_loop_from_the_first_moment(void **state)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2};
+    char program[] = "longshore", wrong[] = "--no-such-option";
+    char *arguments[] = {program, wrong, NULL};
+    sigset_t before, now;
+
+    (void)state;
+    assert_int_equal(sigprocmask(SIG_SETMASK, NULL, &before), 0);
+    /* It gets no further than its options. */
+    assert_int_equal(controller_main(2, arguments), EXIT_USAGE);
+    assert_int_equal(sigprocmask(SIG_SETMASK, &before, &now), 0);
+    for (size_t i = 0; i < array_length(signals); i++) {
+        assert_int_equal(sigismember(&before, signals[i]), 0);
+        assert_int_equal(sigismember(&now, signals[i]), 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +397,7 @@ int main(void)
         cmocka_unit_test(inputs_are_garbage_when_their_item_has_nothing_to_run),
         cmocka_unit_test(every_text_of_the_inputs_is_hidden_however_deep),
         cmocka_unit_test(main_says_nothing_secret_and_nothing_at_all_if_nobody_knows),
+        cmocka_unit_test(signals_wait_for_the_loop_from_the_first_moment),
         cmocka_unit_test(an_unreadable_item_of_ours_is_failed_without_being_read),
         cmocka_unit_test(an_unreadable_item_of_a_type_that_is_switched_off_is_left_alone),
         cmocka_unit_test(addresses_to_listen_on_are_read_or_refused),

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Answers that the API server has not written: login pages, half an answer, another protocol. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/base/memory.h"
+#include "common/data/doc.h"
+#include "common/kube/tests/kube_bench.h"
+
+static const char *const foreign[] = {
+    "HTTP/1.1 200 OK\r\nContent-Length: 27\r\n\r\n<html>Please log in.</html>",
+    "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{\"kind\":",
+    "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n}",
+    "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n\r\n\r\n",
+    "SSH-2.0-OpenSSH_9.2\r\nSSH-2.0-OpenSSH_9.2\r\nSSH-2.0-OpenSSH_9.2\r\n",
+};
+
+static struct kube_request get_pod(void)
+{
+    return (struct kube_request){
+        .verb = KUBE_GET, .resource = {"", "v1", "pods"}, .namespace_name = "a", .name = "b"};
+}
+
+static void a_foreign_answer_is_passing_trouble_not_the_fault_of_the_request(void **state)
+{
+    struct kube_bench *bench = *state;
+
+    for (size_t i = 0; i < array_length(foreign); i++) {
+        struct kube_request request = get_pod();
+        struct error err = {0};
+
+        request.is_not_retried = true;
+        kube_bench_set_answers(bench, &foreign[i], 1);
+        assert_int_equal(kube_perform(bench->kube, &request, NULL, &err), -1);
+        if (err.kind != ERROR_TEMPORARY)
+            fail_msg("answer %zu: %s", i, err.text);
+        assert_null(strstr(err.text, "log in")); /* whatever it is, it is not ours to show */
+    }
+}
+
+static void the_request_is_sent_again(void **state)
+{
+    struct kube_bench *bench = *state;
+    const char *answers[] = {foreign[0], foreign[1],
+                             "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{\"a\":1}"};
+    const struct kube_request request = get_pod();
+    cleanup_json json_t *object = NULL;
+    struct error err = {0};
+
+    kube_bench_set_answers(bench, answers, array_length(answers));
+    assert_int_equal(kube_perform(bench->kube, &request, &object, &err), 0);
+    assert_int_equal(doc_integer_or(object, "a", 0), 1);
+    assert_int_equal(bench->server.request_count, 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            a_foreign_answer_is_passing_trouble_not_the_fault_of_the_request, kube_bench_setup,
+            kube_bench_teardown),
+        cmocka_unit_test_setup_teardown(the_request_is_sent_again, kube_bench_setup,
+                                        kube_bench_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
