@@ -210,6 +210,21 @@ static json_t *raw_text(const char *text, size_t size)
     return json_stringn(clean, used);
 }
 
+/* Whatever stands between us and the API server may answer in its place: a login page, an answer
+ * that was cut. What the API server writes is an object from brace to brace. */
+static bool is_foreign(const struct buffer *body)
+{
+    static const char space[] = " \t\r\n";
+    size_t first = 0;
+    size_t end = body->size;
+
+    while (first < end && memchr(space, body->data[first], sizeof(space) - 1))
+        first++;
+    while (end > first && memchr(space, body->data[end - 1], sizeof(space) - 1))
+        end--;
+    return end - first < 2 || body->data[first] != '{' || body->data[end - 1] != '}';
+}
+
 static int parse_answer(const struct kube_call *call, const struct buffer *body,
                         json_t **ret_object, struct error *err)
 {
@@ -217,12 +232,15 @@ static int parse_answer(const struct kube_call *call, const struct buffer *body,
     size_t size = body->size;
     cleanup_free char *shorter = NULL;
 
-    if (call->is_unread)
-        return 0;
     if (call->is_raw) {
         *ret_object = raw_text(body->data, body->size);
         return 0;
     }
+    if (body->size > 0 && is_foreign(body))
+        return error_set(err, ERROR_TEMPORARY, "%s: the answer is not of the API server",
+                         call->wire.what);
+    if (call->is_unread)
+        return 0;
     if (body->size == 0) {
         *ret_object = json_object();
         return 0;
@@ -283,7 +301,7 @@ static void on_answer(void *data, const struct http_response *response,
     if (has_failed)
         fail_or_sleep(call, &err);
     else if (parse_answer(call, response->body, &object, &err) < 0)
-        finish_call(call, NULL, &err);
+        fail_or_sleep(call, &err);
     else
         finish_call(call, object, &err);
 }

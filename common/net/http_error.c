@@ -53,6 +53,9 @@ void http_error_from_curl(const struct http_call *call, CURLcode code, struct er
         if (codes[i].is_text_shown && call->curl_text[0])
             text = call->curl_text;
     }
+    /* Also said of an answer that is no HTTP at all: the server's trouble, not the URL's. */
+    if (code == CURLE_UNSUPPORTED_PROTOCOL && strstr(call->curl_text, "HTTP/0.9"))
+        kind = ERROR_TEMPORARY;
     (void)error_set(err, kind, "%s '%s': %s", call->method, call->url_for_people, text);
     if (code == CURLE_OPERATION_TIMEDOUT)
         err->os = ETIMEDOUT;
