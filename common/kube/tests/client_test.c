@@ -122,7 +122,7 @@ static void text_becomes_a_string_whatever_bytes_it_has(void **state)
 
 static void an_answer_that_nobody_reads_is_asked_for_short_and_not_parsed(void **state)
 {
-    static const char *const answers[] = {HEAD("200 OK") "4\r\n\r\n{{{{",
+    static const char *const answers[] = {HEAD("200 OK") "4\r\n\r\n{{{}",
                                           HEAD("409 Conflict") "2\r\n\r\n{}"};
     struct kube_bench *bench = *state;
     struct kube_request request = get_pod;

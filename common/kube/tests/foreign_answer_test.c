@@ -35,6 +35,7 @@ static void a_foreign_answer_is_passing_trouble_not_the_fault_of_the_request(voi
         struct error err = {0};
 
         request.is_not_retried = true;
+        request.is_unread = i % 2 == 0; /* nobody reads it, but it says whether it was done */
         kube_bench_set_answers(bench, &foreign[i], 1);
         assert_int_equal(kube_perform(bench->kube, &request, NULL, &err), -1);
         if (err.kind != ERROR_TEMPORARY)
