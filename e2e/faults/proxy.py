@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proxy with bad manners between a program and an API server.
+"""A proxy with bad manners between a program and an API server or a registry.
 
 It ends TLS, so that it sees each request, and asks a plan what to do with it: pass it on, refuse it, lose it, apply it
-and lose the answer. HTTP/1.1 only, which every client can fall back to; bodies of answers are streamed, so watches work.
+and lose the answer, break it off in the middle. Bodies of answers are streamed, so watches work. It speaks HTTP/1.1, which
+every client can fall back to, and with http2=True what the clients prefer (http2.py), with GOAWAY and RST_STREAM.
 
     with FaultProxy(apiserver, plan=lambda request: PASS) as proxy:
         ...KUBERNETES_SERVICE_HOST=proxy.host, KUBERNETES_SERVICE_PORT=proxy.port
@@ -14,29 +15,45 @@ import json
 import socket
 import ssl
 import threading
+import time
 import urllib.parse
 
 HOP_HEADERS = {"connection", "transfer-encoding", "keep-alive", "te", "trailer", "upgrade", "proxy-connection"}
+# A connection to the server that has been idle for longer may be closed by it at any moment.
+REUSE_SECONDS = 10
+# What a connection that hangs is held open for: longer than any patience of a client under test.
+HANG_SECONDS = 600
 
 
 @dataclasses.dataclass(frozen=True)
 class Action:
     """What happens to a request. Hooks run at their point, in the proxy's thread."""
     forward: bool = True        # pass it on to the server
-    answer: tuple = None        # (status, object) given in place of the server's answer
+    answer: tuple = None        # (status, object or bytes[, headers]) given in place of the server's answer
     lose: bool = False          # break the connection in place of an answer
     hang: bool = False          # neither answer nor break
+    freeze: bool = False        # the same for everything on this connection, now and later: half-open
+    noise: bytes = None         # these bytes in place of HTTP, then the connection breaks
+    reset: int = None           # RST_STREAM with this code in place of an answer (HTTP/1.1: the connection breaks)
+    goaway: bool = False        # GOAWAY, then the answer, then the connection closes
+    cut: int = None             # break off after so many bytes of the answer's body ...
+    cut_by: str = "break"       # ... by "break" (the connection), "reset" (RST_STREAM), "goaway" (GOAWAY, then break)
+    delay: float = 0            # seconds before the answer
+    trickle: int = None         # the answer's body in pieces of so many bytes, TRICKLE_SECONDS apart
     before: object = None       # called before anything else
     applied: object = None      # called when the server has answered, before the client is
     after: object = None        # called when the client has been answered (or the connection broken)
 
 
 PASS = Action()
+TRICKLE_SECONDS = 0.02
 
 
-def status(code, reason, message="made up by the fault proxy"):
-    return code, {"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure", "message": message,
-                  "reason": reason, "code": code}
+def status(code, reason, message="made up by the fault proxy", retry_after=None):
+    """An answer for Action: a Status of the API, with a Retry-After header if wanted."""
+    body = {"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure", "message": message,
+            "reason": reason, "code": code}
+    return (code, body) if retry_after is None else (code, body, {"retry-after": str(retry_after)})
 
 
 @dataclasses.dataclass
@@ -47,6 +64,7 @@ class Request:
     headers: dict
     body: bytes
     number: int                 # of all requests, from 0
+    target: str                 # path and query as they go to the server
 
     @property
     def is_watch(self):
@@ -58,35 +76,52 @@ class Request:
 
 
 class FaultProxy:
-    """Listens on loopback with a certificate of the server's authority."""
+    """Listens on loopback, with a certificate of the server's authority where the server has TLS."""
 
-    def __init__(self, apiserver, plan=lambda request: PASS):
+    def __init__(self, server, plan=lambda request: PASS, *, http2=False, rewrite=lambda path: path):
+        """server is an ApiServer or a Registry. rewrite maps the path of a request to the one that the server is asked for."""
         self.plan = plan
+        self.rewrite = rewrite
         self.requests = []
-        self._upstream = urllib.parse.urlsplit(apiserver.server)
-        self._client_tls = ssl.create_default_context(cafile=str(apiserver.authority.certificate))
-        pair = apiserver.authority.server("127.0.0.1", "localhost")
-        self._server_tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._server_tls.load_cert_chain(str(pair.certificate), str(pair.key))
-        self._server_tls.set_alpn_protocols(["http/1.1"])
+        self._upstream = urllib.parse.urlsplit(getattr(server, "server", None) or server.url)
+        self._client_tls = self._server_tls = None
+        if self._upstream.scheme == "https":
+            self._client_tls = ssl.create_default_context(cafile=str(server.authority.certificate))
+            pair = server.authority.server("127.0.0.1", "localhost")
+            self._server_tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self._server_tls.load_cert_chain(str(pair.certificate), str(pair.key))
+            self._server_tls.set_alpn_protocols(["h2", "http/1.1"] if http2 else ["http/1.1"])
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.host, self.port = self._listener.getsockname()
+        self.url = f"{self._upstream.scheme}://{self.host}:{self.port}"
         self._lock = threading.Lock()
-        self._open = set()
-        self._closing = threading.Event()
+        self._open = set()          # connections of clients
+        self._asking = set()        # connections to the server that have an answer under way
+        self._idle = []             # (since, connection to the server)
+        self.closing = threading.Event()
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self):
-        self._closing.set()
+        self.closing.set()
+        # A thread that sits in accept() holds the port open; close() alone would not wake it.
+        try:
+            self._listener.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
         self._listener.close()
         self.cut()
+        with self._lock:
+            upstreams = list(self._asking) + [upstream for _, upstream in self._idle]
+            self._idle = []
+        for upstream in upstreams:
+            hang_up(upstream)
 
     def cut(self):
         """Breaks every connection that is open now."""
         with self._lock:
             connections, self._open = self._open, set()
         for connection in connections:
-            _reset(connection)
+            shut(connection)
 
     def __enter__(self):
         return self
@@ -94,10 +129,10 @@ class FaultProxy:
     def __exit__(self, *_):
         self.close()
 
-    # --- threads: one a connection ---
+    # --- connections of clients: one thread each ---
 
     def _accept(self):
-        while not self._closing.is_set():
+        while not self.closing.is_set():
             try:
                 connection, _ = self._listener.accept()
             except OSError:
@@ -107,114 +142,234 @@ class FaultProxy:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, plain):
+        connection = plain
         try:
             plain.settimeout(120)
-            connection = self._server_tls.wrap_socket(plain, server_side=True)
-            with self._lock:
-                self._open.discard(plain)
-                self._open.add(connection)
-        except (OSError, ssl.SSLError):
-            plain.close()
-            return
-        reader = connection.makefile("rb")
-        try:
-            while (request := self._read(reader, connection)) is not None:
-                if not self._handle(request, connection):
-                    break
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._server_tls:
+                connection = self._server_tls.wrap_socket(plain, server_side=True)
+                with self._lock:
+                    self._open.discard(plain)
+                    self._open.add(connection)
+            if self._server_tls and connection.selected_alpn_protocol() == "h2":
+                from faults.http2 import Http2  # Debian's python3-h2 is needed by those alone who ask for it
+                Http2(self, connection).serve()
+            else:
+                Http1(self, connection).serve()
         except (OSError, ssl.SSLError, http.client.HTTPException, ValueError):
             pass
         finally:
             with self._lock:
                 self._open.discard(connection)
-            _reset(connection)
+            reset(connection)
 
-    def _read(self, reader, connection):
-        line = reader.readline().decode().strip()
+    def take(self, method, target, headers, body):
+        """A request that has been read whole."""
+        parts = urllib.parse.urlsplit(target)
+        path = self.rewrite(parts.path)
+        with self._lock:
+            request = Request(method, path, dict(urllib.parse.parse_qsl(parts.query)), headers, body, len(self.requests),
+                              path + (f"?{parts.query}" if parts.query else ""))
+            self.requests.append(request)
+        return request
+
+    # --- the way of a request ---
+
+    def handle(self, request, reply):
+        """Does what the plan says, on a reply of Http1 or Http2. Returns whether the connection can go on."""
+        action = self.plan(request) or PASS
+        if action.before:
+            action.before()
+        upstream = answer = None
+        try:
+            if action.forward:
+                upstream, answer = self._ask(request, reply)
+            if action.applied:
+                action.applied()
+            is_kept = self._reply(action, answer, reply)
+            if action.after:
+                action.after()
+            return is_kept
+        finally:
+            self._give_back(upstream, answer)
+
+    def _reply(self, action, answer, reply):
+        if action.delay:
+            self.closing.wait(action.delay)
+        if action.freeze:
+            reply.freeze()
+        if action.hang or action.freeze:
+            self.closing.wait(HANG_SECONDS)
+            return False
+        if action.noise is not None:
+            reply.noise(action.noise)
+            return False
+        if action.lose:
+            reply.break_off()
+            return False
+        if action.reset is not None:
+            return reply.reset(action.reset)
+        if action.goaway:
+            reply.goaway()
+        if action.answer is not None:
+            self._send_own(action, reply)
+        elif answer is not None and not self._relay(action, answer, reply):
+            return False
+        return not action.goaway or reply.close_when_done()
+
+    @staticmethod
+    def _send_own(action, reply):
+        code, body, *more = action.answer
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        reply.begin(code, {"content-type": "application/json", **(more[0] if more else {})}, len(data))
+        reply.send(data)
+        reply.end()
+
+    @staticmethod
+    def _relay(action, answer, reply):
+        headers = {name.lower(): value for name, value in answer.getheaders() if name.lower() not in HOP_HEADERS}
+        length = headers.pop("content-length", None)
+        reply.begin(answer.status, headers, None if length is None else int(length))
+        sent = 0
+        while piece := answer.read1(action.trickle or 65536):
+            if action.cut is not None and sent + len(piece) >= action.cut:
+                reply.send(piece[:action.cut - sent])
+                return {"break": reply.break_off, "reset": reply.reset, "goaway": reply.go_away_and_break}[action.cut_by]()
+            reply.send(piece)
+            sent += len(piece)
+            if action.trickle:
+                time.sleep(TRICKLE_SECONDS)
+        reply.end()
+        return True
+
+    # --- the server ---
+
+    def _connect(self):
+        with self._lock:
+            while self._idle:
+                since, upstream = self._idle.pop()
+                if time.monotonic() - since < REUSE_SECONDS:
+                    return upstream
+                upstream.close()
+        address = (self._upstream.hostname, self._upstream.port)
+        if self._client_tls:
+            return http.client.HTTPSConnection(*address, context=self._client_tls, timeout=HANG_SECONDS)
+        return http.client.HTTPConnection(*address, timeout=HANG_SECONDS)
+
+    def _ask(self, request, reply):
+        upstream = self._connect()
+        with self._lock:
+            self._asking.add(upstream)
+        reply.upstream = upstream
+        headers = {name: value for name, value in request.headers.items()
+                   if name not in HOP_HEADERS and name not in ("host", "content-length", "expect")}
+        upstream.request(request.method, request.target, body=request.body or None, headers=headers)
+        return upstream, upstream.getresponse()
+
+    def _give_back(self, upstream, answer):
+        if upstream is None:
+            return
+        with self._lock:
+            self._asking.discard(upstream)
+            if answer is not None and answer.isclosed() and upstream.sock and not self.closing.is_set():
+                self._idle.append((time.monotonic(), upstream))
+                return
+        hang_up(upstream)
+        upstream.close()
+
+
+class Http1:
+    """One connection of HTTP/1.1: requests one after the other. Is its own reply, too."""
+
+    def __init__(self, proxy, connection):
+        self.proxy, self.connection = proxy, connection
+        self.upstream = None
+        self._reader = connection.makefile("rb")
+        self._is_chunked = False
+
+    def serve(self):
+        while (request := self._read()) is not None:
+            if not self.proxy.handle(request, self):
+                break
+
+    def _read(self):
+        line = self._reader.readline().decode().strip()
         if not line:
             return None
         method, target, _ = line.split(" ")
         headers = {}
-        while (header := reader.readline().decode().strip()):
+        while (header := self._reader.readline().decode().strip()):
             name, _, value = header.partition(":")
             headers[name.strip().lower()] = value.strip()
         if headers.get("expect", "").lower() == "100-continue":
-            connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
-        body = self._read_body(reader, headers)
-        parts = urllib.parse.urlsplit(target)
-        with self._lock:
-            request = Request(method, parts.path, dict(urllib.parse.parse_qsl(parts.query)), headers, body,
-                              len(self.requests))
-            request.target = target
-            self.requests.append(request)
-        return request
+            self.connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        return self.proxy.take(method, target, headers, self._read_body(headers))
 
-    @staticmethod
-    def _read_body(reader, headers):
+    def _read_body(self, headers):
         if "chunked" in headers.get("transfer-encoding", ""):
             body = b""
-            while size := int(reader.readline().split(b";")[0], 16):
-                body += reader.read(size)
-                reader.readline()
-            reader.readline()
+            while size := int(self._reader.readline().split(b";")[0], 16):
+                body += self._reader.read(size)
+                self._reader.readline()
+            self._reader.readline()
             return body
-        return reader.read(int(headers.get("content-length", 0)))
+        return self._reader.read(int(headers.get("content-length", 0)))
 
-    def _handle(self, request, connection):
-        """Returns whether the connection stays."""
-        action = self.plan(request) or PASS
-        if action.before:
-            action.before()
-        answer = self._ask(request) if action.forward else None
-        if action.applied:
-            action.applied()
-        if action.hang:
-            self._closing.wait(60)
-            return False
-        if action.lose:
-            _reset(connection)
-        elif action.answer is not None:
-            _send(connection, action.answer[0], {"content-type": "application/json"},
-                  json.dumps(action.answer[1]).encode())
-        elif answer is not None:
-            self._relay(answer, connection)
-        if action.after:
-            action.after()
-        return not action.lose
+    # --- what handle() asks for ---
 
-    def _ask(self, request):
-        upstream = http.client.HTTPSConnection(self._upstream.hostname, self._upstream.port, context=self._client_tls,
-                                               timeout=120)
-        headers = {name: value for name, value in request.headers.items()
-                   if name not in HOP_HEADERS and name not in ("host", "content-length", "expect")}
-        upstream.request(request.method, request.target, body=request.body or None, headers=headers)
-        return upstream.getresponse()
+    def begin(self, code, headers, length):
+        self._is_chunked = length is None and code not in (204, 304)
+        size = {"transfer-encoding": "chunked"} if self._is_chunked else {} if length is None else {"content-length": length}
+        lines = [f"HTTP/1.1 {code} {http.client.responses.get(code, 'Unknown')}"]
+        lines += [f"{name}: {value}" for name, value in {**headers, **size}.items()]
+        self.connection.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
 
-    @staticmethod
-    def _relay(answer, connection):
-        headers = {name.lower(): value for name, value in answer.getheaders() if name.lower() not in HOP_HEADERS}
-        if "content-length" in headers or answer.status in (204, 304):
-            _send(connection, answer.status, headers, answer.read())
-            return
-        connection.sendall(_head(answer.status, {**headers, "transfer-encoding": "chunked"}))
-        while piece := answer.read1(65536):
-            connection.sendall(b"%x\r\n%s\r\n" % (len(piece), piece))
-        connection.sendall(b"0\r\n\r\n")
+    def send(self, piece):
+        if piece:
+            self.connection.sendall(b"%x\r\n%s\r\n" % (len(piece), piece) if self._is_chunked else piece)
+
+    def end(self):
+        if self._is_chunked:
+            self.connection.sendall(b"0\r\n\r\n")
+
+    def noise(self, data):
+        self.connection.sendall(data)
+
+    def break_off(self):
+        shut(self.connection)
+        return False
+
+    def reset(self, code=None):
+        return self.break_off()
+
+    def go_away_and_break(self):
+        return self.break_off()
+
+    def goaway(self):
+        pass
+
+    def close_when_done(self):
+        return False
+
+    def freeze(self):
+        pass
 
 
-def _head(code, headers):
-    lines = [f"HTTP/1.1 {code} {http.client.responses.get(code, 'Unknown')}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode()
-
-
-def _send(connection, code, headers, body):
-    headers = {name: value for name, value in headers.items() if name != "content-length"}
-    connection.sendall(_head(code, {**headers, "content-length": len(body)}) + body)
-
-
-def _reset(connection):
+def shut(connection):
+    """Ends a connection for whichever thread uses it. The plain socket's shutdown: that of TLS would take its state away
+    from under a thread that reads."""
     try:
-        connection.shutdown(socket.SHUT_RDWR)
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)
     except OSError:
         pass
+
+
+def reset(connection):
+    shut(connection)
     connection.close()
+
+
+def hang_up(upstream):
+    """Ends a connection to the server, also for a thread that reads from it; that thread closes it."""
+    if upstream.sock is not None:
+        shut(upstream.sock)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which fault hits which request of a walk: a pure function of the seed, of who asks for what, and of how often it was asked.
+
+So the same seed brings the same faults, whatever the order in which threads and processes get to run.
+"""
+
+import collections
+import random
+import threading
+
+from faults.proxy import PASS, Action, status
+
+INTERNAL_ERROR, REFUSED_STREAM = 2, 7
+IN_A_ROW_MAX = 2        # a client that asks again gets through
+FAULTY_MAX = 30         # of one kind of request, so that every walk ends
+GARBAGE = b"<html>Please log in to the hotel's network</html>"
+
+
+def _cut(rng, by):
+    return Action(cut=rng.choice([0, 1, 100, rng.randrange(4000)]), cut_by=by)
+
+
+# (weight, for which requests, action): "any" is any request but a watch. None of them is a lie about what there is: a 404 or
+# an AlreadyExists would be one.
+FAULTS = {
+    "lost before it was applied": (3, {"any", "watch"}, lambda rng: Action(forward=False, lose=True)),
+    "lost after it was applied": (4, {"any"}, lambda rng: Action(lose=True)),
+    "cut": (4, {"any", "watch"}, lambda rng: _cut(rng, "break")),
+    "RST_STREAM in the middle": (3, {"any", "watch"}, lambda rng: _cut(rng, "reset")),
+    "GOAWAY in the middle": (2, {"any", "watch"}, lambda rng: _cut(rng, "goaway")),
+    "GOAWAY": (2, {"any", "watch"}, lambda rng: Action(goaway=True)),
+    "RST_STREAM": (2, {"any", "watch"}, lambda rng: Action(forward=False, reset=rng.choice([REFUSED_STREAM, INTERNAL_ERROR]))),
+    "RST_STREAM after it was applied": (2, {"any"}, lambda rng: Action(reset=INTERNAL_ERROR)),
+    "409": (3, {"PATCH", "PUT"}, lambda rng: Action(forward=False, answer=status(409, "Conflict"))),
+    "410": (2, {"list", "watch"}, lambda rng: Action(forward=False, answer=status(410, "Expired"))),
+    "429": (1, {"any", "watch"}, lambda rng: Action(forward=False, answer=status(429, "TooManyRequests", retry_after=1))),
+    "500": (2, {"any", "watch"}, lambda rng: Action(forward=False, answer=status(500, "InternalError"))),
+    "503": (2, {"any", "watch"}, lambda rng: Action(forward=False, answer=status(503, "ServiceUnavailable"))),
+    "slow": (2, {"any", "watch"}, lambda rng: Action(delay=rng.random())),
+    "garbage": (1, {"any"}, lambda rng: Action(answer=(200, GARBAGE))),
+    "noise": (1, {"any", "watch"}, lambda rng: Action(forward=False, noise=rng.randbytes(100))),
+    "half-open": (0.05, {"any"}, lambda rng: Action(freeze=True)),
+}
+
+
+def sorts_of(request):
+    """The names under which FAULTS knows a request."""
+    if request.is_watch:
+        return {"watch"}
+    is_list = request.method == "GET" and not _name(request)
+    return {"any", request.method, "list"} if is_list else {"any", request.method}
+
+
+def _parts(request):
+    parts = request.path.strip("/").split("/")
+    parts = parts[2:] if parts[0] == "api" else parts[3:]
+    return parts[2:] if parts[:1] == ["namespaces"] else parts
+
+
+def _name(request):
+    return _parts(request)[1:2]
+
+
+def kind_of(request):
+    """What is asked for, without the names of objects."""
+    parts = _parts(request)
+    return f"{'WATCH' if request.is_watch else request.method} {'/'.join(parts[:1] + parts[2:])}"
+
+
+class Chance:
+    def __init__(self, seed, rate):
+        self.seed, self.rate = seed, rate
+        self.met = []               # (actor, request, fault), for people
+        self._counts = collections.Counter()
+        self._lock = threading.Lock()
+
+    def rng(self, *about):
+        return random.Random(f"{self.seed}/{'/'.join(map(str, about))}")
+
+    def count(self, *about):
+        """How often this was asked before."""
+        with self._lock:
+            self._counts[about] += 1
+            return self._counts[about] - 1
+
+    def _is_hit(self, actor, kind, number):
+        return 0 <= number < FAULTY_MAX and self.rng(actor, kind, number).random() < self.rate
+
+    def pick(self, actor, kind, sorts, faults=None):
+        """The action for the next request of this kind."""
+        number = self.count(actor, kind)
+        before = range(number - IN_A_ROW_MAX, number)
+        if not self._is_hit(actor, kind, number) or all(self._is_hit(actor, kind, other) for other in before):
+            return PASS
+        rng = self.rng(actor, kind, number, "which")
+        names = [name for name in (faults or FAULTS) if FAULTS[name][1] & sorts]
+        name = rng.choices(names, [FAULTS[name][0] for name in names])[0]
+        with self._lock:
+            self.met.append((actor, f"{kind} #{number}", name))
+        return FAULTS[name][2](rng)

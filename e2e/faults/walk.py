@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A random walk: one item from its first job to its deletion, with the real controller, init and wait, while the network
+between them and the API server or registry fails and programs are killed, as a seed says. What must be true all the same:
+
+- a job's main starts at most once, with all of its inputs;
+- the job ends in the phase that its main, and the kills, deserve;
+- a main finds the last state that was saved, or the one before if wait was killed while it saved;
+- after the deletion nothing is left.
+"""
+
+import base64
+import collections
+import hashlib
+import json
+import random
+import shutil
+import time
+
+from api.controller.harness import World
+from bench.kube import ApiError
+from bench.process import forget
+from faults.chance import Chance, kind_of, sorts_of
+from faults.node import Run
+from faults.proxy import PASS, Action, FaultProxy
+
+NAME = "item"
+LIMIT_SECONDS = 240     # only a broken program reaches it
+LOOK_SECONDS = 0.2
+LARGE_BYTES = 1_300_000     # two chunks of state
+ITEMS = "/apis/landscaper.gardener.cloud/v1alpha1/deployitems"
+REGISTRY_FAULTS = ["lost before it was applied", "cut", "429", "500", "503", "slow"]
+CONFIG = {"garbageCollection": {"requeueTimeSeconds": 3}, "oci": {"allowPlainHttp": True}, "logTail": {"lines": 0}}
+
+
+class Broken(AssertionError):
+    """An invariant does not hold."""
+
+
+class Job:
+    """What main does in one job, and what must come of it."""
+
+    def __init__(self, name, rng, operation="RECONCILE", kills=True):
+        self.name, self.operation = name, operation
+        self.exit_code = rng.choice([0, 0, 0, 0, 3])
+        self.export = rng.choice([None, {"answer": rng.randrange(1000)}, {"text": "x" * rng.randrange(100_000)}])
+        self.is_export_bad = rng.random() < 0.05
+        self.state_bytes = rng.choice([0, 0, 100, 100, 100_000, LARGE_BYTES])
+        # Which request of init and wait is their last, and whether the server still sees it.
+        self.kill_wait = rng.randrange(4) if kills and rng.random() < 0.15 else None
+        self.kill_init = rng.randrange(6) if kills and rng.random() < 0.1 else None
+        self.is_applied = rng.random() < 0.5
+        self.starts = 0
+        self.is_wait_killed = self.is_init_killed = False
+
+    @property
+    def is_good(self):
+        return not (self.exit_code or self.is_export_bad or self.is_wait_killed or self.is_init_killed)
+
+
+class Walk:
+    def __init__(self, apiserver, component, seed, rate=0.12):
+        """component is a (registry, provider configuration maker) for init's part, see walks.py."""
+        self.seed, self.apiserver, self.component = seed, apiserver, component
+        self.chance = Chance(seed, rate)
+        rng = self.rng = self.chance.rng("script")
+        self.is_http2 = rng.random() < 0.75
+        self.has_component = rng.random() < 0.35
+        self.jobs = {}
+        for number in range(rng.choice([1, 2, 2, 3])):
+            self._plan_job(f"job-{number + 1}")
+        self.crashes = {rng.randrange(5, 120): rng.choice(["before", "after"]) for _ in range(rng.choice([0, 1, 1, 2]))}
+        self.crashed = 0
+        self.states = {None}        # what a main may find
+        self.troubles = []          # broken invariants seen by other threads
+        self.world = self.controller = None
+        self.runs = []
+
+    def _plan_job(self, name, operation="RECONCILE", **more):
+        self.jobs[name] = Job(name, self.chance.rng("job", name), operation, **more)
+        return self.jobs[name]
+
+    # --- the walk ---
+
+    def run(self):
+        """Raises Broken. Returns figures."""
+        began = time.monotonic()
+        namespace = f"walk-{self.seed}-{int(time.time() * 1000):x}"
+        self.apiserver.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        self.deadline = began + LIMIT_SECONDS
+        self.world = World(self.apiserver, namespace)
+        own_items = f"/apis/landscaper.gardener.cloud/v1alpha1/namespaces/{namespace}/deployitems"
+        registry, configure = self.component
+        with FaultProxy(self.apiserver, self._controller_plan, http2=self.is_http2,
+                        rewrite=lambda path: own_items if path == ITEMS else path) as self.controller_proxy, \
+                FaultProxy(self.apiserver, self._wait_plan, http2=self.is_http2) as self.wait_proxy, \
+                FaultProxy(registry, self._init_plan) as self.init_proxy:
+            self.world.kubelet.behaviour = self._play
+            try:
+                self._live(configure(self.init_proxy.url) if self.has_component else {})
+            except Exception as error:
+                raise self._broken(error) from error
+            finally:
+                self._close()
+        return {"seed": self.seed, "jobs": len(self.jobs), "faults": len(self.chance.met), "crashes": self.crashed,
+                "requests": len(self.controller_proxy.requests) + len(self.wait_proxy.requests) + len(self.init_proxy.requests),
+                "seconds": round(time.monotonic() - began, 2)}
+
+    def _live(self, configuration):
+        world = self.world
+        self._start_controller()
+        world.item(NAME, job=None, config=configuration)
+        for job in list(self.jobs.values()):
+            world.trigger(NAME, job.name)
+            self._wait_for(lambda: world.status(NAME).get("jobIDFinished") == job.name, f"{job.name} finished")
+            self._check_job(job)
+        self._delete()
+        code = self.controller.stop()
+        if code != 0:
+            raise Broken(f"the controller ended with {code}")
+
+    def _delete(self):
+        world = self.world
+        job = self._plan_job("job-delete", "DELETE", kills=False)
+        world.delete(NAME, job.name)
+        if not job.is_good:
+            self._wait_for(lambda: world.status(NAME).get("jobIDFinished") == job.name, "the deletion failed")
+            self._check_job(job)
+            job = self._plan_job("job-delete-again", "DELETE", kills=False)
+            job.exit_code, job.is_export_bad = 0, False
+            world.trigger(NAME, job.name)
+        self._wait_for(lambda: world.kube.find("landscaper.gardener.cloud/v1alpha1/deployitems", NAME, world.namespace) is None,
+                       "the item gone")
+        if job.starts != 1:
+            raise Broken(f"the item is gone, but main has run {job.starts} times with DELETE")
+        self._wait_for(lambda: not world.host_objects(), lambda: f"nothing left on the host, there is {world.host_objects()}")
+        if world.kube.find("secrets", f"{NAME}-export", world.namespace):
+            raise Broken("the export Secret is left")
+
+    def _check_job(self, job):
+        found = self.world.status(NAME)
+        wanted = ("Succeeded" if job.is_good else "Failed") if job.operation == "RECONCILE" else "DeleteFailed"
+        if found.get("phase") != wanted:
+            raise Broken(f"{job.name} ended in phase {found.get('phase')}, not {wanted}: {found.get('lastError')}")
+        if job.starts != (0 if job.is_init_killed else 1):
+            raise Broken(f"{job.name} has finished, and its main has run {job.starts} times")
+        if job.is_good and job.export and self._export(found) != job.export:
+            raise Broken(f"{job.name} has exported {str(self._export(found))[:80]}")
+
+    def _export(self, found):
+        if "exportRef" not in found:
+            return None
+        secret = self.world.kube.find("secrets", found["exportRef"]["name"], self.world.namespace)
+        return secret and json.loads(base64.b64decode(secret["data"]["config"]))
+
+    def _wait_for(self, condition, what):
+        while True:
+            if self.troubles:
+                raise Broken("; ".join(self.troubles))
+            self._keep_controller()
+            if condition():
+                return
+            if time.monotonic() > self.deadline:
+                raise Broken(f"still not after {LIMIT_SECONDS} s: {what() if callable(what) else what}")
+            time.sleep(LOOK_SECONDS)
+
+    # --- the controller ---
+
+    def _start_controller(self):
+        self.controller = self.world.start(config=CONFIG, proxy=self.controller_proxy)
+
+    def _keep_controller(self):
+        if self.controller.running:
+            return
+        if self.controller.exit_code != -9:
+            raise Broken(f"the controller ended by itself with {self.controller.exit_code}")
+        self._start_controller()
+
+    def _controller_plan(self, request):
+        moment = None if request.is_watch else self.crashes.get(self.chance.count("controller requests"))
+        if moment:
+            self.chance.met.append(("controller", kind_of(request), f"killed {moment}"))
+            self.crashed += 1
+            # A thread of the proxy's: the walk's own starts the next controller.
+            kill = self.controller.kill
+            return Action(forward=False, lose=True, before=kill) if moment == "before" else Action(lose=True, applied=kill)
+        return self.chance.pick("controller", kind_of(request), sorts_of(request))
+
+    # --- the pods ---
+
+    def _play(self, pod):
+        job = self.jobs.get(pod.job)
+        if job is None:
+            self.troubles.append(f"a pod of a job that nobody ordered: {pod.job}")
+            return
+        run = Run(pod, self.apiserver.authority, lambda run: self._main(run, job), api=self.wait_proxy)
+        self.runs.append(run)
+        run.job = job
+        try:
+            run.play()
+        except (ApiError, TimeoutError, OSError, KeyError, ValueError, Broken) as error:
+            self.troubles.append(f"pod of {job.name}: {error!r}")
+
+    def _main(self, run, job):
+        job.starts += 1
+        if run.pod.operation != job.operation:
+            raise Broken(f"{job.name} is a {run.pod.operation}")
+        if not run.file("TARGET_PATH").parent.is_dir():
+            raise Broken("init has not been there")
+        if self.has_component and not (run.file("CONTENT_PATH") / "blueprint.yaml").exists():
+            raise Broken("no content")
+        state = run.file("STATE_PATH")
+        found = _state_of(state)
+        if found not in self.states:
+            raise Broken(f"{job.name} finds the state of {found}, not of {self.states}")
+        left = found
+        if job.state_bytes:
+            left = _write_state(state, job.name, random.Random(f"{self.seed}/{job.name}").randbytes(job.state_bytes))
+        # If wait is killed while it saves, either may be there.
+        self.states = {left, found} if job.kill_wait is not None else {left}
+        if job.is_export_bad:
+            run.file("EXPORTS_PATH").write_text("[1, 2]")
+        elif job.export:
+            run.file("EXPORTS_PATH").write_text(json.dumps(job.export))
+        return job.exit_code
+
+    def _wait_plan(self, request):
+        run = self.runs[-1]
+        if not request.is_watch and run.job.kill_wait is not None:
+            if self.chance.count("wait requests", run.job.name) == run.job.kill_wait:
+                return self._kill(run, "wait", request)
+        return self.chance.pick(f"wait of {run.job.name}", kind_of(request), sorts_of(request))
+
+    def _init_plan(self, request):
+        run = self.runs[-1]
+        kind = request.path.rstrip("/").split("/")[-2]  # manifests, blobs
+        if run.job.kill_init is not None and self.chance.count("init requests", run.job.name) == run.job.kill_init:
+            return self._kill(run, "init", request)
+        return self.chance.pick(f"init of {run.job.name}", kind, {"any"}, REGISTRY_FAULTS)
+
+    def _kill(self, run, program, request):
+        setattr(run.job, f"is_{program}_killed", True)
+        self.chance.met.append((f"{program} of {run.job.name}", f"{request.method} {request.path}", "killed"))
+        kill = getattr(run, program).kill
+        return Action(lose=True, applied=kill) if run.job.is_applied else Action(forward=False, lose=True, before=kill)
+
+    # --- the end ---
+
+    def _broken(self, error):
+        met = "\n".join("    " + ": ".join(fault) for fault in self.chance.met)
+        tail = "\n".join(self.controller.output().splitlines()[-15:]) if self.controller else ""
+        return Broken(f"walk {self.seed}: {error}\n  repeat it with: e2e/faults/walks.py --seed {self.seed}\n  faults:\n{met}\n"
+                      f"  controller:\n{tail}")
+
+    def _close(self):
+        self.world.close()
+        for run in self.runs:
+            run.forget()
+            shutil.rmtree(run.volumes.root, ignore_errors=True)
+        for controller in self.world.controllers:
+            forget(controller)
+        counts = collections.Counter(fault for _, _, fault in self.chance.met)
+        self.figures = dict(counts)
+
+
+def _state_of(directory):
+    """The name of the job that wrote it; raises if it is not whole."""
+    if not (directory / "job").exists():
+        if any(directory.iterdir()):
+            raise Broken("half a state")
+        return None
+    job, digest = (directory / "job").read_text().split()
+    if hashlib.sha256((directory / "data").read_bytes()).hexdigest() != digest:
+        raise Broken(f"the state of {job} is not whole")
+    return job
+
+
+def _write_state(directory, job, data):
+    (directory / "data").write_bytes(data)
+    (directory / "job").write_text(f"{job} {hashlib.sha256(data).hexdigest()}")
+    return job

@@ -1,0 +1,102 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Many random walks (walk.py) at once, on one API server and one registry.
+
+    walks.py                    one walk with a new seed, which is printed
+    walks.py --seed 42          that walk again
+    walks.py --count 100        100 walks, of the seeds from --seed on
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import pathlib
+import random
+import sys
+import time
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from bench import leftovers, process  # noqa: E402 (the path comes first)
+from bench.apiserver import ApiServer  # noqa: E402
+from bench.registry import Registry  # noqa: E402
+from faults.walk import Broken, Walk  # noqa: E402
+from init.parts import blueprint_blob, context, descriptor, push_component, reference, resource  # noqa: E402
+
+AT_ONCE = 10
+COMPONENT = "example.com/walks/root"
+
+
+def make_component(registry):
+    """Publishes what init fetches. Returns what Walk wants: the registry, and the configuration by the URL of a proxy to it."""
+    blob = blueprint_blob({"data": random.Random(1).randbytes(50_000)})
+    child = "example.com/walks/child"
+    push_component(registry.client(), "walks", descriptor(child))
+    push_component(registry.client(), "walks", descriptor(COMPONENT, references=[(child, "1.0.0")], resources=[resource(blob)]),
+                   [blob])
+    return registry, lambda url: reference(context(f"{url}/walks"), COMPONENT, blueprint="blueprint")
+
+
+def walk_all(apiserver, registry, seeds, *, at_once=AT_ONCE, rate=0.12, say=lambda line: None):
+    """Returns (figures of the walks, the Broken ones)."""
+    component = make_component(registry)
+    figures, broken = [], []
+
+    def one(seed):
+        walk = Walk(apiserver, component, seed, rate)
+        return {**walk.run(), "by fault": walk.figures}
+
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        walks = {pool.submit(one, seed): seed for seed in seeds}
+        for done in concurrent.futures.as_completed(walks):
+            try:
+                figures.append(done.result())
+                say(f"walk {walks[done]} is well: {figures[-1]}")
+            except Broken as error:
+                broken.append(error)
+                say(f"BROKEN: {error}")
+    return figures, broken
+
+
+def run(count, first_seed=1, *, apiserver=None, registry=None, say=lambda line: None):
+    """count walks from first_seed on; the figures of make bench. Raises Broken with the first broken walk."""
+    own = []
+    try:
+        if apiserver is None:
+            own.append(apiserver := ApiServer())
+        if registry is None:
+            own.append(registry := Registry())
+        began = time.monotonic()
+        figures, broken = walk_all(apiserver, registry, range(first_seed, first_seed + count), say=say)
+        if broken:
+            raise Broken(f"{len(broken)} of {count} walks are broken, the first one:\n{broken[0]}")
+        faults = collections.Counter()
+        for one in figures:
+            faults.update(one["by fault"])
+        return {"walks": count, "first seed": first_seed, "broken": 0, "faults": sum(one["faults"] for one in figures),
+                "crashes": sum(one["crashes"] for one in figures), "jobs": sum(one["jobs"] for one in figures),
+                "requests": sum(one["requests"] for one in figures), "by fault": dict(sorted(faults.items())),
+                "seconds": round(time.monotonic() - began, 1)}
+    finally:
+        for part in own:
+            part.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description="random walks of an item, with faults")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1, 10**9))
+    parser.add_argument("--count", type=int, default=1)
+    arguments = parser.parse_args()
+    print(f"seed {arguments.seed}", flush=True)
+    leftovers.clean()
+    try:
+        print(run(arguments.count, arguments.seed, say=lambda line: print(line, flush=True)))
+    except Broken as error:
+        sys.exit(f"{error}")
+    finally:
+        process.stop_all()
+
+
+if __name__ == "__main__":
+    main()
