@@ -63,6 +63,15 @@ int doc_parse_json(const char *text, size_t size, size_t max_bytes, json_t **ret
     return parse(text, size, max_bytes, &scan, ret_doc, err);
 }
 
+int doc_parse_json_within(const char *text, size_t size, size_t depth_max, json_t **ret_doc,
+                          struct error *err)
+{
+    cleanup_scan struct doc_scan scan = {0};
+
+    doc_scan_init(&scan, text, size, depth_max, false);
+    return parse(text, size, size, &scan, ret_doc, err);
+}
+
 int doc_parse_json_lenient(const char *text, size_t size, size_t max_bytes, json_t **ret_doc,
                            bool *ret_is_mended, struct error *err)
 {

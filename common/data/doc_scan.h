@@ -3,6 +3,7 @@
  * anything recurses, and mends what jansson would refuse although the rest of the text is fine. */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -39,3 +40,7 @@ char *doc_scan_edited(const struct doc_scan *scan, size_t *ret_size);
 void doc_scan_done(struct doc_scan *scan);
 
 #define cleanup_scan __attribute__((cleanup(doc_scan_done)))
+
+/* doc_parse_json() for a part of a document that has fewer levels left. */
+int doc_parse_json_within(const char *text, size_t size, size_t depth_max, json_t **ret_doc,
+                          struct error *err) must_check;

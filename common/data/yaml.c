@@ -5,27 +5,13 @@
 #include "common/data/doc.h"
 
 #include <string.h>
-#include <yaml.h>
 
 #include "common/base/memory.h"
-#include "common/data/base64.h"
-#include "common/data/doc_budget.h"
+#include "common/data/doc_lists_json.h"
 #include "common/data/doc_number.h"
-#include "common/data/scalar.h"
+#include "common/data/yaml_composer.h"
 
 enum { ALIAS_NODES_MAX = 100000 };
-
-static const char tag_prefix[] = "tag:yaml.org,2002:";
-
-struct composer {
-    yaml_parser_t parser;
-    yaml_event_t event; /* the one in hand; next_event() releases it */
-    bool has_event;
-    json_t *anchors; /* name -> value */
-    size_t depth;
-    struct doc_budget aliases;
-    struct error *err;
-};
 
 static void composer_done(struct composer *composer)
 {
@@ -33,18 +19,6 @@ static void composer_done(struct composer *composer)
         yaml_event_delete(&composer->event);
     yaml_parser_delete(&composer->parser);
     json_decref(composer->anchors);
-}
-
-static int fail_at(struct composer *composer, yaml_mark_t mark, enum error_kind kind,
-                   const char *text)
-{
-    return error_set(composer->err, kind, "line %zu, column %zu: %s", mark.line + 1,
-                     mark.column + 1, text);
-}
-
-static int fail(struct composer *composer, const char *text)
-{
-    return fail_at(composer, composer->event.start_mark, ERROR_INVALID, text);
 }
 
 static int next_event(struct composer *composer)
@@ -63,138 +37,85 @@ static int next_event(struct composer *composer)
     if (parser->error == YAML_READER_ERROR)
         return error_set(composer->err, ERROR_INVALID, "byte %zu: %s", parser->problem_offset + 1,
                          parser->problem);
-    return fail_at(composer, parser->problem_mark, ERROR_INVALID, parser->problem);
+    return composer_fail_at(composer, parser->problem_mark, ERROR_INVALID, parser->problem);
 }
 
-/* "str" of "tag:yaml.org,2002:str"; "" without a tag; the tag itself if it is another's. */
-static const char *short_tag(const yaml_char_t *tag)
+/* Where lists are handed over, the tree is small, or refused. */
+static int take_weight(struct composer *composer, size_t bytes)
 {
-    const char *text = (const char *)tag;
-
-    if (!text)
-        return "";
-    return strncmp(text, tag_prefix, strlen(tag_prefix)) == 0 ? text + strlen(tag_prefix) : text;
-}
-
-static int compose_text(struct composer *composer, const char *text, size_t length,
-                        json_t **ret_value)
-{
-    if (memchr(text, '\0', length))
-        return fail(composer, "NUL characters are not allowed");
-    *ret_value = json_stringn(text, length);
-    return *ret_value ? 0 : fail(composer, "not UTF-8");
-}
-
-static int compose_binary(struct composer *composer, const char *text, size_t length,
-                          json_t **ret_value)
-{
-    cleanup_buffer struct buffer bytes = {0};
-    struct error ignored = {0};
-
-    buffer_init(&bytes, length);
-    if (base64_decode(text, length, &bytes, &ignored) < 0)
-        return fail(composer, "!!binary is not base64");
-    return compose_text(composer, bytes.data ? bytes.data : "", bytes.size, ret_value);
-}
-
-static int compose_resolved(struct composer *composer, const struct scalar *scalar,
-                            json_t **ret_value)
-{
-    switch (scalar->type) {
-    case SCALAR_NULL:
-        *ret_value = json_null();
-        return 0;
-    case SCALAR_BOOLEAN:
-        *ret_value = json_boolean(scalar->boolean);
-        return 0;
-    case SCALAR_INTEGER:
-        *ret_value = json_integer(scalar->integer);
-        return 0;
-    case SCALAR_REAL:
-        *ret_value = json_real(scalar->real);
-        return 0;
-    case SCALAR_NOT_FINITE:
-        return fail(composer, "infinity and not-a-number have no place in JSON");
-    case SCALAR_STRING:
-        break;
-    }
-    return compose_text(composer, (const char *)composer->event.data.scalar.value,
-                        composer->event.data.scalar.length, ret_value);
-}
-
-static bool fits_tag(const char *tag, struct scalar *scalar)
-{
-    if (strcmp(tag, "null") == 0)
-        return scalar->type == SCALAR_NULL;
-    if (strcmp(tag, "bool") == 0)
-        return scalar->type == SCALAR_BOOLEAN;
-    if (strcmp(tag, "int") == 0)
-        return scalar->type == SCALAR_INTEGER;
-    if (scalar->type == SCALAR_INTEGER)
-        *scalar = (struct scalar){.type = SCALAR_REAL, .real = (double)scalar->integer};
-    return scalar->type == SCALAR_REAL || scalar->type == SCALAR_NOT_FINITE;
-}
-
-static int compose_scalar(struct composer *composer, json_t **ret_value)
-{
-    const char *text = (const char *)composer->event.data.scalar.value;
-    size_t length = composer->event.data.scalar.length;
-    const char *tag = short_tag(composer->event.data.scalar.tag);
-    struct scalar scalar = {.type = SCALAR_STRING};
-
-    if (strcmp(tag, "binary") == 0)
-        return compose_binary(composer, text, length, ret_value);
-    if (strcmp(tag, "null") == 0 || strcmp(tag, "bool") == 0 || strcmp(tag, "int") == 0 ||
-        strcmp(tag, "float") == 0) {
-        scalar = scalar_resolve(text, length);
-        if (!fits_tag(tag, &scalar))
-            return fail(composer, "the value does not fit its tag");
-    } else if (!*tag) {
-        if (composer->event.data.scalar.plain_implicit)
-            scalar = scalar_resolve(text, length);
-    } else if (strcmp(tag, "str") != 0 && strcmp(tag, "timestamp") != 0 && strcmp(tag, "!") != 0) {
-        return fail(composer, "this tag is not known; known are !!str, !!int, !!float, !!bool, "
-                              "!!null, !!binary, !!timestamp, !!map, !!seq");
-    }
-    return compose_resolved(composer, &scalar, ret_value);
+    composer->weight.all += bytes;
+    if (composer->lists && composer->weight.all > composer->lists->tree_max_bytes)
+        return composer_fail_at(composer, composer->event.start_mark, ERROR_TOO_LARGE,
+                                DOC_LISTS_TOO_LARGE);
+    return 0;
 }
 
 static int compose_alias(struct composer *composer, json_t **ret_value)
 {
+    const struct doc_budget before = composer->aliases;
     const char *name = (const char *)composer->event.data.alias.anchor;
     const json_t *value = json_object_get(composer->anchors, name);
 
     if (!value)
-        return fail(composer, "this alias has no anchor before it, or is part of its own value");
+        return composer_fail(composer,
+                             "this alias has no anchor before it, or is part of its own value");
     if (!doc_budget_take(&composer->aliases, value))
-        return fail_at(composer, composer->event.start_mark, ERROR_TOO_LARGE,
-                       "aliases make the document too large");
+        return composer_fail_at(composer, composer->event.start_mark, ERROR_TOO_LARGE,
+                                "aliases make the document too large");
     if (composer->depth + doc_height(value) > DOC_DEPTH_MAX)
-        return fail(composer, "too many levels");
+        return composer_fail(composer, "too many levels");
+    if (take_weight(composer, (before.nodes_left - composer->aliases.nodes_left) * WEIGHT_OBJECT +
+                                  before.bytes_left - composer->aliases.bytes_left) < 0)
+        return -1;
     *ret_value = json_deep_copy(value);
     return 0;
 }
 
 static int compose_node(struct composer *composer, json_t **ret_value);
 
-static int check_collection(struct composer *composer, const yaml_char_t *tag, const char *allowed)
+static int check_collection(struct composer *composer, const yaml_char_t *tag, const char *allowed,
+                            size_t weight)
 {
-    const char *name = short_tag(tag);
+    const char *name = composer_short_tag(tag);
 
     if (*name && strcmp(name, allowed) != 0 && strcmp(name, "!") != 0)
-        return fail(composer, "this tag is not known for a list or a mapping");
+        return composer_fail(composer, "this tag is not known for a list or a mapping");
     if (++composer->depth > DOC_DEPTH_MAX)
-        return fail(composer, "too many levels");
-    return 0;
+        return composer_fail(composer, "too many levels");
+    if (composer->depth <= COMPOSER_KEYS)
+        composer->keys[composer->depth - 1] = NULL;
+    return take_weight(composer, weight);
+}
+
+/* The list whose start was just read, or count. What an anchor may repeat elsewhere is kept. */
+static size_t find_list(const struct composer *composer, size_t count)
+{
+    if (count == 0 || composer->depth != COMPOSER_KEYS + 1 || composer->open_anchors > 0 ||
+        !composer->keys[0] || !composer->keys[1])
+        return count;
+    return doc_lists_find(composer->lists, composer->keys);
+}
+
+static void hand_over(struct composer *composer, size_t list, json_t *item,
+                      const struct composer_weight *before)
+{
+    composer->lists->on_element(composer->lists->data, list, item);
+    json_decref(item);
+    composer->weight.all = before->all + composer->weight.anchored - before->anchored;
 }
 
 static int compose_sequence(struct composer *composer, json_t **ret_value)
 {
     cleanup_json json_t *array = json_array();
+    size_t list_count = composer->lists ? composer->lists->count : 0;
+    size_t list = 0;
 
-    if (check_collection(composer, composer->event.data.sequence_start.tag, "seq") < 0)
+    if (check_collection(composer, composer->event.data.sequence_start.tag, "seq", WEIGHT_ARRAY) <
+        0)
         return -1;
+    list = find_list(composer, list_count);
     for (;;) {
+        const struct composer_weight before = composer->weight;
         json_t *item = NULL;
 
         if (next_event(composer) < 0)
@@ -203,7 +124,10 @@ static int compose_sequence(struct composer *composer, json_t **ret_value)
             break;
         if (compose_node(composer, &item) < 0)
             return -1;
-        (void)json_array_append_new(array, item);
+        if (list < list_count)
+            hand_over(composer, list, item, &before);
+        else
+            (void)json_array_append_new(array, item);
     }
     composer->depth--;
     *ret_value = steal(&array);
@@ -263,11 +187,11 @@ static int compose_merge(struct composer *composer, json_t *merges)
         return 0;
     }
     if (!json_is_array(value))
-        return fail_at(composer, mark, ERROR_INVALID, "only mappings can be merged");
+        return composer_fail_at(composer, mark, ERROR_INVALID, "only mappings can be merged");
     json_array_foreach(value, index, item)
     {
         if (!json_is_object(item))
-            return fail_at(composer, mark, ERROR_INVALID, "only mappings can be merged");
+            return composer_fail_at(composer, mark, ERROR_INVALID, "only mappings can be merged");
         (void)json_array_append(merges, item);
     }
     return 0;
@@ -284,11 +208,16 @@ static int compose_member(struct composer *composer, json_t *object)
         return -1;
     name = key_text(key);
     if (!name)
-        return fail_at(composer, mark, ERROR_INVALID, "this can't be a key");
+        return composer_fail_at(composer, mark, ERROR_INVALID, "this can't be a key");
     if (json_object_get(object, name))
-        return fail_at(composer, mark, ERROR_INVALID, "a key appears twice in one mapping");
+        return composer_fail_at(composer, mark, ERROR_INVALID,
+                                "a key appears twice in one mapping");
+    if (composer->depth <= COMPOSER_KEYS)
+        composer->keys[composer->depth - 1] = name;
     if (next_event(composer) < 0 || compose_node(composer, &value) < 0)
         return -1;
+    if (composer->depth <= COMPOSER_KEYS)
+        composer->keys[composer->depth - 1] = NULL;
     (void)json_object_set_new_nocheck(object, name, value);
     return 0;
 }
@@ -300,7 +229,8 @@ static int compose_mapping(struct composer *composer, json_t **ret_value)
     json_t *merge = NULL;
     size_t index = 0;
 
-    if (check_collection(composer, composer->event.data.mapping_start.tag, "map") < 0)
+    if (check_collection(composer, composer->event.data.mapping_start.tag, "map", WEIGHT_OBJECT) <
+        0)
         return -1;
     for (;;) {
         if (next_event(composer) < 0)
@@ -339,18 +269,22 @@ static const char *anchor_of(const yaml_event_t *event)
 static int compose_node(struct composer *composer, json_t **ret_value)
 {
     cleanup_free char *anchor = xstrdup_or_null(anchor_of(&composer->event));
+    size_t weight = composer->weight.all;
     json_t *value = NULL;
     int result = -1;
 
     /* From here on the name means this node, which can't contain itself. */
     if (anchor)
         (void)json_object_del(composer->anchors, anchor);
+    composer->open_anchors += anchor != NULL;
     switch ((int)composer->event.type) {
     case YAML_ALIAS_EVENT:
         result = compose_alias(composer, &value);
         break;
     case YAML_SCALAR_EVENT:
-        result = compose_scalar(composer, &value);
+        result = take_weight(composer, WEIGHT_SCALAR + composer->event.data.scalar.length) < 0
+                     ? -1
+                     : composer_scalar(composer, &value);
         break;
     case YAML_SEQUENCE_START_EVENT:
         result = compose_sequence(composer, &value);
@@ -359,13 +293,16 @@ static int compose_node(struct composer *composer, json_t **ret_value)
         result = compose_mapping(composer, &value);
         break;
     default:
-        result = fail(composer, "not YAML");
+        result = composer_fail(composer, "not YAML");
         break;
     }
     if (result < 0)
         return -1;
-    if (anchor)
+    if (anchor) {
+        composer->open_anchors--;
+        composer->weight.anchored += composer->weight.all - weight;
         (void)json_object_set_nocheck(composer->anchors, anchor, value);
+    }
     *ret_value = value;
     return 0;
 }
@@ -390,16 +327,17 @@ static int compose_stream(struct composer *composer, size_t max_documents, json_
             continue;
         (void)json_array_append_new(docs, doc);
         if (json_array_size(docs) > max_documents)
-            return fail_at(composer, mark, ERROR_INVALID, "more than one document");
+            return composer_fail_at(composer, mark, ERROR_INVALID, "more than one document");
     }
 }
 
 static int parse(const char *text, size_t size, size_t max_bytes, size_t max_documents,
-                 json_t **ret_docs, struct error *err)
+                 const struct doc_lists *lists, json_t **ret_docs, struct error *err)
 {
     cleanup_json json_t *docs = json_array();
     struct composer composer = {
         .aliases = {.nodes_left = ALIAS_NODES_MAX, .bytes_left = max_bytes},
+        .lists = lists,
         .err = err,
     };
     int result = 0;
@@ -422,30 +360,42 @@ static int parse(const char *text, size_t size, size_t max_bytes, size_t max_doc
 
 /* libyaml does not take all of JSON (surrogate pairs, long keys), so what looks like JSON is tried
  * as such first. */
-static bool parse_as_json(const char *text, size_t size, json_t **ret_doc)
+static bool looks_like_json(const char *text, size_t size, size_t max_bytes)
 {
-    struct error ignored = {0};
     size_t at = 0;
 
     while (at < size && strchr(" \t\r\n", text[at]) && text[at])
         at++;
-    return at < size && (text[at] == '{' || text[at] == '[') &&
+    return size <= max_bytes && at < size && (text[at] == '{' || text[at] == '[');
+}
+
+static bool parse_as_json(const char *text, size_t size, size_t max_bytes, json_t **ret_doc)
+{
+    struct error ignored = {0};
+
+    return looks_like_json(text, size, max_bytes) &&
            doc_parse_json(text, size, size, ret_doc, &ignored) == 0;
+}
+
+static int parse_one(const char *text, size_t size, size_t max_bytes, const struct doc_lists *lists,
+                     json_t **ret_doc, struct error *err)
+{
+    cleanup_json json_t *docs = NULL;
+    json_t *doc = NULL;
+
+    if (parse(text, size, max_bytes, 1, lists, &docs, err) < 0)
+        return -1;
+    doc = json_array_get(docs, 0);
+    *ret_doc = doc ? json_incref(doc) : json_null();
+    return 0;
 }
 
 int doc_parse_yaml(const char *text, size_t size, size_t max_bytes, json_t **ret_doc,
                    struct error *err)
 {
-    cleanup_json json_t *docs = NULL;
-    json_t *doc = NULL;
-
-    if (size <= max_bytes && parse_as_json(text, size, ret_doc))
+    if (parse_as_json(text, size, max_bytes, ret_doc))
         return 0;
-    if (parse(text, size, max_bytes, 1, &docs, err) < 0)
-        return -1;
-    doc = json_array_get(docs, 0);
-    *ret_doc = doc ? json_incref(doc) : json_null();
-    return 0;
+    return parse_one(text, size, max_bytes, NULL, ret_doc, err);
 }
 
 int doc_parse_yaml_stream(const char *text, size_t size, size_t max_bytes, json_t **ret_docs,
@@ -453,10 +403,43 @@ int doc_parse_yaml_stream(const char *text, size_t size, size_t max_bytes, json_
 {
     json_t *doc = NULL;
 
-    if (size <= max_bytes && parse_as_json(text, size, &doc)) {
+    if (parse_as_json(text, size, max_bytes, &doc)) {
         *ret_docs = json_array();
         (void)json_array_append_new(*ret_docs, doc);
         return 0;
     }
-    return parse(text, size, max_bytes, SIZE_MAX, ret_docs, err);
+    return parse(text, size, max_bytes, SIZE_MAX, NULL, ret_docs, err);
+}
+
+/* Lists that stood behind an anchor or a merge key are still in the tree. */
+static void hand_over_rest(const struct doc_lists *lists, const json_t *doc)
+{
+    for (size_t i = 0; i < lists->count; i++) {
+        const json_t *parent = doc_member(doc, lists->paths[i].keys[0]);
+        json_t *list = json_object_get(parent, lists->paths[i].keys[1]);
+
+        for (size_t k = 0; k < json_array_size(list); k++)
+            lists->on_element(lists->data, i, json_array_get(list, k));
+        (void)json_array_clear(list);
+    }
+}
+
+int doc_parse_yaml_lists(const char *text, size_t size, size_t max_bytes,
+                         const struct doc_lists *lists, json_t **ret_doc, struct error *err)
+{
+    struct error not_json = {0};
+
+    if (looks_like_json(text, size, max_bytes)) {
+        if (doc_lists_read_json(text, size, lists, ret_doc, &not_json) == 0)
+            return 0;
+        if (not_json.kind == ERROR_TOO_LARGE) {
+            *err = not_json;
+            return -1;
+        }
+    }
+    lists->on_begin(lists->data);
+    if (parse_one(text, size, max_bytes, lists, ret_doc, err) < 0)
+        return -1;
+    hand_over_rest(lists, *ret_doc);
+    return 0;
 }
