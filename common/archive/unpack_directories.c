@@ -27,14 +27,16 @@ void directory_spool_done(struct directory_spool *spool)
 static int open_spool(int root_fd, struct error *err)
 {
     char name[BENEATH_TEMPORARY_SIZE];
-    int fd = -1;
+    cleanup_close int fd = -1;
 
     beneath_temporary_name(name);
     fd = openat(root_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_set_errno(err, errno, "create a temporary file");
-    (void)unlinkat(root_fd, name, 0);
-    return fd;
+    /* It would come back as a file of the archive's. */
+    if (unlinkat(root_fd, name, 0) < 0)
+        return error_set_errno(err, errno, "remove a temporary file");
+    return steal_fd(&fd);
 }
 
 static unsigned depth_of(const char *path)

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base/tests/fault.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct {
+    const char *function;
+    unsigned left;
+    int error;
+    bool has_struck;
+} armed;
+
+void fault_arm(const char *function, unsigned nth, int error)
+{
+    armed.function = function;
+    armed.left = nth;
+    armed.error = error;
+    armed.has_struck = false;
+}
+
+bool fault_disarm(void)
+{
+    armed.function = NULL;
+    return armed.has_struck;
+}
+
+static bool strikes(const char *function)
+{
+    if (!armed.function || strcmp(function, armed.function) != 0 || --armed.left > 0)
+        return false;
+    armed.function = NULL;
+    armed.has_struck = true;
+    errno = armed.error;
+    return true;
+}
+
+/* ---- the wrapped functions ---- */
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names. */
+#define WRAP(type_, failed_, name_, parameters_, arguments_)                                       \
+    type_ __real_##name_ parameters_;                                                              \
+    type_ __wrap_##name_ parameters_;                                                              \
+    type_ __wrap_##name_ parameters_                                                               \
+    {                                                                                              \
+        return strikes(#name_) ? (failed_) : __real_##name_ arguments_;                            \
+    }
+
+WRAP(ssize_t, -1, read, (int fd, void *bytes, size_t size), (fd, bytes, size))
+WRAP(ssize_t, -1, write, (int fd, const void *bytes, size_t size), (fd, bytes, size))
+WRAP(int, -1, fstat, (int fd, struct stat *found), (fd, found))
+WRAP(int, -1, fstatat, (int fd, const char *path, struct stat *found, int flags),
+     (fd, path, found, flags))
+WRAP(int, -1, unlinkat, (int fd, const char *path, int flags), (fd, path, flags))
+WRAP(int, -1, mkdirat, (int fd, const char *path, mode_t mode), (fd, path, mode))
+WRAP(int, -1, renameat, (int old_fd, const char *old_path, int new_fd, const char *new_path),
+     (old_fd, old_path, new_fd, new_path))
+WRAP(int, -1, linkat,
+     (int old_fd, const char *old_path, int new_fd, const char *new_path, int flags),
+     (old_fd, old_path, new_fd, new_path, flags))
+WRAP(int, -1, symlinkat, (const char *target, int fd, const char *path), (target, fd, path))
+WRAP(ssize_t, -1, readlinkat, (int fd, const char *path, char *target, size_t size),
+     (fd, path, target, size))
+WRAP(int, -1, fchmod, (int fd, mode_t mode), (fd, mode))
+WRAP(int, -1, fchmodat, (int fd, const char *path, mode_t mode, int flags), (fd, path, mode, flags))
+WRAP(int, -1, futimens, (int fd, const struct timespec times[2]), (fd, times))
+WRAP(int, -1, utimensat, (int fd, const char *path, const struct timespec times[2], int flags),
+     (fd, path, times, flags))
+WRAP(DIR *, NULL, fdopendir, (int fd), (fd))
+WRAP(struct dirent *, NULL, readdir, (DIR * directory), (directory))
+WRAP(int, -1, dup, (int fd), (fd))
+WRAP(int, -1, epoll_create1, (int flags), (flags))
+WRAP(int, -1, epoll_ctl, (int fd, int operation, int other, struct epoll_event *event),
+     (fd, operation, other, event))
+WRAP(int, -1, epoll_wait, (int fd, struct epoll_event *events, int max, int timeout),
+     (fd, events, max, timeout))
+WRAP(int, -1, signalfd, (int fd, const sigset_t *mask, int flags), (fd, mask, flags))
+WRAP(int, -1, sigprocmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old))
+WRAP(ssize_t, -1, getrandom, (void *bytes, size_t size, unsigned flags), (bytes, size, flags))
+
+int __real_open(const char *path, int flags, mode_t mode);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...)
+{
+    va_list arguments;
+    mode_t mode = 0;
+
+    va_start(arguments, flags);
+    if (flags & (O_CREAT | O_TMPFILE))
+        mode = va_arg(arguments, mode_t);
+    va_end(arguments);
+    return strikes("open") ? -1 : __real_open(path, flags, mode);
+}
+
+int __real_openat(int fd, const char *path, int flags, mode_t mode);
+int __wrap_openat(int fd, const char *path, int flags, ...);
+int __wrap_openat(int fd, const char *path, int flags, ...)
+{
+    va_list arguments;
+    mode_t mode = 0;
+
+    va_start(arguments, flags);
+    if (flags & (O_CREAT | O_TMPFILE))
+        mode = va_arg(arguments, mode_t);
+    va_end(arguments);
+    return strikes("openat") ? -1 : __real_openat(fd, path, flags, mode);
+}
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+long __wrap_syscall(long number, ...)
+{
+    long values[6] = {0};
+    va_list arguments;
+
+    va_start(arguments, number);
+    for (size_t i = 0; i < array_length(values); i++)
+        values[i] = va_arg(arguments, long);
+    va_end(arguments);
+    if (strikes("syscall"))
+        return -1;
+    return __real_syscall(number, values[0], values[1], values[2], values[3], values[4], values[5]);
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+/* ---- the sweep ---- */
+
+enum { ERRORS_MAX = 4, CALLS_MAX = 10000 };
+
+static const struct {
+    const char *name;
+    int errors[ERRORS_MAX]; /* up to the first 0 */
+} functions[] = {
+    {"open", {EMFILE, EACCES}},
+    {"openat", {EMFILE, ELOOP, ENOSPC}},
+    {"syscall", {EMFILE, ENOSYS, EXDEV, EAGAIN}},
+    {"read", {EIO, EINTR}},
+    {"write", {ENOSPC, EROFS, EINTR}},
+    {"fstat", {EIO}},
+    {"fstatat", {EIO, EACCES}},
+    {"unlinkat", {EROFS, EISDIR}},
+    {"mkdirat", {ENOSPC, EROFS}},
+    {"renameat", {EROFS, EACCES}},
+    {"linkat", {EMLINK, EEXIST}},
+    {"symlinkat", {ENOSPC, EEXIST}},
+    {"readlinkat", {EIO, ENOENT}},
+    {"fchmod", {EPERM}},
+    {"fchmodat", {EPERM}},
+    {"futimens", {EPERM}},
+    {"utimensat", {EPERM}},
+    {"fdopendir", {ENOMEM}},
+    {"readdir", {EIO}},
+    {"dup", {EMFILE}},
+    {"epoll_create1", {EMFILE}},
+    {"epoll_ctl", {ENOSPC}},
+    {"epoll_wait", {EBADF, EINTR}},
+    {"signalfd", {EMFILE}},
+    {"sigprocmask", {EINVAL}},
+    {"getrandom", {EAGAIN}},
+};
+
+static unsigned open_descriptors(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    unsigned count = 0;
+
+    assert_non_null(directory);
+    while (readdir(directory))
+        count++;
+    (void)closedir(directory);
+    return count;
+}
+
+/* Whether the fault has struck: if not, the scenario makes fewer calls than that. */
+static bool run_once(const struct fault_scenario *scenario, const char *function, unsigned nth,
+                     int error)
+{
+    struct error err = {0};
+    unsigned before = 0;
+    unsigned after = 0;
+    bool has_struck = false;
+    int result = 0;
+
+    scenario->prepare(scenario->data);
+    before = open_descriptors();
+    fault_arm(function, nth, error);
+    result = scenario->run(scenario->data, &err);
+    has_struck = fault_disarm();
+    after = open_descriptors();
+    if (before != after)
+        fail_msg("%s: %u descriptors are left after %s number %u failed with %s", scenario->name,
+                 after - before, function, nth, strerror(error));
+    if (result < 0 && (err.kind == ERROR_NONE || !err.text[0]))
+        fail_msg("%s: no reason is given after %s number %u failed", scenario->name, function, nth);
+    if (result < 0 && !has_struck)
+        fail_msg("%s: fails by itself: %s", scenario->name, err.text);
+    scenario->check(scenario->data, result);
+    return has_struck;
+}
+
+unsigned fault_sweep(const struct fault_scenario *scenario)
+{
+    unsigned struck = 0;
+
+    for (size_t i = 0; i < array_length(functions); i++) {
+        for (size_t j = 0; j < ERRORS_MAX && functions[i].errors[j]; j++) {
+            unsigned nth = 1;
+
+            while (run_once(scenario, functions[i].name, nth, functions[i].errors[j])) {
+                struck++;
+                nth++;
+                assert_true(nth < CALLS_MAX);
+            }
+        }
+    }
+    return struck;
+}
