@@ -15,6 +15,8 @@ BLUEPRINT_TYPE = "landscaper.gardener.cloud/blueprint"
 TAR_GZIP = "application/vnd.gardener.landscaper.blueprint.v1+tar+gzip"
 CONFIG = "application/vnd.ocm.software.component.config.v1+json"
 DESCRIPTOR = "application/vnd.ocm.software.component-descriptor.v2+yaml+tar"
+DESCRIPTOR_YAML = "application/vnd.ocm.software.component-descriptor.v2+yaml"
+DESCRIPTOR_JSON = "application/vnd.ocm.software.component-descriptor.v2+json"
 BLUEPRINT_CONFIG = "application/vnd.gardener.landscaper.blueprint.config.v1"
 
 

@@ -352,6 +352,10 @@ DOCUMENTS = {
     "two documents": b"meta: {schemaVersion: v2}\n---\nmeta: {schemaVersion: v2}\n",
     "a tag": b"!!python/object/apply:os.system ['true']\n",
     "empty": b"",
+    # Each of these few bytes is a hundred and more in memory.
+    "a tree of 4 MiB": b'{"meta": {"schemaVersion": "v2"}, "component": {"labels": [' + b"{}," * 1_400_000 + b"{}]}}",
+    "an element of 4 MiB": b'{"meta": {"schemaVersion": "v2"}, "component": {"resources": [[' + b"{}," * 1_400_000 + b"{}]]}}",
+    "4 MiB behind an anchor": b"component: &a\n  resources:\n" + b"  - {}\n" * 600_000,
 }
 
 

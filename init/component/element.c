@@ -3,8 +3,12 @@
 
 #include <string.h>
 
+#include "common/base/memory.h"
+#include "common/data/digest.h"
 #include "common/data/doc.h"
 #include "init/component/names.h"
+
+enum { IDENTITY_SIZE = sizeof(((struct element_text *)NULL)->identity) };
 
 static bool is_absent(const json_t *value)
 {
@@ -19,7 +23,7 @@ static void share(json_t *to, const json_t *from, const char *key)
     if (is_absent(value) || (json_is_object(value) && json_object_size(value) == 0) ||
         (json_is_string(value) && json_string_length(value) == 0))
         return;
-    (void)json_object_set(to, key, (json_t *)(uintptr_t)value);
+    (void)json_object_set(to, key, doc_writable(value));
 }
 
 static int want_array(const json_t *list, struct error *err)
@@ -50,7 +54,7 @@ int element_labels(const json_t *labels, json_t **ret_labels, struct error *err)
         kept = json_object();
         (void)json_object_set_new(kept, "name", json_string(name));
         (void)json_object_set_new(kept, "value",
-                                  value ? json_incref((json_t *)(uintptr_t)value) : json_null());
+                                  value ? json_incref(doc_writable(value)) : json_null());
         (void)json_array_append_new(result, kept);
     }
     *ret_labels = json_array_size(result) > 0 ? json_incref(result) : NULL;
@@ -104,7 +108,7 @@ static int copy_access(json_t *to, const json_t *from, struct error *err)
 
     if (!json_is_object(access) || !typed_text(access, "type"))
         return error_set(err, ERROR_INVALID, "access: expected an object with a type");
-    (void)json_object_set(to, "access", (json_t *)(uintptr_t)access);
+    (void)json_object_set(to, "access", doc_writable(access));
     return 0;
 }
 
@@ -121,7 +125,7 @@ static int copy_identity(json_t *to, const json_t *from, struct error *err)
                          doc_text(from, "name"));
     if (!is_absent(extra) && !json_is_object(extra))
         return error_set(err, ERROR_INVALID, "extraIdentity: expected an object");
-    json_object_foreach((json_t *)(uintptr_t)extra, key, value)
+    doc_foreach(extra, key, value)
     {
         if (!json_is_string(value))
             return error_set(err, ERROR_INVALID, "extraIdentity: '%.200s': expected a string", key);
@@ -157,60 +161,101 @@ static int copy_kind(json_t *to, const json_t *from, enum element_kind kind, str
     return error_set(err, ERROR_INTERNAL, "unknown kind of element");
 }
 
-static bool is_same(const json_t *a, const json_t *b, const char *key)
+/* Of what tells elements of one list apart. */
+static void hash_identity(const json_t *element, char ret_identity[static IDENTITY_SIZE])
 {
-    const json_t *of_a = doc_member(a, key);
-    const json_t *of_b = doc_member(b, key);
+    static const char *const keys[] = {"name", "version", "extraIdentity"};
+    cleanup_json json_t *identity = json_object();
+    cleanup_free char *text = NULL;
+    char hex[DIGEST_HEX_MAX] = {0};
 
-    if (!of_a || !of_b)
-        return of_a == of_b;
-    return json_equal(of_a, of_b) == 1;
+    for (size_t i = 0; i < array_length(keys); i++)
+        share(identity, element, keys[i]);
+    text = doc_dump_sorted(identity);
+    digest_sha256_hex(text, strlen(text), hex);
+    memcpy(ret_identity, hex, IDENTITY_SIZE - 1);
+    ret_identity[IDENTITY_SIZE - 1] = '\0';
 }
 
-static int check_unique(const json_t *list, struct error *err)
+void element_list_add(struct element_list *list, enum element_kind kind, const json_t *element)
 {
-    /* By name first: lists of thousands of elements with distinct names stay cheap. */
-    cleanup_json json_t *by_name = json_object();
+    cleanup_json json_t *kept = json_object();
+    cleanup_free char *json = NULL;
+    struct element_text *item = NULL;
 
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        json_t *element = json_array_get(list, i);
-        json_t *same = json_object_get(by_name, doc_text(element, "name"));
-
-        for (size_t j = 0; j < json_array_size(same); j++) {
-            const json_t *other = json_array_get(same, j);
-
-            if (is_same(element, other, "version") && is_same(element, other, "extraIdentity"))
-                return error_set(err, ERROR_INVALID, "[%zu]: '%s' is there twice", i,
-                                 doc_text(element, "name"));
-        }
-        if (!same) {
-            same = json_array();
-            (void)json_object_set_new(by_name, doc_text(element, "name"), same);
-        }
-        (void)json_array_append(same, element);
+    if (list->failure.kind != ERROR_NONE)
+        return;
+    if (copy_identity(kept, element, &list->failure) < 0 ||
+        copy_labels(kept, element, &list->failure) < 0 ||
+        copy_kind(kept, element, kind, &list->failure) < 0) {
+        (void)error_wrap(&list->failure, "[%zu]", list->count);
+        return;
     }
-    return 0;
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity > 0 ? list->capacity * 2 : 16;
+        list->items = xreallocarray(list->items, list->capacity, sizeof(*list->items));
+    }
+    item = &list->items[list->count++];
+    /* Copied, because what grew while it was written has room to spare. */
+    json = doc_dump_sorted(kept);
+    item->json = xstrdup(json);
+    hash_identity(kept, item->identity);
 }
 
-int element_list(const json_t *list, enum element_kind kind, json_t **ret_list, struct error *err)
+static int compare_identities(const void *left, const void *right)
 {
-    cleanup_json json_t *result = json_array();
+    const struct element_text *const *a = left;
+    const struct element_text *const *b = right;
+    int order = strcmp((*a)->identity, (*b)->identity);
 
-    if (want_array(list, err) < 0)
+    /* The same ones in the order of the list. */
+    return order != 0 ? order : (*a > *b) - (*a < *b);
+}
+
+int element_list_check(const struct element_list *list, struct error *err)
+{
+    cleanup_free const struct element_text **sorted = NULL;
+    const struct element_text *second = NULL;
+    cleanup_json json_t *element = NULL;
+
+    if (list->failure.kind != ERROR_NONE) {
+        *err = list->failure;
         return -1;
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *element = json_array_get(list, i);
-        json_t *kept = json_object();
-
-        (void)json_array_append_new(result, kept);
-        if (copy_identity(kept, element, err) < 0 || copy_labels(kept, element, err) < 0 ||
-            copy_kind(kept, element, kind, err) < 0)
-            return error_wrap(err, "[%zu]", i);
     }
-    if (check_unique(result, err) < 0)
-        return -1;
-    *ret_list = json_incref(result);
-    return 0;
+    sorted = xcalloc(list->count + 1, sizeof(*sorted));
+    for (size_t i = 0; i < list->count; i++)
+        sorted[i] = &list->items[i];
+    qsort(sorted, list->count, sizeof(*sorted), compare_identities);
+    for (size_t i = 1; i < list->count; i++) {
+        if (strcmp(sorted[i - 1]->identity, sorted[i]->identity) == 0 &&
+            (!second || sorted[i] < second))
+            second = sorted[i];
+    }
+    if (!second)
+        return 0;
+    element = element_list_get(list, (size_t)(second - list->items));
+    return error_set(err, ERROR_INVALID, "[%zu]: '%s' is there twice",
+                     (size_t)(second - list->items), doc_text(element, "name"));
+}
+
+json_t *element_list_get(const struct element_list *list, size_t index)
+{
+    const char *text = list->items[index].json;
+    struct error impossible = {0};
+    json_t *element = NULL;
+
+    /* We have written it ourselves. */
+    if (doc_parse_json(text, strlen(text), SIZE_MAX, &element, &impossible) < 0)
+        abort();
+    return element;
+}
+
+void element_list_done(struct element_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->items[i].json);
+    free(list->items);
+    *list = (struct element_list){0};
 }
 
 int element_signatures(const json_t *signatures, json_t **ret_signatures, struct error *err)
@@ -249,24 +294,26 @@ int element_contexts(const json_t *contexts, json_t **ret_contexts, struct error
             return error_set(err, ERROR_INVALID,
                              "repositoryContexts[%zu]: expected an object with a type", i);
     }
-    *ret_contexts = json_incref((json_t *)(uintptr_t)contexts);
+    *ret_contexts = json_incref(doc_writable(contexts));
     return 0;
 }
 
-const json_t *element_by_name(const json_t *list, const char *name)
+json_t *element_by_name(const struct element_list *list, const char *name, size_t *ret_namesakes)
 {
-    const json_t *found = NULL;
+    cleanup_json json_t *found = NULL;
+    size_t candidates = 0;
 
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *element = json_array_get(list, i);
+    *ret_namesakes = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        cleanup_json json_t *element = element_list_get(list, i);
 
-        if (strcmp(doc_text_or(element, "name", ""), name) != 0 ||
-            json_object_size(doc_member(element, "extraIdentity")) > 0)
+        if (strcmp(doc_text_or(element, "name", ""), name) != 0)
             continue;
-        /* Twice: then the version is part of both identities, and neither is just the name. */
-        if (found)
-            return NULL;
-        found = element;
+        (*ret_namesakes)++;
+        if (json_object_size(doc_member(element, "extraIdentity")) > 0 || ++candidates > 1)
+            continue;
+        found = json_incref(element);
     }
-    return found;
+    /* Twice: then the version is part of both identities, and neither is just the name. */
+    return candidates == 1 ? json_incref(found) : NULL;
 }

@@ -266,15 +266,11 @@ static void ask_given(struct fetch *fetch)
     const struct repository *repository = fetch->repository;
 
     for (size_t i = 0; i < repository->given_count; i++) {
-        struct descriptor *copy = NULL;
         struct error err = {0};
 
         if (layout_check_identity(repository->given[i], fetch->name, fetch->version, &err) < 0)
             continue;
-        if (descriptor_from_doc(descriptor_doc(repository->given[i]), &copy, &err) < 0)
-            fail(fetch, &err);
-        else
-            succeed(fetch, copy);
+        succeed(fetch, descriptor_ref(repository->given[i]));
         return;
     }
     ask_next(fetch);

@@ -173,7 +173,7 @@ static int find_in_tree(const struct repository *repository, const char *name, c
         return error_wrap(err, "%s", repository->text);
     if (!yamlfs_is_directory(directory))
         return not_found(repository, name, version, err);
-    json_object_foreach((json_t *)(uintptr_t)yamlfs_entries(directory), file, node)
+    doc_foreach(yamlfs_entries(directory), file, node)
     {
         cleanup_buffer struct buffer bytes = {0};
         cleanup_descriptor struct descriptor *descriptor = NULL;

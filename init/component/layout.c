@@ -116,7 +116,6 @@ void layout_layer_done(struct layout_layer *layer)
 int layout_take_layer(struct buffer *bytes, const char *media_type,
                       struct descriptor **ret_descriptor, struct error *err)
 {
-    cleanup_json json_t *doc = NULL;
     cleanup_free char *text = NULL;
     size_t size = bytes->size;
 
@@ -128,11 +127,7 @@ int layout_take_layer(struct buffer *bytes, const char *media_type,
             return error_wrap(err, "component descriptor layer");
         buffer_done(bytes);
     }
-    if (doc_parse_yaml(text, size, DESCRIPTOR_MAX_BYTES, &doc, err) < 0)
-        return error_wrap(err, "component descriptor");
-    free(text);
-    text = NULL;
-    return descriptor_from_doc(doc, ret_descriptor, err);
+    return descriptor_parse(text, size, ret_descriptor, err);
 }
 
 int layout_check_identity(const struct descriptor *descriptor, const char *component_name,

@@ -28,8 +28,8 @@ struct layout_layer {
 int layout_read_config(const char *bytes, size_t size, struct layout_layer *ret_layer,
                        struct error *err) must_check;
 void layout_layer_done(struct layout_layer *layer);
-/* Empties the buffer as soon as its bytes are not needed any more: a descriptor as text, as tar and
- * as tree at the same time is what costs memory. */
+/* Empties the buffer as soon as its bytes are not needed any more: a descriptor as tar, as text and
+ * as what is kept of it at the same time is what costs memory. */
 int layout_take_layer(struct buffer *bytes, const char *media_type,
                       struct descriptor **ret_descriptor, struct error *err) must_check;
 

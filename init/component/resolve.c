@@ -92,12 +92,11 @@ static int find_or_add_node(struct resolution *resolution, const char *name, con
 
 static int add_references(struct node *node, const struct descriptor *descriptor, struct error *err)
 {
-    const json_t *references = descriptor_references(descriptor);
-    size_t count = json_array_size(references);
+    size_t count = descriptor_reference_count(descriptor);
 
     node->references = xcalloc(count + 1, sizeof(size_t));
     for (size_t i = 0; i < count; i++) {
-        const json_t *reference = json_array_get(references, i);
+        cleanup_json json_t *reference = descriptor_reference(descriptor, i);
 
         if (find_or_add_node(node->resolution, doc_text(reference, "componentName"),
                              doc_text(reference, "version"), &node->references[i], err) < 0)
@@ -124,7 +123,7 @@ static int write_all(int fd, const char *bytes, size_t size)
     return 0;
 }
 
-/* jansson hands out a few bytes at a time; they are gathered before they are written. */
+/* A descriptor comes a few bytes at a time; they are gathered before they are written. */
 struct spooling {
     struct resolution *resolution;
     char block[COPY_BYTES];
@@ -167,9 +166,7 @@ static int spool_descriptor(struct node *node, const struct descriptor *descript
     spooling->resolution = resolution;
     spooling->used = 0;
     node->offset = resolution->spool_size;
-    if (json_dump_callback(descriptor_doc(descriptor), spool_bytes, spooling,
-                           JSON_COMPACT | JSON_SORT_KEYS) < 0 ||
-        flush_spool(spooling) < 0)
+    if (descriptor_write(descriptor, spool_bytes, spooling) < 0 || flush_spool(spooling) < 0)
         return error_set_errno(err, errno, "keep the descriptor of '%s'", node->label);
     node->size = resolution->spool_size - node->offset;
     return 0;
@@ -180,14 +177,10 @@ static int spool_descriptor(struct node *node, const struct descriptor *descript
 /* Of the root only what the blueprint needs is kept: its descriptor can be large. */
 static int keep_root(struct resolution *resolution, struct found *found, struct error *err)
 {
-    const json_t *resource = NULL;
-
-    if (resolution->options.resource_name) {
-        if (descriptor_resource(found->descriptor, resolution->options.resource_name, &resource,
-                                err) < 0)
-            return -1;
-        resolution->resource = json_deep_copy(resource);
-    }
+    if (resolution->options.resource_name &&
+        descriptor_resource(found->descriptor, resolution->options.resource_name,
+                            &resolution->resource, err) < 0)
+        return -1;
     resolution->root_repository = found->repository;
     resolution->root_manifest = found->manifest;
     found->manifest = (struct manifest){0};

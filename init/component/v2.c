@@ -33,26 +33,23 @@ static int check_head(const json_t *component, struct error *err)
     return 0;
 }
 
-static int copy_lists(json_t *to, const json_t *from, struct error *err)
+static int check_lists(const json_t *component, const struct element_list lists[],
+                       struct error *err)
 {
-    static const struct {
-        const char *key;
-        enum element_kind kind;
-    } lists[] = {{"sources", ELEMENT_SOURCE},
-                 {"componentReferences", ELEMENT_REFERENCE},
-                 {"resources", ELEMENT_RESOURCE}};
+    for (size_t i = 0; i < DESCRIPTOR_LISTS; i++) {
+        const char *key = descriptor_list_keys[i];
+        const json_t *list = doc_member(component, key);
 
-    for (size_t i = 0; i < array_length(lists); i++) {
-        json_t *list = NULL;
-
-        if (element_list(doc_member(from, lists[i].key), lists[i].kind, &list, err) < 0)
-            return error_wrap(err, "%s", lists[i].key);
-        (void)json_object_set_new(to, lists[i].key, list);
+        if (!json_is_null(list) && !json_is_array(list))
+            return error_set(err, ERROR_INVALID, "%s: expected an array", key);
+        if (element_list_check(&lists[i], err) < 0)
+            return error_wrap(err, "%s", key);
     }
     return 0;
 }
 
-static int copy_component(json_t *to, const json_t *from, struct error *err)
+static int copy_component(json_t *to, const json_t *from, const struct element_list lists[],
+                          struct error *err)
 {
     static const char *const texts[] = {"name", "version", "provider", "creationTime"};
     json_t *contexts = NULL;
@@ -61,10 +58,10 @@ static int copy_component(json_t *to, const json_t *from, struct error *err)
     if (check_head(from, err) < 0)
         return -1;
     for (size_t i = 0; i < array_length(texts); i++) {
-        json_t *text = (json_t *)(uintptr_t)doc_member(from, texts[i]);
+        const json_t *text = doc_member(from, texts[i]);
 
         if (json_is_string(text))
-            (void)json_object_set(to, texts[i], text);
+            (void)json_object_set(to, texts[i], doc_writable(text));
     }
     if (element_labels(doc_member(from, "labels"), &labels, err) < 0)
         return -1;
@@ -73,10 +70,11 @@ static int copy_component(json_t *to, const json_t *from, struct error *err)
     if (element_contexts(doc_member(from, "repositoryContexts"), &contexts, err) < 0)
         return -1;
     (void)json_object_set_new(to, "repositoryContexts", contexts);
-    return copy_lists(to, from, err);
+    return check_lists(from, lists, err);
 }
 
-int descriptor_from_v2(const json_t *doc, json_t **ret_doc, struct error *err)
+int descriptor_from_v2(const json_t *doc, const struct element_list lists[], json_t **ret_doc,
+                       struct error *err)
 {
     cleanup_json json_t *result = json_object();
     json_t *component = json_object();
@@ -84,7 +82,7 @@ int descriptor_from_v2(const json_t *doc, json_t **ret_doc, struct error *err)
 
     doc_set_text(result, "meta.schemaVersion", "v2");
     (void)json_object_set_new(result, "component", component);
-    if (copy_component(component, doc_member(doc, "component"), err) < 0)
+    if (copy_component(component, doc_member(doc, "component"), lists, err) < 0)
         return error_wrap(err, "component");
     if (element_signatures(doc_member(doc, "signatures"), &signatures, err) < 0)
         return -1;

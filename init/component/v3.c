@@ -17,7 +17,7 @@ static int only_keys(const json_t *object, const char *path, const char *const *
 
     if (!json_is_object(object))
         return error_set(err, ERROR_INVALID, "%s: expected an object", path);
-    json_object_foreach((json_t *)(uintptr_t)object, name, value)
+    doc_foreach(object, name, value)
     {
         const char *const *known = keys;
 
@@ -90,10 +90,10 @@ static int set_provider(json_t *component, const json_t *metadata, struct error 
 
 static void share(json_t *to, const char *to_key, const json_t *from, const char *from_key)
 {
-    json_t *value = (json_t *)(uintptr_t)doc_member(from, from_key);
+    const json_t *value = doc_member(from, from_key);
 
     if (value)
-        (void)json_object_set(to, to_key, value);
+        (void)json_object_set(to, to_key, doc_writable(value));
 }
 
 static void share_list(json_t *to, const char *to_key, const json_t *from, const char *from_key)
@@ -102,7 +102,8 @@ static void share_list(json_t *to, const char *to_key, const json_t *from, const
     share(to, to_key, from, from_key);
 }
 
-int descriptor_from_v3(const json_t *doc, json_t **ret_doc, struct error *err)
+int descriptor_from_v3(const json_t *doc, const struct element_list lists[], json_t **ret_doc,
+                       struct error *err)
 {
     static const char *const metadata_keys[] = {"name",   "version",      "provider",
                                                 "labels", "creationTime", NULL};
@@ -128,5 +129,5 @@ int descriptor_from_v3(const json_t *doc, json_t **ret_doc, struct error *err)
     share_list(component, "componentReferences", spec, "references");
     share_list(component, "resources", spec, "resources");
     share(v2, "signatures", doc, "signatures");
-    return descriptor_from_v2(v2, ret_doc, err);
+    return descriptor_from_v2(v2, lists, ret_doc, err);
 }
