@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
+#include "common/command_line/table.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "init/failure.h"
@@ -67,7 +68,7 @@ int main(int argc, char **argv)
     if (options_from_arguments(argc, argv, &options, &err) == 0) {
         if (options.is_help_asked || options.is_version_asked) {
             if (options.is_help_asked)
-                options_show_help();
+                options_print_help(&COMMAND_INIT, stdout);
             else
                 (void)printf("longshore-init %s\n", LONGSHORE_VERSION);
             return EXIT_SUCCESS;

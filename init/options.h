@@ -32,6 +32,5 @@ struct options {
 /* The flags. ERROR_INVALID names the one that is wrong. */
 int options_from_arguments(int argc, char **argv, struct options *ret_options, struct error *err)
     must_check;
-void options_show_help(void);
 /* The environment; all missing variables are named in one error. */
 int options_from_environment(struct options *options, struct error *err) must_check;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
+#include "common/command_line/table.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/sandbox/sandbox.h"
@@ -72,7 +73,7 @@ int main(int argc, char **argv)
         return fail(&err);
     log_configure("longshore-wait", settings.log_level, settings.log_format);
     if (settings.is_help) {
-        settings_print_help(stdout);
+        options_print_help(&COMMAND_WAIT, stdout);
         return EXIT_SUCCESS;
     }
     if (settings.is_version) {

@@ -6,64 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/options.h"
+#include "common/command_line/logging.h"
+#include "common/command_line/table.h"
 #include "common/contract.h"
-
-struct flags {
-    bool is_help, is_version, is_dev, is_cli;
-    const char *verbosity, *format, *grace, *quiet, *request_timeout, *service_account_dir;
-    bool ignored; /* flags of the Go program that mean nothing here */
-};
-
-enum { FLAG_COUNT_MAX = 16, QUIET_SECONDS = 20, REQUEST_SECONDS = 30 };
-
-/* The rows point into flags, so they are made for each parse. */
-static void fill_rows(struct flags *flags, struct option_row rows[FLAG_COUNT_MAX])
-{
-    const struct option_row table[] = {
-        {"verbosity", 'v', OPTION_TEXT, &flags->verbosity, "LEVEL", "error, info or debug"},
-        {"format", 'f', OPTION_TEXT, &flags->format, "FORMAT", "json or text"},
-        {"dev", 0, OPTION_FLAG, &flags->is_dev, NULL, "for developers: text, debug"},
-        {"cli", 0, OPTION_FLAG, &flags->is_cli, NULL, "for people: text"},
-        {"disable-stacktrace", 0, OPTION_FLAG, &flags->ignored, NULL, "has no effect"},
-        {"disable-caller", 0, OPTION_FLAG, &flags->ignored, NULL, "has no effect"},
-        {"disable-timestamp", 0, OPTION_FLAG, &flags->ignored, NULL, "has no effect"},
-        {"grace", 0, OPTION_TEXT, &flags->grace, "SECONDS",
-         "time between SIGTERM and SIGKILL (300)"},
-        {"quiet", 0, OPTION_TEXT, &flags->quiet, "SECONDS",
-         "after SIGTERM a main that does nothing for so long is taken for ended (20); 0: never"},
-        {"request-timeout", 0, OPTION_TEXT, &flags->request_timeout, "SECONDS",
-         "how long one request to the API server may take before it is tried again (30)"},
-        {"service-account", 0, OPTION_TEXT, &flags->service_account_dir, "DIR",
-         "directory with token and ca.crt, if not the pod's own"},
-        {"version", 0, OPTION_FLAG, &flags->is_version, NULL, "print the version"},
-        {"help", 'h', OPTION_FLAG, &flags->is_help, NULL, "print this"},
-        {0},
-    };
-
-    _Static_assert(array_length(table) <= FLAG_COUNT_MAX, "rows do not fit");
-    memcpy(rows, table, sizeof(table));
-}
-
-static struct option_command command_of(const struct option_row *rows)
-{
-    return (struct option_command){
-        .program = "longshore-wait",
-        .synopsis = "[OPTIONS]",
-        .summary = "Waits for the container 'main', then carries its state and exports out",
-        .rows = rows,
-    };
-}
-
-void settings_print_help(FILE *out)
-{
-    struct flags flags = {0};
-    struct option_row rows[FLAG_COUNT_MAX] = {{0}};
-    struct option_command command = command_of(rows);
-
-    fill_rows(&flags, rows);
-    options_print_help(&command, out);
-}
 
 static int parse_number(const char *name, const char *text, int64_t max, int64_t *ret,
                         struct error *err)
@@ -80,36 +25,33 @@ static int parse_number(const char *name, const char *text, int64_t max, int64_t
     return 0;
 }
 
-static int use_flags(const struct flags *flags, struct settings *settings, struct error *err)
+static int use_values(const struct wait_values *values, struct settings *settings,
+                      struct error *err)
 {
-    const char *grace = flags->grace ? flags->grace : getenv(ENV_GRACE_SECONDS);
+    const char *grace = values->grace ? values->grace : getenv(ENV_GRACE_SECONDS);
     int64_t grace_seconds = POD_GRACE_SECONDS;
-    int64_t quiet_seconds = QUIET_SECONDS;
-    int64_t request_seconds = REQUEST_SECONDS;
+    int64_t quiet_seconds = 0;
+    int64_t request_seconds = 0;
 
-    settings->is_help = flags->is_help;
-    settings->is_version = flags->is_version;
-    settings->service_account_dir = flags->service_account_dir;
-    settings->log_level = flags->is_dev ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO;
-    settings->log_format = flags->is_dev || flags->is_cli ? LOG_FORMAT_TEXT : LOG_FORMAT_JSON;
-    if (flags->verbosity && log_parse_level(flags->verbosity, &settings->log_level, err) < 0)
-        return error_wrap(err, "option --verbosity");
-    if (flags->format && log_parse_format(flags->format, &settings->log_format, err) < 0)
-        return error_wrap(err, "option --format");
+    settings->is_help = values->is_help;
+    settings->is_version = values->is_version;
+    settings->service_account_dir = values->service_account_dir;
+    if (log_values_read(&values->log, &settings->log_level, &settings->log_format, err) < 0)
+        return -1;
     if (grace && *grace &&
-        parse_number(flags->grace ? "option --grace" : ENV_GRACE_SECONDS, grace, 86400,
+        parse_number(values->grace ? "option --grace" : ENV_GRACE_SECONDS, grace, 86400,
                      &grace_seconds, err) < 0)
         return -1;
-    if (flags->quiet &&
-        parse_number("option --quiet", flags->quiet, 86400, &quiet_seconds, err) < 0)
+    if (parse_number("option --quiet", values->quiet, 86400, &quiet_seconds, err) < 0 ||
+        parse_number("option --request-timeout", values->request_timeout, 3600, &request_seconds,
+                     err) < 0)
         return -1;
-    if (flags->request_timeout && parse_number("option --request-timeout", flags->request_timeout,
-                                               3600, &request_seconds, err) < 0)
-        return -1;
+    if (request_seconds == 0)
+        return error_set(err, ERROR_INVALID,
+                         "option --request-timeout: no request is answered in no time");
     settings->grace_ms = (uint64_t)grace_seconds * 1000;
     settings->quiet_ms = (uint64_t)quiet_seconds * 1000;
-    settings->request_timeout_ms =
-        (uint64_t)(request_seconds ? request_seconds : REQUEST_SECONDS) * 1000;
+    settings->request_timeout_ms = (uint64_t)request_seconds * 1000;
     return 0;
 }
 
@@ -198,19 +140,16 @@ static int read_environment(struct settings *settings, struct error *err)
 
 int settings_read(int argc, char **argv, struct settings *ret_settings, struct error *err)
 {
-    struct flags flags = {0};
+    struct wait_values values = {0};
     struct settings settings = {.main_end_fd = -1};
-    struct option_row rows[FLAG_COUNT_MAX] = {{0}};
-    struct option_command command = command_of(rows);
     int first = 0;
 
-    fill_rows(&flags, rows);
-    if (options_parse(&command, argc, argv, &first, err) < 0)
+    if (options_parse(&COMMAND_WAIT, argc, argv, &values, &first, err) < 0)
         return -1;
     if (first < argc)
         return error_set(err, ERROR_INVALID, "'%s' is not expected; see 'longshore-wait --help'",
                          argv[first]);
-    if (use_flags(&flags, &settings, err) < 0)
+    if (use_values(&values, &settings, err) < 0)
         return -1;
     if (!settings.is_help && !settings.is_version && read_environment(&settings, err) < 0)
         return -1;

@@ -41,4 +41,3 @@ struct settings {
  * With is_help or is_version set the environment was not looked at. */
 int settings_read(int argc, char **argv, struct settings *ret_settings, struct error *err)
     must_check;
-void settings_print_help(FILE *out);

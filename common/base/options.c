@@ -36,7 +36,8 @@ static void tables_init(struct tables *tables, const struct option_row *rows)
 
         tables->longs[i] = (struct option){
             .name = rows[i].name,
-            .has_arg = has_value ? required_argument : no_argument,
+            /* Go's flags take "--flag=false". */
+            .has_arg = has_value ? required_argument : optional_argument,
             .val = LONG_ONLY + (int)i,
         };
         if (!rows[i].letter)
@@ -47,21 +48,49 @@ static void tables_init(struct tables *tables, const struct option_row *rows)
     }
 }
 
-static void store(const struct option_row *row, const char *value)
+static void *field_of(const struct option_row *row, void *record)
 {
-    struct option_list *list = row->target;
+    return (char *)record + row->offset;
+}
+
+static bool is_choice(const char *choices, const char *value)
+{
+    const char *word = NULL;
+    int length = 0;
+
+    while ((word = option_next_choice(&choices, &length))) {
+        if (strlen(value) == (size_t)length && strncmp(word, value, (size_t)length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* False if the row does not take this value, which is NULL for a flag that has none. */
+static bool store(const struct option_row *row, void *record, const char *value)
+{
+    struct option_list *list = field_of(row, record);
 
     switch (row->type) {
     case OPTION_FLAG:
-        *(bool *)row->target = true;
-        break;
+        *(bool *)field_of(row, record) = !value || strcmp(value, "true") == 0;
+        return !value || strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
+    case OPTION_CHOICE:
     case OPTION_TEXT:
-        *(const char **)row->target = value;
-        break;
+        *(const char **)field_of(row, record) = value;
+        return row->type == OPTION_TEXT || is_choice(row->choices, value);
     case OPTION_TEXT_LIST:
         list->items = xreallocarray(list->items, list->count + 1, sizeof(*list->items));
         list->items[list->count++] = value;
         break;
+    }
+    return true;
+}
+
+static void store_fallbacks(const struct option_row *rows, void *record)
+{
+    for (const struct option_row *row = rows; row->name; row++) {
+        if (row->fallback)
+            *(const char **)field_of(row, record) = row->fallback;
     }
 }
 
@@ -77,15 +106,19 @@ static const struct option_row *find_row(const struct option_row *rows, int valu
     return row;
 }
 
-/* getopt leaves the option in optopt, or 0 for a long one that it does not know. A value behind '='
- * may be a secret, so it stays out. */
-static int refuse(const struct option_command *command, char *const *argv, bool is_missing,
+static int refuse(const struct option_command *command, const char *name, const char *fault,
                   struct error *err)
 {
+    return error_set(err, ERROR_INVALID, "option '%s' %s; see '%s --help'", name, fault,
+                     command->program);
+}
+
+/* getopt leaves the option in optopt, or 0 for a long one that it does not know. A value behind '='
+ * may be a secret, so it stays out. */
+static int refuse_option(const struct option_command *command, char *const *argv, bool is_missing,
+                         struct error *err)
+{
     cleanup_free char *name = NULL;
-    const char *fault = is_missing            ? "needs a value"
-                        : optopt >= LONG_ONLY ? "takes no value"
-                                              : "is not known";
 
     if (optopt >= LONG_ONLY)
         name = xasprintf("--%s", command->rows[optopt - LONG_ONLY].name);
@@ -93,8 +126,38 @@ static int refuse(const struct option_command *command, char *const *argv, bool 
         name = xasprintf("-%c", optopt);
     else
         name = xstrndup(argv[optind - 1], strcspn(argv[optind - 1], "="));
-    return error_set(err, ERROR_INVALID, "option '%s' %s; see '%s --help'", name, fault,
-                     command->program);
+    return refuse(command, name, is_missing ? "needs a value" : "is not known", err);
+}
+
+/* "a, b or c". */
+static char *list_choices(const char *choices)
+{
+    char *text = NULL;
+    const char *word = NULL;
+    int length = 0;
+
+    while ((word = option_next_choice(&choices, &length))) {
+        char *longer = xasprintf("%s%s%.*s", text ? text : "",
+                                 !text      ? ""
+                                 : *choices ? ", "
+                                            : " or ",
+                                 length, word);
+
+        free(text);
+        text = longer;
+    }
+    return text ? text : xstrdup("");
+}
+
+static int refuse_value(const struct option_command *command, const struct option_row *row,
+                        struct error *err)
+{
+    cleanup_free char *name = xasprintf("--%s", row->name);
+    cleanup_free char *choices = list_choices(row->choices);
+    cleanup_free char *fault =
+        row->type == OPTION_FLAG ? xstrdup("takes no value") : xasprintf("must be %s", choices);
+
+    return refuse(command, name, fault, err);
 }
 
 /* Go's flag packages take `-v=debug` for `-v debug`, and charts written for them say so. */
@@ -103,38 +166,81 @@ static const char *value_of(int option, const char *text)
     return option < LONG_ONLY && text && text[0] == '=' ? text + 1 : text;
 }
 
-int options_parse(const struct option_command *command, int argc, char **argv, int *ret_first,
-                  struct error *err)
+int options_parse(const struct option_command *command, int argc, char **argv, void *record,
+                  int *ret_first, struct error *err)
 {
     struct tables tables = {0};
     int value = 0;
     int result = 0;
 
+    store_fallbacks(command->rows, record);
     tables_init(&tables, command->rows);
     opterr = 0;
     optind = 0; /* glibc and musl: start over, so that tests and subcommands can parse again */
     while (result == 0) {
+        const struct option_row *row = NULL;
+
         optopt = 0;
         value = getopt_long(argc, argv, tables.shorts, tables.longs, NULL);
         if (value == -1)
             break;
-        if (value == ':' || value == '?')
-            result = refuse(command, argv, value == ':', err);
-        else
-            store(find_row(command->rows, value), value_of(value, optarg));
+        if (value == ':' || value == '?') {
+            result = refuse_option(command, argv, value == ':', err);
+            break;
+        }
+        row = find_row(command->rows, value);
+        if (!store(row, record, value_of(value, optarg)))
+            result = refuse_value(command, row, err);
     }
     *ret_first = optind;
     tables_done(&tables);
     return result;
 }
 
+const char *option_command_name(const struct option_command *command)
+{
+    const char *blank = strrchr(command->program, ' ');
+
+    return blank ? blank + 1 : command->program;
+}
+
+const char *option_next_choice(const char **rest, int *ret_length)
+{
+    const char *word = *rest ? *rest + strspn(*rest, " ") : "";
+    size_t length = strcspn(word, " ");
+
+    *rest = word + length;
+    *ret_length = (int)length;
+    return length > 0 ? word : NULL;
+}
+
+char *option_describe(const struct option_row *row)
+{
+    cleanup_free char *choices = list_choices(row->choices);
+
+    return xasprintf("%s%s%s%s%s%s", row->help, *choices ? ": " : "", choices,
+                     row->fallback ? " (default " : "", row->fallback ? row->fallback : "",
+                     row->fallback ? ")" : "");
+}
+
+static void print_commands(const struct option_command *command, FILE *out)
+{
+    (void)fprintf(out, "\nCommands:\n");
+    for (size_t i = 0; command->commands[i]; i++)
+        (void)fprintf(out, "  %-12s%s\n", option_command_name(command->commands[i]),
+                      command->commands[i]->brief);
+}
+
 void options_print_help(const struct option_command *command, FILE *out)
 {
     (void)fprintf(out, "Usage: %s %s\n%s.\n", command->program, command->synopsis,
                   command->summary);
+    if (command->commands)
+        print_commands(command, out);
     if (command->rows[0].name)
         (void)fprintf(out, "\nOptions:\n");
     for (const struct option_row *row = command->rows; row->name; row++) {
+        cleanup_free char *text = option_describe(row);
         char letter[6] = "    ";
         int width = 0;
 
@@ -142,8 +248,10 @@ void options_print_help(const struct option_command *command, FILE *out)
             (void)snprintf(letter, sizeof(letter), "-%c, ", row->letter);
         width = fprintf(out, "  %s--%s%s%s", letter, row->name, row->value_name ? " " : "",
                         row->value_name ? row->value_name : "");
-        (void)fprintf(out, "%*s%s\n", width < 32 ? 32 - width : 1, "", row->help);
+        (void)fprintf(out, "%*s%s\n", width < 32 ? 32 - width : 1, "", text);
     }
+    if (command->commands)
+        (void)fprintf(out, "\n'%s COMMAND --help' tells more.\n", command->program);
 }
 
 void option_list_done(struct option_list *list)

@@ -8,5 +8,7 @@
 int validate_main(int argc, char **argv);
 int render_main(int argc, char **argv);
 int version_main(int argc, char **argv);
+int man_main(int argc, char **argv);
+int completion_main(int argc, char **argv);
 int controller_main(int argc, char **argv); /* deployer/controller/main.c */
 int run_main(int argc, char **argv);        /* deployer/run/main.c */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/base/memory.h"
-#include "common/base/options.h"
+#include "common/command_line/table.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/commands/commands.h"
@@ -167,43 +167,27 @@ static void print_json(const struct validation *validation)
 
 int validate_main(int argc, char **argv)
 {
-    const char *config_path = NULL;
-    const char *output = "text";
-    bool is_strict = false;
-    bool is_help = false;
-    const struct option_row rows[] = {
-        {"config", 0, OPTION_TEXT, &config_path, "FILE", "the deployer's configuration"},
-        {"output", 'o', OPTION_TEXT, &output, "FORM", "text (default) or json"},
-        {"strict", 0, OPTION_FLAG, &is_strict, NULL, "unknown fields are mistakes too"},
-        {"help", 'h', OPTION_FLAG, &is_help, NULL, "print this help"},
-        {0},
-    };
-    const struct option_command command = {
-        "longshore validate", "[OPTIONS] FILE...",
-        "Names every mistake in DeployItems, Targets and Configurations; '-' is standard input",
-        rows};
+    struct validate_values values = {0};
     cleanup_config struct deployer_config *config = NULL;
     cleanup_json json_t *findings = json_array();
     struct validation validation = {.findings = findings};
     struct error err = {0};
     int first = 0;
-    int result = options_parse(&command, argc, argv, &first, &err);
+    int result = options_parse(&COMMAND_VALIDATE, argc, argv, &values, &first, &err);
 
-    if (result == 0 && is_help) {
-        options_print_help(&command, stdout);
+    if (result == 0 && values.is_help) {
+        options_print_help(&COMMAND_VALIDATE, stdout);
         return EXIT_SUCCESS;
     }
-    if (result == 0 && strcmp(output, "text") != 0 && strcmp(output, "json") != 0)
-        result = error_set(&err, ERROR_INVALID, "option '--output' must be text or json");
     if (result == 0 && first == argc)
         result =
             error_set(&err, ERROR_INVALID, "no file is given; see 'longshore validate --help'");
     if (result == 0)
-        result = offline_config(config_path, &config, &err);
+        result = offline_config(values.config, &config, &err);
     validation.config = config;
     for (int i = first; result == 0 && i < argc; i++)
         result = validate_file(&validation, argv[i], &err);
-    if (result == 0 && strcmp(output, "json") == 0)
+    if (result == 0 && strcmp(values.output, "json") == 0)
         print_json(&validation);
     else
         print_text(&validation);
@@ -211,7 +195,7 @@ int validate_main(int argc, char **argv)
         (void)fprintf(stderr, "longshore validate: %s\n", err.text);
     if (fflush(stdout) != 0)
         return EXIT_FAILURE;
-    return result < 0 || validation.errors > 0 || (is_strict && validation.warnings > 0)
+    return result < 0 || validation.errors > 0 || (values.is_strict && validation.warnings > 0)
                ? EXIT_USAGE
                : EXIT_SUCCESS;
 }

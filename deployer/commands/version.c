@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "common/base/options.h"
+#include "common/command_line/table.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/commands/commands.h"
@@ -23,25 +23,17 @@ static void print_json(void)
 
 int version_main(int argc, char **argv)
 {
-    bool is_json = false;
-    bool is_help = false;
-    const struct option_row rows[] = {
-        {"json", 0, OPTION_FLAG, &is_json, NULL, "print a JSON document"},
-        {"help", 'h', OPTION_FLAG, &is_help, NULL, "print this help"},
-        {0},
-    };
-    const struct option_command command = {"longshore version", "[--json]", "Prints the version",
-                                           rows};
+    struct version_values values = {0};
     struct error err = {0};
     int first = 0;
 
-    if (options_parse(&command, argc, argv, &first, &err) < 0) {
+    if (options_parse(&COMMAND_VERSION, argc, argv, &values, &first, &err) < 0) {
         (void)fprintf(stderr, "longshore version: %s\n", err.text);
         return EXIT_USAGE;
     }
-    if (is_help)
-        options_print_help(&command, stdout);
-    else if (is_json)
+    if (values.is_help)
+        options_print_help(&COMMAND_VERSION, stdout);
+    else if (values.is_json)
         print_json();
     else
         (void)printf("longshore %s\n", LONGSHORE_VERSION);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "common/command_line/table.h"
 #include "common/data/doc.h"
 #include "deployer/run/job.h"
 #include "deployer/run/life.h"
@@ -43,7 +44,7 @@ int run_main(int argc, char **argv)
     if (run_options_parse(argc, argv, &options, &err) < 0)
         return fail(&err);
     if (options.is_help) {
-        run_options_print_help(stdout);
+        options_print_help(&COMMAND_RUN, stdout);
         run_options_done(&options);
         return 0;
     }

@@ -36,4 +36,3 @@ struct run_options {
 int run_options_parse(int argc, char **argv, struct run_options *ret_options, struct error *err)
     must_check;
 void run_options_done(struct run_options *options);
-void run_options_print_help(FILE *out);

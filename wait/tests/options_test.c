@@ -175,6 +175,7 @@ static const struct {
     {"--request-timeout", "1", true},
     {"--quiet", "x", false},
     {"--request-timeout", "x", false},
+    {"--request-timeout", "0", false},
     {"--grace", "x", false},
     {"--grace", "-1", false},
     {"--unknown", NULL, false},

@@ -17,25 +17,29 @@ struct parsed {
     bool is_dry;
     const char *file;
     struct option_list labels;
+    const char *colour;
 };
+
+static const struct option_row rows[] = {
+    option_flag("verbose", 'v', struct parsed, is_verbose, "say more"),
+    option_flag("dry-run", 0, struct parsed, is_dry, "change nothing"),
+    option_text("file", 'f', struct parsed, file, "FILE", "read FILE"),
+    option_texts("label", 'l', struct parsed, labels, "LABEL", "add LABEL"),
+    option_choice("colour", 0, struct parsed, colour, "NAME", "paint it", "red green blue", "red"),
+    {0},
+};
+static const struct option_command command = {
+    .program = "longshore test", .synopsis = "[OPTIONS] ITEM", .summary = "Tests", .rows = rows};
 
 static int parse(const char *const *arguments, struct parsed *parsed, char **argv, int *ret_first,
                  struct error *err)
 {
-    const struct option_row rows[] = {
-        {"verbose", 'v', OPTION_FLAG, &parsed->is_verbose, NULL, "Say more"},
-        {"dry-run", 0, OPTION_FLAG, &parsed->is_dry, NULL, "Change nothing"},
-        {"file", 'f', OPTION_TEXT, &parsed->file, "FILE", "Read FILE"},
-        {"label", 'l', OPTION_TEXT_LIST, &parsed->labels, "LABEL", "Add LABEL"},
-        {0},
-    };
-    const struct option_command command = {"longshore test", "[OPTIONS] ITEM", "Tests", rows};
     int argc = 0;
 
     argv[argc++] = xstrdup("longshore");
     for (size_t i = 0; i < ARGUMENTS_MAX && arguments[i]; i++)
         argv[argc++] = xstrdup(arguments[i]);
-    return options_parse(&command, argc, argv, ret_first, err);
+    return options_parse(&command, argc, argv, parsed, ret_first, err);
 }
 
 static void free_all(char **argv)
@@ -69,6 +73,9 @@ static const struct {
     {{"item", "-v", "other"}, true, false, NULL, "", "item other "},
     {{"--", "-v"}, false, false, NULL, "", "-v "},
     {{"-"}, false, false, NULL, "", "- "},
+    {{"--verbose=true", "--dry-run=false"}, true, false, NULL, "", ""},
+    {{"--dry-run", "--dry-run=false"}, false, false, NULL, "", ""},
+    {{"--verbose", "false"}, true, false, NULL, "", "false "},
 };
 
 static void join(const char *const *items, size_t count, char *ret_text, size_t size)
@@ -112,7 +119,11 @@ static const struct {
     const char *arguments[ARGUMENTS_MAX];
     const char *text;
 } bad[] = {
-    {{"--colour"}, "option '--colour' is not known; see 'longshore test --help'"},
+    {{"--shape"}, "option '--shape' is not known; see 'longshore test --help'"},
+    {{"--colour", "Red"},
+     "option '--colour' must be red, green or blue; see 'longshore test --help'"},
+    {{"--colour=gre"}, "option '--colour' must be red, green or blue; see 'longshore test --help'"},
+    {{"--colour="}, "option '--colour' must be red, green or blue; see 'longshore test --help'"},
     {{"--token=secret"}, "option '--token' is not known; see 'longshore test --help'"},
     {{"-x"}, "option '-x' is not known; see 'longshore test --help'"},
     {{"-vx", "item"}, "option '-x' is not known; see 'longshore test --help'"},
@@ -139,26 +150,75 @@ static void names_the_option_that_is_wrong_and_never_its_value(void **state)
     }
 }
 
-static void help_comes_from_the_same_table(void **state)
+static void an_option_that_is_not_given_has_its_fallback(void **state)
 {
-    bool is_verbose = false;
-    const char *name = NULL;
-    const struct option_row rows[] = {
-        {"verbose", 'v', OPTION_FLAG, &is_verbose, NULL, "Say more"},
-        {"a-name-that-is-quite-long", 0, OPTION_TEXT, &name, "NAME", "Use NAME"},
-        {0},
-    };
-    const struct option_command command = {"longshore x", "[OPTIONS]", "Does x", rows};
-    char text[1000] = {0};
-    FILE *out = fmemopen(text, sizeof(text), "w");
+    static const char *const given[][ARGUMENTS_MAX] = {{NULL}, {"--colour", "blue"}};
+    static const char *const wanted[] = {"red", "blue"};
 
     (void)state;
+    for (size_t i = 0; i < array_length(given); i++) {
+        struct parsed parsed = {0};
+        struct error err = {0};
+        char *argv[ARGUMENTS_MAX + 2] = {0};
+        int first = 0;
+
+        assert_int_equal(parse(given[i], &parsed, argv, &first, &err), 0);
+        assert_string_equal(parsed.colour, wanted[i]);
+        assert_null(parsed.file);
+        free_all(argv);
+    }
+}
+
+static char *help_of(const struct option_command *shown)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
     assert_non_null(out);
-    options_print_help(&command, out);
+    options_print_help(shown, out);
     assert_int_equal(fclose(out), 0);
-    assert_string_equal(text, "Usage: longshore x [OPTIONS]\nDoes x.\n\nOptions:\n"
-                              "  -v, --verbose                 Say more\n"
-                              "      --a-name-that-is-quite-long NAME Use NAME\n");
+    return text;
+}
+
+static void help_comes_from_the_same_table(void **state)
+{
+    static const struct option_row long_rows[] = {
+        option_text("a-name-that-is-quite-long", 0, struct parsed, file, "NAME", "use NAME"),
+        {0},
+    };
+    const struct option_command other = {
+        .program = "longshore x", .synopsis = "", .summary = "Does x", .rows = long_rows};
+    cleanup_free char *text = help_of(&command);
+    cleanup_free char *other_text = help_of(&other);
+
+    (void)state;
+    assert_string_equal(
+        text, "Usage: longshore test [OPTIONS] ITEM\nTests.\n\nOptions:\n"
+              "  -v, --verbose                 say more\n"
+              "      --dry-run                 change nothing\n"
+              "  -f, --file FILE               read FILE\n"
+              "  -l, --label LABEL             add LABEL\n"
+              "      --colour NAME             paint it: red, green or blue (default red)\n");
+    assert_non_null(strstr(other_text, "      --a-name-that-is-quite-long NAME use NAME\n"));
+}
+
+static void help_lists_the_commands_of_a_program(void **state)
+{
+    static const struct option_command sub = {.program = "longshore test", .brief = "test it"};
+    static const struct option_command *const commands[] = {&sub, NULL};
+    static const struct option_row none[] = {{0}};
+    const struct option_command program = {.program = "longshore",
+                                           .synopsis = "COMMAND",
+                                           .summary = "Does things",
+                                           .rows = none,
+                                           .commands = commands};
+    cleanup_free char *text = help_of(&program);
+
+    (void)state;
+    assert_string_equal(text, "Usage: longshore COMMAND\nDoes things.\n\nCommands:\n"
+                              "  test        test it\n\n"
+                              "'longshore COMMAND --help' tells more.\n");
 }
 
 int main(void)
@@ -166,7 +226,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_every_form_and_moves_operands_to_the_end),
         cmocka_unit_test(names_the_option_that_is_wrong_and_never_its_value),
+        cmocka_unit_test(an_option_that_is_not_given_has_its_fallback),
         cmocka_unit_test(help_comes_from_the_same_table),
+        cmocka_unit_test(help_lists_the_commands_of_a_program),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
