@@ -39,6 +39,11 @@ bool fault_disarm(void)
     return armed.has_struck;
 }
 
+int fault_error(void)
+{
+    return armed.error;
+}
+
 static bool strikes(const char *function)
 {
     if (!armed.function || strcmp(function, armed.function) != 0 || --armed.left > 0)

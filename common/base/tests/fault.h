@@ -12,6 +12,8 @@
 void fault_arm(const char *function, unsigned nth, int error);
 /* Ends it; whether it has struck. */
 bool fault_disarm(void);
+/* The errno that the last one was armed with. */
+int fault_error(void);
 
 struct fault_scenario {
     const char *name;

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every system call of the loop fails once. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/base/loop.h"
+#include "common/base/tests/fault.h"
+
+struct world {
+    int pipe[2];
+    int read_count, timer_count, signal_count;
+    struct loop *loop;
+};
+
+static void on_readable(void *data, uint32_t events)
+{
+    struct world *world = data;
+
+    (void)events;
+    world->read_count++;
+    loop_remove_fd(world->loop, world->pipe[0]);
+}
+
+static void on_timer(void *data)
+{
+    struct world *world = data;
+
+    world->timer_count++;
+}
+
+static void on_signal(void *data, int number)
+{
+    struct world *world = data;
+
+    assert_int_equal(number, SIGUSR1);
+    world->signal_count++;
+}
+
+static void forget(void *data)
+{
+    struct world *world = data;
+
+    world->read_count = world->timer_count = world->signal_count = 0;
+}
+
+static int turn(struct world *world, struct error *err)
+{
+    static const int signals[] = {SIGUSR1};
+    struct loop_timer timer = {0};
+    int result = 0;
+
+    loop_timer_init(&timer, world->loop, on_timer, world);
+    loop_timer_start(&timer, 0);
+    result = loop_set_fd(world->loop, world->pipe[0], EPOLLIN, on_readable, world, err);
+    if (result == 0)
+        result = loop_set_signals(world->loop, signals, 1, on_signal, world, err);
+    if (result == 0)
+        (void)raise(SIGUSR1); /* blocked, it is told by the loop */
+    for (int i = 0; result == 0 && i < 5; i++)
+        result = loop_run_once(world->loop, 10, err);
+    loop_timer_stop(&timer);
+    loop_remove_fd(world->loop, world->pipe[0]);
+    return result;
+}
+
+static int run(void *data, struct error *err)
+{
+    struct world *world = data;
+    int result = 0;
+
+    if (loop_new(clock_system(), &world->loop, err) < 0)
+        return -1;
+    result = turn(world, err);
+    loop_free(world->loop);
+    return result;
+}
+
+static void check(void *data, int result)
+{
+    const struct world *world = data;
+
+    if (result < 0)
+        return;
+    assert_int_equal(world->read_count, 1);
+    assert_int_equal(world->timer_count, 1);
+    assert_int_equal(world->signal_count, 1);
+}
+
+static void the_loop_tells_what_failed_and_loses_no_event(void **state)
+{
+    struct world world = {0};
+    const struct fault_scenario scenario = {
+        .name = "loop", .prepare = forget, .run = run, .check = check, .data = &world};
+
+    (void)state;
+    assert_int_equal(pipe(world.pipe), 0);
+    assert_int_equal(write(world.pipe[1], "x", 1), 1);
+    assert_true(fault_sweep(&scenario) >= 8);
+    (void)close(world.pipe[0]);
+    (void)close(world.pipe[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_loop_tells_what_failed_and_loses_no_event),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
