@@ -125,11 +125,23 @@ static bool is_retried(struct restore_source *source, struct retry *retry, uint6
            pause_for(source, delay_ms, &ignored) == 0;
 }
 
+struct listing {
+    struct state_set *set;
+    char item_hash[NAME_HASH_SIZE];
+};
+
 static void on_secret(void *data, const json_t *object, const struct error *err)
 {
+    struct listing *listing = data;
+
     (void)err;
-    if (object)
-        state_set_add_secret(data, object);
+    if (!object)
+        return;
+    if (state_secret_is_of_item(object, listing->item_hash))
+        state_set_add_secret(listing->set, object);
+    else
+        log_error("state secret of another item passed over",
+                  log_text("secret", doc_text_or(object, "metadata.name", "")));
 }
 
 static int list_secrets(struct restore_source *source, const struct options *options,
@@ -140,15 +152,17 @@ static int list_secrets(struct restore_source *source, const struct options *opt
     cleanup_free char *selector =
         xasprintf("%s=%s,%s=%s,%s=%s", LABEL_ITEM_NAME, name, LABEL_ITEM_NAMESPACE, namespace_name,
                   LABEL_TYPE, LABEL_TYPE_STATE);
+    struct listing listing = {.set = set};
     struct kube_list_options list = {.resource = KUBE_SECRETS,
                                      .namespace_name = source->namespace_name,
                                      .label_selector = selector,
                                      .is_metadata_only = true,
                                      .on_item = on_secret,
-                                     .data = set};
+                                     .data = &listing};
     struct retry retry = {0};
     uint64_t started_ms = loop_now_ms(source->loop);
 
+    name_hash(options->item_namespace, options->item_name, listing.item_hash);
     retry_init(&retry, RETRY_FIRST_MS, RETRY_MAX_MS);
     while (kube_list_perform(source->kube, &list, err) < 0) {
         state_set_done(set);

@@ -5,6 +5,7 @@
 #include "common/base/log.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "common/data/names.h"
 #include "common/kube/watch.h"
 #include "common/state/generation.h"
 #include "wait/request.h"
@@ -23,12 +24,14 @@ struct sink_kube {
     const struct patience *patience;
     const char *namespace_name;
     char *state_prefix, *export_name, *state_selector;
+    char item_hash[NAME_HASH_SIZE];
 };
 
 /* ---- what is there ---- */
 
 struct listing {
     struct kube_watch *watch; /* NULL once the list is complete */
+    const char *item_hash;
     struct state_set set;
     bool is_complete, is_failed;
     struct error err;
@@ -41,7 +44,8 @@ static void on_listed(void *data, enum kube_event event, const json_t *object,
 
     switch (event) {
     case KUBE_EVENT_LISTED:
-        state_set_add_secret(&listing->set, object);
+        if (state_secret_is_of_item(object, listing->item_hash))
+            state_set_add_secret(&listing->set, object);
         break;
     case KUBE_EVENT_SYNCED:
         listing->is_complete = true;
@@ -77,7 +81,7 @@ static int read_last(struct sink *sink, struct last_generation *ret_last, struct
 {
     struct sink_kube *self = (struct sink_kube *)sink;
     struct loop *loop = kube_loop(self->kube);
-    struct listing listing = {0};
+    struct listing listing = {.item_hash = self->item_hash};
     uint64_t until_ms = loop_now_ms(loop) + LIST_PATIENCE_MS;
     int result = 0;
     struct kube_watch_options options = {
@@ -306,6 +310,7 @@ int sink_kube_new(struct kube *kube, const struct settings *settings,
                             ? xstrdup(settings->export_name)
                             : secret_export_name(settings->item_namespace, settings->item_name);
     self->state_selector = secret_state_selector(settings->item_namespace, settings->item_name);
+    name_hash(settings->item_namespace, settings->item_name, self->item_hash);
     *ret_sink = &self->sink;
     return 0;
 }

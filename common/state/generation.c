@@ -51,6 +51,13 @@ static char *text_or_null(const json_t *annotations, const char *key)
     return xstrdup_or_null(json_string_value(doc_member(annotations, key)));
 }
 
+bool state_secret_is_of_item(const json_t *secret, const char *item_hash)
+{
+    const json_t *hash = doc_member(doc_get(secret, "metadata.labels"), LABEL_ITEM_HASH);
+
+    return !hash || (json_is_string(hash) && strcmp(json_string_value(hash), item_hash) == 0);
+}
+
 void state_set_add_secret(struct state_set *set, const json_t *secret)
 {
     const json_t *annotations = doc_get(secret, "metadata.annotations");

@@ -40,6 +40,10 @@ struct state_set {
     size_t generation_count;
 };
 
+/* Whether a Secret is of the item with this hash (name_hash()). The labels that the Go deployer
+ * knows do not tell: the value that stands for one item's long name can be the name of another.
+ * What Go wrote has no hash and passes. */
+bool state_secret_is_of_item(const json_t *secret, const char *item_hash);
 /* Adds one Secret (metadata suffices). Call for each, then state_set_arrange() once. */
 void state_set_add_secret(struct state_set *set, const json_t *secret);
 /* Orders: ours by sequence (a higher one wins, whatever the clock says; of two alike the one that

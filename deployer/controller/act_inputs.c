@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/log.h"
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
@@ -51,8 +52,11 @@ static void on_state_secret(void *data, const json_t *object, const struct error
     struct task *task = data;
 
     (void)err;
-    if (object)
+    if (object && state_secret_is_of_item(object, task->names.hash))
         state_set_add_secret(&task->inputs.state, object);
+    else if (object)
+        log_error("state secret of another item passed over",
+                  log_text("secret", doc_text_or(object, "metadata.name", "")));
 }
 
 static void list_state(struct task *task)

@@ -12,6 +12,11 @@ import zlib
 CHUNK = 1048576
 GROUP = "container.deployer.landscaper.gardener.cloud"
 OWN = f"longshore.{GROUP}"
+ITEM_LABEL = f"{OWN}/item"
+
+
+def item_hash(namespace, name):
+    return hashlib.sha256(f"{namespace}/{name}".encode()).hexdigest()[:16]
 
 
 def pack(files):
@@ -88,12 +93,12 @@ def mount(directory, *generations):
     return directory
 
 
-def create(kube, namespace, *generations, name="item"):
+def create(kube, namespace, *generations, name="item", more_labels=None):
     """As Secrets. Returns their names, a list for each generation."""
     names = []
     for chunks in generations:
         made = [kube.create({"apiVersion": "v1", "kind": "Secret",
-                             "metadata": {"generateName": f"state-ns-{name}-", "labels": labels(name),
+                             "metadata": {"generateName": f"state-ns-{name}-", "labels": {**labels(name), **(more_labels or {})},
                                           "annotations": metadata["annotations"]},
                              "data": {"config": base64.b64encode(data).decode()}}, namespace)["metadata"]["name"]
                 for metadata, data in chunks]

@@ -167,6 +167,20 @@ def test_a_damaged_newest_secret_falls_back(pod, kube, namespace, account):
     assert set(names[0]) <= secrets(kube, namespace)
 
 
+def test_state_of_another_item_is_passed_over(pod, kube, namespace, account):
+    """The same labels, as the short form of a long name can have, but another item's hash."""
+    directory, env = account
+    foreign = samples.create(kube, namespace, samples.own(SMALL, 9), samples.own(SMALL, 8), samples.own(SMALL, 7),
+                             more_labels={samples.ITEM_LABEL: "0123456789abcdef"})
+    samples.create(kube, namespace, samples.own(OLDER, 1), more_labels={samples.ITEM_LABEL: samples.item_hash("ns", "item")})
+    result = pod.run({}, env=env, service_account=directory).must_succeed()
+    assert restored(pod) == OLDER
+    foreign = {name for names in foreign for name in names}
+    passed_over = {line["secret"] for line in result.log if line["msg"] == "state secret of another item passed over"}
+    assert passed_over == foreign
+    assert foreign <= secrets(kube, namespace), "what is not ours is not ours to remove"
+
+
 def test_no_secrets_no_state(pod, namespace, account):
     directory, env = account
     assert pod.run({}, env=env, service_account=directory).must_succeed().line("no state to restore")["source"] == "secrets"

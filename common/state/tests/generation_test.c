@@ -342,11 +342,35 @@ static void objects_of_any_shape_are_no_trouble(void **state)
     state_set_done(&set);
 }
 
+static void a_chunk_of_another_item_is_known_by_its_hash(void **state)
+{
+    static const struct {
+        const char *secret;
+        bool is_ours;
+    } cases[] = {
+        {"{}", true},
+        {"{\"metadata\": {\"labels\": {\"x\": \"y\"}}}", true},
+        {"{\"metadata\": {\"labels\": {\"" LABEL_ITEM_HASH "\": \"1234\"}}}", true},
+        {"{\"metadata\": {\"labels\": {\"" LABEL_ITEM_HASH "\": \"12345\"}}}", false},
+        {"{\"metadata\": {\"labels\": {\"" LABEL_ITEM_HASH "\": \"\"}}}", false},
+        {"{\"metadata\": {\"labels\": {\"" LABEL_ITEM_HASH "\": 1234}}}", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_json json_t *secret = json_loads(cases[i].secret, 0, NULL);
+
+        assert_non_null(secret);
+        assert_int_equal(state_secret_is_of_item(secret, "1234"), cases[i].is_ours);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orders_generations_and_finds_garbage),
         cmocka_unit_test(chunks_come_by_number_not_by_name),
+        cmocka_unit_test(a_chunk_of_another_item_is_known_by_its_hash),
         cmocka_unit_test(objects_of_any_shape_are_no_trouble),
     };
 
