@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/archive/beneath.h"
+#include "common/archive/plain.h"
 #include "common/base/memory.h"
 
 #define WHITEOUT_PREFIX ".wh."
@@ -27,23 +28,83 @@ const struct archive_limits ARCHIVE_LIMITS_LAYER = {
     .file_max = (uint64_t)8 << 30,
     .entries_max = 2000000,
     .depth_max = 128,
+    .window_max = (uint64_t)128 << 20, /* what zstd itself takes without being asked for more */
+};
+
+/* The image's bytes, unpacked before libarchive sees them. */
+struct source {
+    int fd;
+    struct plain *plain;
+    struct error err;
+    char block[READ_BYTES];
 };
 
 struct layer {
     int root_fd;
     const struct layer_options *options;
     struct archive *archive;
+    const struct source *source;
     struct unpack_counts counts;
 };
 
-static struct archive *open_reader(void)
+static void source_free(struct source *source)
 {
+    if (source)
+        plain_free(source->plain);
+    free(source);
+}
+define_cleanup(struct source *, source_free)
+
+    static ssize_t read_packed(void *data, const void **ret_bytes, struct error *err)
+{
+    struct source *source = data;
+    ssize_t size = 0;
+
+    do {
+        size = read(source->fd, source->block, sizeof(source->block));
+    } while (size < 0 && errno == EINTR);
+    if (size < 0)
+        return error_set_errno(err, errno, "read the layer");
+    *ret_bytes = source->block;
+    return size;
+}
+
+static la_ssize_t read_plain(struct archive *archive, void *data, const void **ret_bytes)
+{
+    struct source *source = data;
+    ssize_t size = plain_read(source->plain, ret_bytes, &source->err);
+
+    if (size < 0)
+        archive_set_error(archive, EIO, "%s", source->err.text);
+    return size;
+}
+
+/* libarchive has the text of what went wrong below it, but not its kind. */
+static int reader_failed(const struct source *source, struct archive *archive, const char *what,
+                         struct error *err)
+{
+    if (source->err.kind == ERROR_NONE)
+        return error_set(err, ERROR_INVALID, "%s: %s", what, archive_error_string(archive));
+    *err = source->err;
+    return error_wrap(err, "%s", what);
+}
+
+static int open_reader(int fd, const struct archive_limits *limits, struct source **ret_source,
+                       struct archive **ret_archive, struct error *err)
+{
+    const struct plain_options options = {.limits = limits};
+    struct source *source = xcalloc(1, sizeof(*source));
     struct archive *archive = archive_read_new();
 
+    *ret_source = source;
+    *ret_archive = archive;
+    source->fd = fd;
+    if (plain_new(&options, read_packed, source, &source->plain, err) < 0)
+        return error_wrap(err, "no tar archive");
     (void)archive_read_support_format_tar(archive);
-    (void)archive_read_support_filter_gzip(archive);
-    (void)archive_read_support_filter_zstd(archive);
-    return archive;
+    if (archive_read_open(archive, source, NULL, read_plain, NULL) != ARCHIVE_OK)
+        return reader_failed(source, archive, "no tar archive", err);
+    return 0;
 }
 
 static void reader_freep(struct archive **archive)
@@ -232,9 +293,10 @@ static int copy_data(struct layer *layer, int fd, const char *path, struct error
             }
         }
     }
-    if (result != ARCHIVE_EOF)
-        return error_set(err, ERROR_INVALID, "entry '%s': %s", path,
-                         archive_error_string(layer->archive));
+    if (result != ARCHIVE_EOF) {
+        (void)reader_failed(layer->source, layer->archive, "broken archive", err);
+        return error_wrap(err, "entry '%s'", path);
+    }
     if (end > 0 && ftruncate(fd, (off_t)end) < 0)
         return error_set_errno(err, errno, "write '%s'", path);
     return 0;
@@ -352,13 +414,16 @@ static int place(struct layer *layer, struct archive_entry *entry, struct error 
 int layer_unpack(int root_fd, const struct layer_options *options, int packed_fd,
                  struct unpack_counts *ret_counts, struct error *err)
 {
-    __attribute__((cleanup(reader_freep))) struct archive *archive = open_reader();
-    struct layer layer = {.root_fd = root_fd, .options = options, .archive = archive};
+    __attribute__((cleanup(source_freep))) struct source *source = NULL;
+    __attribute__((cleanup(reader_freep))) struct archive *archive = NULL;
+    struct layer layer = {.root_fd = root_fd, .options = options};
     struct archive_entry *entry = NULL;
-    int result = archive_read_open_fd(archive, packed_fd, READ_BYTES);
+    int result = 0;
 
-    if (result != ARCHIVE_OK)
-        return error_set(err, ERROR_INVALID, "no tar archive: %s", archive_error_string(archive));
+    if (open_reader(packed_fd, options->limits, &source, &archive, err) < 0)
+        return -1;
+    layer.archive = archive;
+    layer.source = source;
     while ((result = archive_read_next_header(archive, &entry)) == ARCHIVE_OK ||
            result == ARCHIVE_WARN) {
         if (++layer.counts.entries > options->limits->entries_max)
@@ -368,17 +433,20 @@ int layer_unpack(int root_fd, const struct layer_options *options, int packed_fd
             return -1;
     }
     if (result != ARCHIVE_EOF)
-        return error_set(err, ERROR_INVALID, "broken archive: %s", archive_error_string(archive));
+        return reader_failed(source, archive, "broken archive", err);
     *ret_counts = layer.counts;
     return 0;
 }
 
 bool layer_has_entry(const char *tar_path, const char *name)
 {
-    __attribute__((cleanup(reader_freep))) struct archive *archive = open_reader();
+    __attribute__((cleanup(source_freep))) struct source *source = NULL;
+    __attribute__((cleanup(reader_freep))) struct archive *archive = NULL;
+    cleanup_close int fd = open(tar_path, O_RDONLY | O_CLOEXEC);
     struct archive_entry *entry = NULL;
+    struct error ignored = {0};
 
-    if (archive_read_open_filename(archive, tar_path, READ_BYTES) != ARCHIVE_OK)
+    if (fd < 0 || open_reader(fd, &ARCHIVE_LIMITS_LAYER, &source, &archive, &ignored) < 0)
         return false;
     while (archive_read_next_header(archive, &entry) == ARCHIVE_OK) {
         const char *path = archive_entry_pathname(entry);

@@ -15,11 +15,11 @@ struct layer_options {
     bool is_owner_kept; /* chown as the layer says; ids that can't be mapped are left at 0 */
 };
 
-/* Images: 16 GiB, 8 GiB a file, 2 000 000 entries, depth 128, no ratio. */
+/* Images: 16 GiB, 8 GiB a file, 2 000 000 entries, depth 128, no ratio, windows of 128 MiB. */
 extern const struct archive_limits ARCHIVE_LIMITS_LAYER;
 
-/* Plain, gzip or zstd, told by magic bytes. Devices and FIFOs are left out (a container gets its
- * own /dev), setuid and setgid bits of files too (main can't gain privileges anyway). */
+/* Plain, gzip, zstd, xz or bzip2, told by magic bytes. Devices and FIFOs are left out (a container
+ * gets its own /dev), setuid and setgid bits of files too (main can't gain privileges anyway). */
 int layer_unpack(int root_fd, const struct layer_options *options, int packed_fd,
                  struct unpack_counts *ret_counts, struct error *err) must_check;
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/archive/decoder.h"
 #include "common/archive/gzip.h"
 #include "common/base/memory.h"
 
@@ -29,8 +30,10 @@ struct plain {
     size_t rest_size;
     bool is_source_ended;
 
-    struct gzip *gzip;       /* NULL: not gzip */
-    struct archive *decoder; /* NULL: plain or gzip */
+    /* At most one of these; none if it is plain. */
+    struct gzip *gzip;
+    struct decoder *decoder; /* zstd, xz */
+    struct archive *bzip2;
     uint64_t packed_bytes, plain_bytes, allowance;
     struct error failure; /* kind ERROR_NONE: none so far */
 };
@@ -99,36 +102,34 @@ static int read_head(struct plain *plain, struct error *err)
     return 0;
 }
 
-static ssize_t gzip_read_packed(void *data, const void **ret_bytes, struct error *err)
+static ssize_t give_packed(void *data, const void **ret_bytes, struct error *err)
 {
     return read_packed(data, ret_bytes, err);
 }
 
-static la_ssize_t decoder_read_packed(struct archive *decoder, void *data, const void **ret_bytes)
+static la_ssize_t bzip2_read_packed(struct archive *bzip2, void *data, const void **ret_bytes)
 {
     struct plain *plain = data;
     ssize_t size = read_packed(plain, ret_bytes, &plain->failure);
 
     if (size < 0)
-        archive_set_error(decoder, EIO, "source");
+        archive_set_error(bzip2, EIO, "source");
     return size;
 }
 
 /* libarchive only undoes the compression: its "raw" format is one entry with all the bytes. */
-static int open_decoder(struct plain *plain, struct error *err)
+static int open_bzip2(struct plain *plain, struct error *err)
 {
     struct archive_entry *entry = NULL;
 
-    plain->decoder = archive_read_new();
-    if (!plain->decoder)
+    plain->bzip2 = archive_read_new();
+    if (!plain->bzip2)
         return error_set(err, ERROR_INTERNAL, "no archive reader");
-    if (archive_read_support_filter_zstd(plain->decoder) != ARCHIVE_OK ||
-        archive_read_support_filter_xz(plain->decoder) != ARCHIVE_OK ||
-        archive_read_support_filter_bzip2(plain->decoder) != ARCHIVE_OK ||
-        archive_read_support_format_raw(plain->decoder) != ARCHIVE_OK)
-        return error_set(err, ERROR_INTERNAL, "archive reader without zstd, xz or bzip2");
-    if (archive_read_open(plain->decoder, plain, NULL, decoder_read_packed, NULL) != ARCHIVE_OK ||
-        archive_read_next_header(plain->decoder, &entry) != ARCHIVE_OK) {
+    if (archive_read_support_filter_bzip2(plain->bzip2) != ARCHIVE_OK ||
+        archive_read_support_format_raw(plain->bzip2) != ARCHIVE_OK)
+        return error_set(err, ERROR_INTERNAL, "archive reader without bzip2");
+    if (archive_read_open(plain->bzip2, plain, NULL, bzip2_read_packed, NULL) != ARCHIVE_OK ||
+        archive_read_next_header(plain->bzip2, &entry) != ARCHIVE_OK) {
         if (plain->failure.kind != ERROR_NONE) {
             *err = plain->failure;
             return -1;
@@ -138,26 +139,29 @@ static int open_decoder(struct plain *plain, struct error *err)
     return 0;
 }
 
+static bool has_magic(const struct plain *plain, const char *bytes, size_t size)
+{
+    return plain->head_size >= size && memcmp(plain->head, bytes, size) == 0;
+}
+
 static int open_stream(struct plain *plain, struct error *err)
 {
-    static const struct {
-        const char *bytes;
-        size_t size;
-    } others[] = {{"\x28\xb5\x2f\xfd", 4}, {"\xfd\x37zXZ", 6}, {"BZh", 3}};
+    uint64_t window = plain->options.limits->window_max;
 
+    if (window == 0)
+        window = ARCHIVE_WINDOW_DEFAULT;
     if (read_head(plain, err) < 0)
         return -1;
     if (!plain->head_size)
         return error_set(err, ERROR_INVALID, "archive is empty");
-    if (plain->head_size >= 2 && plain->head[0] == 0x1f && plain->head[1] == 0x8b) {
-        plain->gzip = gzip_new(gzip_read_packed, plain, plain->options.is_tail_tolerated);
-        return 0;
-    }
-    for (size_t i = 0; i < array_length(others); i++) {
-        if (plain->head_size >= others[i].size &&
-            memcmp(plain->head, others[i].bytes, others[i].size) == 0)
-            return open_decoder(plain, err);
-    }
+    if (has_magic(plain, "\x1f\x8b", 2))
+        plain->gzip = gzip_new(give_packed, plain, plain->options.is_tail_tolerated);
+    else if (has_magic(plain, "\x28\xb5\x2f\xfd", 4))
+        plain->decoder = decoder_new(DECODER_ZSTD, window, give_packed, plain);
+    else if (has_magic(plain, "\xfd\x37zXZ", 6))
+        plain->decoder = decoder_new(DECODER_XZ, window, give_packed, plain);
+    else if (has_magic(plain, "BZh", 3))
+        return open_bzip2(plain, err);
     return 0;
 }
 
@@ -181,19 +185,20 @@ void plain_free(struct plain *plain)
     if (!plain)
         return;
     gzip_free(plain->gzip);
-    if (plain->decoder)
-        (void)archive_read_free(plain->decoder);
+    decoder_free(plain->decoder);
+    if (plain->bzip2)
+        (void)archive_read_free(plain->bzip2);
     free(plain);
 }
 
-static ssize_t read_decoder(struct plain *plain, const void **ret_bytes, struct error *err)
+static ssize_t read_bzip2(struct plain *plain, const void **ret_bytes, struct error *err)
 {
     la_int64_t offset = 0;
     size_t size = 0;
     int result = ARCHIVE_OK;
 
     do {
-        result = archive_read_data_block(plain->decoder, ret_bytes, &size, &offset);
+        result = archive_read_data_block(plain->bzip2, ret_bytes, &size, &offset);
     } while (result == ARCHIVE_OK && size == 0);
     if (result == ARCHIVE_OK)
         return (ssize_t)size;
@@ -232,7 +237,8 @@ int plain_check_ratio(const struct plain *plain, uint64_t unpacked_bytes, struct
 static ssize_t read_checked(struct plain *plain, const void **ret_bytes, struct error *err)
 {
     ssize_t size = plain->gzip      ? gzip_read(plain->gzip, ret_bytes, err)
-                   : plain->decoder ? read_decoder(plain, ret_bytes, err)
+                   : plain->decoder ? decoder_read(plain->decoder, ret_bytes, err)
+                   : plain->bzip2   ? read_bzip2(plain, ret_bytes, err)
                                     : read_as_it_is(plain, ret_bytes, err);
 
     if (size <= 0)

@@ -3,8 +3,9 @@
  * with limits on what they may cost. Internal to common/archive.
  *
  * gzip is decoded here with zlib, because libarchive ignores its CRC and because the state archives
- * of the Go deployer have cut trailers and stale bytes behind them. The others go through
- * libarchive's filters. */
+ * of the Go deployer have cut trailers and stale bytes behind them; zstd and xz with their own
+ * libraries, because libarchive does not bound their memory (decoder.h). bzip2, which takes 4 MiB
+ * at most, goes through libarchive's filter. */
 #pragma once
 
 #include <stdbool.h>
