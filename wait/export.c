@@ -8,27 +8,6 @@
 #include "common/archive/beneath.h"
 #include "common/data/doc.h"
 
-static const char *kind_of(const json_t *value)
-{
-    switch (json_typeof(value)) {
-    case JSON_OBJECT:
-        return "an object";
-    case JSON_ARRAY:
-        return "a list";
-    case JSON_STRING:
-        return "a string";
-    case JSON_INTEGER:
-    case JSON_REAL:
-        return "a number";
-    case JSON_TRUE:
-    case JSON_FALSE:
-        return "a boolean";
-    case JSON_NULL:
-        return "null";
-    }
-    return "nothing";
-}
-
 /* The next character that is not white space, or 0. */
 static char next_visible(const char *text, size_t size, size_t *at)
 {
@@ -69,7 +48,8 @@ int export_check(const char *text, size_t size, bool *ret_is_empty, struct error
         return error_wrap(err, "neither JSON nor YAML");
     if (!json_is_object(doc) && !json_is_null(doc))
         return error_set(err, ERROR_INVALID,
-                         "line 1, column 1: expected an object (key: value), got %s", kind_of(doc));
+                         "line 1, column 1: expected an object (key: value), got %s",
+                         doc_type_name(doc));
     *ret_is_empty = json_is_null(doc);
     return 0;
 }

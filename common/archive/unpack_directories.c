@@ -34,8 +34,11 @@ static int open_spool(int root_fd, struct error *err)
     if (fd < 0)
         return error_set_errno(err, errno, "create a temporary file");
     /* It would come back as a file of the archive's. */
-    if (unlinkat(root_fd, name, 0) < 0)
-        return error_set_errno(err, errno, "remove a temporary file");
+    if (unlinkat(root_fd, name, 0) < 0) {
+        (void)error_set_errno(err, errno, "remove a temporary file");
+        err->kind = ERROR_INTERNAL; /* it is ours: no error here is the archive's fault */
+        return -1;
+    }
     return steal_fd(&fd);
 }
 

@@ -125,8 +125,10 @@ bool doc_bool_or(const json_t *doc, const char *path, bool fallback)
     return json_is_boolean(value) ? json_is_true(value) : fallback;
 }
 
-static const char *type_name(const json_t *value)
+const char *doc_type_name(const json_t *value)
 {
+    if (!value)
+        return "nothing";
     switch (json_typeof(value)) {
     case JSON_OBJECT:
         return "an object";
@@ -158,7 +160,7 @@ static int find(const json_t *doc, const char *path, const json_t **ret_value, s
         if (!json_is_object(doc))
             return error_set(err, ERROR_INVALID, "%.*s: expected an object, got %s",
                              at == path ? (int)strlen(root) : (int)(at - path - 1),
-                             at == path ? root : path, type_name(doc));
+                             at == path ? root : path, doc_type_name(doc));
         doc = json_object_getn(doc, at, length);
         at += length + (at[length] == '.');
     }
@@ -168,7 +170,8 @@ static int find(const json_t *doc, const char *path, const json_t **ret_value, s
 
 static int expected(struct error *err, const char *path, const char *what, const json_t *value)
 {
-    return error_set(err, ERROR_INVALID, "%s: expected %s, got %s", path, what, type_name(value));
+    return error_set(err, ERROR_INVALID, "%s: expected %s, got %s", path, what,
+                     doc_type_name(value));
 }
 
 int doc_want_text(const json_t *doc, const char *path, const char **ret_text, struct error *err)

@@ -62,6 +62,9 @@ const char *doc_text_or(const json_t *doc, const char *path, const char *fallbac
 int64_t doc_integer_or(const json_t *doc, const char *path, int64_t fallback);
 bool doc_bool_or(const json_t *doc, const char *path, bool fallback);
 
+/* "a list", "a number" ... for messages; "nothing" for NULL. */
+const char *doc_type_name(const json_t *value);
+
 /* Checked look-ups: a value of the wrong type is ERROR_INVALID "spec.timeout: expected a string,
  * got a number". A missing value, and null, is an error only for the _required form, else *ret
  * stays as it was. 3.0 is a whole number. */

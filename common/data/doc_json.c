@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/base/memory.h"
-#include "common/data/doc_number.h"
 #include "common/data/doc_scan.h"
 #include "common/data/doc_writer.h"
 
@@ -84,24 +83,14 @@ int doc_parse_json_lenient(const char *text, size_t size, size_t max_bytes, json
     return 0;
 }
 
+static bool is_plain(uint32_t code)
+{
+    return code >= 0x20;
+}
+
 static void put_string(struct doc_writer *out, const char *text, size_t size)
 {
-    size_t from = 0;
-
-    doc_put_text(out, "\"");
-    for (size_t i = 0; i < size; i++) {
-        const char *escape = doc_short_escape((unsigned char)text[i]);
-        char code[8] = {0};
-
-        if (!escape && (unsigned char)text[i] >= 0x20)
-            continue;
-        doc_put(out, text + from, i - from);
-        (void)snprintf(code, sizeof(code), "\\u%04x", (unsigned char)text[i]);
-        doc_put_text(out, escape ? escape : code);
-        from = i + 1;
-    }
-    doc_put(out, text + from, size - from);
-    doc_put_text(out, "\"");
+    doc_put_quoted(out, text, size, is_plain);
 }
 
 static int compare_keys(const void *left, const void *right)
@@ -155,36 +144,14 @@ static void put_array(struct doc_writer *out, const json_t *array, bool is_sorte
 
 static void put_value(struct doc_writer *out, const json_t *value, bool is_sorted)
 {
-    char number[DOC_REAL_MAX] = {0};
-
-    switch (json_typeof(value)) {
-    case JSON_OBJECT:
+    if (json_is_object(value))
         put_object(out, value, is_sorted);
-        break;
-    case JSON_ARRAY:
+    else if (json_is_array(value))
         put_array(out, value, is_sorted);
-        break;
-    case JSON_STRING:
+    else if (json_is_string(value))
         put_string(out, json_string_value(value), json_string_length(value));
-        break;
-    case JSON_INTEGER:
-        (void)snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(value));
-        doc_put_text(out, number);
-        break;
-    case JSON_REAL:
-        doc_format_real(json_real_value(value), number);
-        doc_put_text(out, number);
-        break;
-    case JSON_TRUE:
-        doc_put_text(out, "true");
-        break;
-    case JSON_FALSE:
-        doc_put_text(out, "false");
-        break;
-    case JSON_NULL:
-        doc_put_text(out, "null");
-        break;
-    }
+    else
+        doc_put_simple(out, value);
 }
 
 /* jansson's own writer prints 0.1 as 0.10000000000000001, and exports are read by people. */

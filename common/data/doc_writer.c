@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "common/base/utf8.h"
+#include "common/data/doc_number.h"
+
 void doc_writer_init(struct doc_writer *writer)
 {
     *writer = (struct doc_writer){0};
@@ -24,7 +27,8 @@ char *doc_writer_take(struct doc_writer *writer)
     return buffer_take(&writer->out);
 }
 
-const char *doc_short_escape(uint32_t code)
+/* As JSON and YAML both write them; NULL for the rest. */
+static const char *short_escape(uint32_t code)
 {
     switch (code) {
     case '"':
@@ -40,4 +44,44 @@ const char *doc_short_escape(uint32_t code)
     default:
         return NULL;
     }
+}
+
+void doc_put_quoted(struct doc_writer *writer, const char *text, size_t size,
+                    bool (*is_plain)(uint32_t code))
+{
+    size_t from = 0; /* what is written as it is, up to i */
+
+    doc_put_text(writer, "\"");
+    for (size_t i = 0; i < size;) {
+        uint32_t code = 0xfffd;
+        size_t length = utf8_decode(text + i, size - i, &code);
+        const char *escape = short_escape(code);
+        char number[12] = {0};
+
+        if (length && !escape && is_plain(code)) {
+            i += length;
+            continue;
+        }
+        (void)snprintf(number, sizeof(number), "\\u%04x", code & 0xffffU);
+        doc_put(writer, text + from, i - from);
+        doc_put_text(writer, escape ? escape : number);
+        i += length ? length : 1;
+        from = i;
+    }
+    doc_put(writer, text + from, size - from);
+    doc_put_text(writer, "\"");
+}
+
+void doc_put_simple(struct doc_writer *writer, const json_t *value)
+{
+    char number[DOC_REAL_MAX] = {0};
+
+    if (json_is_integer(value))
+        (void)snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(value));
+    else if (json_is_real(value))
+        doc_format_real(json_real_value(value), number);
+    doc_put_text(writer, json_is_number(value)  ? number
+                         : json_is_true(value)  ? "true"
+                         : json_is_false(value) ? "false"
+                                                : "null");
 }

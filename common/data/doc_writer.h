@@ -2,6 +2,8 @@
 /* Inside common/data: a text that grows while a document is written. */
 #pragma once
 
+#include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,5 +20,8 @@ void doc_put_text(struct doc_writer *writer, const char *text);
 /* The whole, which belongs to the caller; the writer is done with. */
 char *doc_writer_take(struct doc_writer *writer);
 
-/* "\"", "\\", "\n", "\r", "\t" as JSON and YAML both write them; NULL for the rest. */
-const char *doc_short_escape(uint32_t code);
+/* In quotes; code points that are not plain are escaped, and so is what is no UTF-8, as U+FFFD. */
+void doc_put_quoted(struct doc_writer *writer, const char *text, size_t size,
+                    bool (*is_plain)(uint32_t code));
+/* A number, a boolean or null, which JSON and YAML write alike. */
+void doc_put_simple(struct doc_writer *writer, const json_t *value);

@@ -7,7 +7,6 @@
 
 #include "common/base/memory.h"
 #include "common/base/utf8.h"
-#include "common/data/doc_number.h"
 #include "common/data/doc_writer.h"
 #include "common/data/scalar.h"
 
@@ -70,37 +69,12 @@ static bool is_plain(const char *text, size_t size)
            scalar_resolve(text, size).type == SCALAR_STRING;
 }
 
-static void put_quoted(struct doc_writer *out, const char *text, size_t size)
-{
-    size_t from = 0; /* what is written as it is, up to i */
-
-    doc_put_text(out, "\"");
-    for (size_t i = 0; i < size;) {
-        uint32_t code = 0xfffd;
-        size_t length = utf8_decode(text + i, size - i, &code);
-        const char *escape = doc_short_escape(code);
-        char number[12] = {0};
-
-        if (length && !escape && is_printable(code)) {
-            i += length;
-            continue;
-        }
-        (void)snprintf(number, sizeof(number), "\\u%04x", code & 0xffffU);
-        doc_put(out, text + from, i - from);
-        doc_put_text(out, escape ? escape : number);
-        i += length ? length : 1;
-        from = i;
-    }
-    doc_put(out, text + from, size - from);
-    doc_put_text(out, "\"");
-}
-
 static void put_key(struct doc_writer *out, const char *text, size_t size)
 {
     if (is_plain(text, size))
         doc_put(out, text, size);
     else
-        put_quoted(out, text, size);
+        doc_put_quoted(out, text, size, is_printable);
 }
 
 /* A literal block keeps its text as it is, if the first line shows the indent and at most one line
@@ -136,38 +110,17 @@ static void put_string(struct doc_writer *out, const char *text, size_t size, si
         put_key(out, text, size);
 }
 
+/* What takes one line, or is a text. */
 static void put_scalar(struct doc_writer *out, const json_t *value, size_t indent)
 {
-    char number[DOC_REAL_MAX] = {0};
-
-    switch (json_typeof(value)) {
-    case JSON_STRING:
+    if (json_is_string(value))
         put_string(out, json_string_value(value), json_string_length(value), indent);
-        break;
-    case JSON_INTEGER:
-        (void)snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(value));
-        doc_put_text(out, number);
-        break;
-    case JSON_REAL:
-        doc_format_real(json_real_value(value), number);
-        doc_put_text(out, number);
-        break;
-    case JSON_TRUE:
-        doc_put_text(out, "true");
-        break;
-    case JSON_FALSE:
-        doc_put_text(out, "false");
-        break;
-    case JSON_NULL:
-        doc_put_text(out, "null");
-        break;
-    case JSON_OBJECT:
+    else if (json_is_object(value))
         doc_put_text(out, "{}");
-        break;
-    case JSON_ARRAY:
+    else if (json_is_array(value))
         doc_put_text(out, "[]");
-        break;
-    }
+    else
+        doc_put_simple(out, value);
 }
 
 static void put_block(struct doc_writer *out, const json_t *value, size_t indent);

@@ -173,7 +173,7 @@ static const char *text_any_case(const json_t *object, const char *key)
     const char *name = NULL;
     json_t *value = NULL;
 
-    json_object_foreach((json_t *)(uintptr_t)object, name, value)
+    doc_foreach(object, name, value)
     {
         if (strcasecmp(name, key) == 0 && json_is_string(value) && json_string_length(value) > 0)
             return json_string_value(value);
@@ -269,7 +269,7 @@ int keyring_add_docker_config(struct keyring *keyring, const char *origin, const
     /* The bare map of .dockercfg has no "auths", and every member is an entry. */
     if (!auths && *ret_helpers == 0)
         auths = config;
-    json_object_foreach((json_t *)(uintptr_t)auths, address, value)
+    doc_foreach(auths, address, value)
     {
         int count = add_docker_entry(keyring, address, value, err);
 

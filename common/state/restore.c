@@ -99,10 +99,15 @@ static int restore_generation(const struct state_generation *generation,
     root_fd = beneath_make_directories(parent_fd, temporary, err);
     if (root_fd < 0)
         return -1;
-    if (unpack_generation(generation, source, root_fd, ret_counts, err) < 0 ||
-        put_in_place(parent_fd, temporary, name, err) < 0) {
+    if (unpack_generation(generation, source, root_fd, ret_counts, err) < 0) {
         /* What went wrong first is what counts. */
         (void)!beneath_remove_tree(parent_fd, temporary, &ignored);
+        return -1;
+    }
+    if (put_in_place(parent_fd, temporary, name, err) < 0) {
+        (void)!beneath_remove_tree(parent_fd, temporary, &ignored);
+        /* The generation is whole: whatever this is, an older one would not help. */
+        err->kind = ERROR_INTERNAL;
         return -1;
     }
     return 0;

@@ -6,6 +6,7 @@
 
 #include "common/base/buffer.h"
 #include "common/base/memory.h"
+#include "common/data/doc.h"
 #include "deployer/item/fields.h"
 #include "deployer/item/text.h"
 
@@ -81,33 +82,10 @@ void mistakes_add(struct mistakes *mistakes, enum mistake_kind kind, const char 
     free(text);
 }
 
-static const char *type_name(const json_t *value)
-{
-    if (!value)
-        return "nothing";
-    switch (json_typeof(value)) {
-    case JSON_OBJECT:
-        return "an object";
-    case JSON_ARRAY:
-        return "a list";
-    case JSON_STRING:
-        return "a string";
-    case JSON_INTEGER:
-    case JSON_REAL:
-        return "a number";
-    case JSON_TRUE:
-    case JSON_FALSE:
-        return "a boolean";
-    case JSON_NULL:
-        return "null";
-    }
-    return "something else";
-}
-
 void mistakes_add_type(struct mistakes *mistakes, const char *path, const char *expected,
                        const json_t *got)
 {
-    mistakes_add(mistakes, MISTAKE_TYPE, path, "expected %s, got %s", expected, type_name(got));
+    mistakes_add(mistakes, MISTAKE_TYPE, path, "expected %s, got %s", expected, doc_type_name(got));
 }
 
 void mistakes_add_unknown(struct mistakes *mistakes, const char *path, const json_t *object,

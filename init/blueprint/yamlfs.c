@@ -23,7 +23,7 @@ int yamlfs_open(const json_t *value, json_t **ret_tree, struct error *err)
                            YAMLFS_FILE_MAX_BYTES, &tree, err) < 0)
             return -1;
     } else if (value) {
-        tree = json_incref((json_t *)(uintptr_t)value);
+        tree = json_incref(doc_writable(value));
     }
     if (!tree || json_is_null(tree)) {
         *ret_tree = json_object();
@@ -290,7 +290,7 @@ static int write_directory(struct writing *writing, const json_t *entries, const
     if (entries && !json_is_object(entries) && !json_is_null(entries))
         return error_set(err, ERROR_INVALID, "'%.300s': a directory's value must be an object",
                          path);
-    json_object_foreach((json_t *)(uintptr_t)entries, name, node)
+    doc_foreach(entries, name, node)
     {
         cleanup_free char *child = xasprintf("%s/%s", path, name);
 

@@ -136,7 +136,7 @@ const json_t *typed_member(const json_t *object, const char *key)
 
     if (exact || !json_is_object(object))
         return exact;
-    json_object_foreach((json_t *)(uintptr_t)object, name, value)
+    doc_foreach(object, name, value)
     {
         if (strcasecmp(name, key) == 0)
             return value;

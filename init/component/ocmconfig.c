@@ -83,7 +83,7 @@ static int read_resolver(struct reading *reading, const json_t *entry, struct er
     config->resolvers =
         xreallocarray(config->resolvers, config->resolver_count + 1, sizeof(*config->resolvers));
     config->resolvers[config->resolver_count] = (struct ocm_resolver){
-        .repository = json_incref((json_t *)(uintptr_t)repository),
+        .repository = json_incref(doc_writable(repository)),
         .prefix = xstrndup(prefix, length),
         .priority = priority,
         .place = config->resolver_count,
@@ -134,7 +134,7 @@ static int read_inline_docker_config(struct reading *reading, const json_t *valu
                            &config, err) < 0)
             return -1;
     } else {
-        config = json_incref((json_t *)(uintptr_t)value);
+        config = json_incref(doc_writable(value));
     }
     return keyring_add_docker_config(reading->keyring, "dockerConfig", config, &helpers, err) < 0
                ? -1
