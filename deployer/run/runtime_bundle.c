@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/archive/beneath.h"
 #include "common/base/memory.h"
@@ -17,6 +18,7 @@ int runtime_bundle_write(const struct runtime_bundle *bundle, const char *direct
                          struct error *err)
 {
     static const char *const shell[] = {"/bin/sh", NULL};
+    static const char *const network_files[] = {"/etc/resolv.conf", "/etc/hosts"};
     cleanup_free char *rootfs = xasprintf("%s/root", bundle->run_path);
     cleanup_free char *shared = xasprintf("%s/ls/shared", bundle->run_path);
     cleanup_free char *script = xasprintf("%s/ls/script", bundle->run_path);
@@ -42,10 +44,11 @@ int runtime_bundle_write(const struct runtime_bundle *bundle, const char *direct
         return error_set_errno(err, errno, "open '%s'", directory);
     if (bundle->has_files)
         mounts[request.mount_count++] = (struct spec_mount){script, PATH_SCRIPT_DIR, false};
-    if (bundle->has_network) {
-        mounts[request.mount_count++] =
-            (struct spec_mount){"/etc/resolv.conf", "/etc/resolv.conf", false};
-        mounts[request.mount_count++] = (struct spec_mount){"/etc/hosts", "/etc/hosts", false};
+    for (size_t i = 0; bundle->has_network && i < array_length(network_files); i++) {
+        /* A small machine (a container, say) may have none. */
+        if (access(network_files[i], R_OK) == 0)
+            mounts[request.mount_count++] =
+                (struct spec_mount){network_files[i], network_files[i], false};
     }
     if (spec_make(&request, &spec, err) < 0)
         return -1;

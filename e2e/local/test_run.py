@@ -193,3 +193,19 @@ def test_any_umask_of_the_caller(local):
     done = subprocess.run(["sh", "-c", f"umask 077; exec {command}"], cwd=local.home, capture_output=True, text=True,
                           env=local.environment())
     assert json.loads(done.stdout)["exports"] == {"ok": True}, done
+
+
+def test_a_machine_without_hosts_file_and_name_server(local):
+    """As in a small container image: main gets what there is."""
+    document = shell("echo 'ran: true' > $EXPORTS_PATH")
+    document["spec"]["config"]["image"] = f"oci-archive:{local.image}"
+    upper = local.home / "upper"
+    upper.mkdir()
+    without = (f"mount -t tmpfs tmpfs {upper} && mkdir {upper}/upper {upper}/work && "
+               f"mount -t overlay overlay -o lowerdir=/etc,upperdir={upper}/upper,workdir={upper}/work /etc && "
+               "rm -f /etc/hosts /etc/resolv.conf && exec \"$@\"")
+    command = local.command("run", local.documents(document), "-o", "json")
+    done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", without, "sh", *command], cwd=local.home,
+                          capture_output=True, text=True, timeout=120, env=local.environment())
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["exports"] == {"ran": True}
