@@ -182,7 +182,7 @@ def test_endless_manifest(pod, registry, proxy):
 def test_endless_blob(pod, registry, proxy):
     published(registry)
     proxy.spoil = lambda number, path: ("endless",) if "/blobs/" in path else None
-    result = pod.run(through(proxy)).must_fail("more bytes come than")
+    pod.run(through(proxy)).must_fail("more bytes come than")
     assert len(proxy.requests) == 2
 
 
