@@ -122,9 +122,13 @@ static int read_envelope(struct kube_list *list, struct error *err)
     cleanup_json json_t *envelope = NULL;
     const char *next_page = NULL;
 
+    /* Whatever stands between us and the API server may answer in its place. An empty list that
+     * is none would be the worst: a program would start without the state that it has. */
     if (doc_parse_json(list->split.envelope.data, list->split.envelope.size,
-                       ITEM_SPLIT_ENVELOPE_MAX, &envelope, err) < 0)
-        return error_wrap(err, "%s: answer", list->what);
+                       ITEM_SPLIT_ENVELOPE_MAX, &envelope, err) < 0 ||
+        !doc_text(envelope, "metadata.resourceVersion"))
+        return error_set(err, ERROR_TEMPORARY, "%s: the answer is not of the API server",
+                         list->what);
     if (!list->resource_version)
         list->resource_version = xstrdup(doc_text_or(envelope, "metadata.resourceVersion", ""));
     next_page = doc_text_or(envelope, "metadata.continue", "");
@@ -141,9 +145,10 @@ static void on_page_done(void *data, const struct http_response *response,
 
     enter(list);
     list->http = NULL;
-    if (kube_http_result(list->kube, response, transport, list->what, &err) < 0) {
+    if (kube_http_result(list->kube, response, transport, list->what, &err) < 0 ||
+        read_envelope(list, &err) < 0) {
         fail_or_sleep(list, &err);
-    } else if (read_envelope(list, &err) < 0 || !list->next_page) {
+    } else if (!list->next_page) {
         finish(list, &err);
     } else {
         retry_reset(&list->retry);

@@ -146,15 +146,9 @@ static void on_listed_item(void *data, const json_t *object, const struct error 
 static void on_listed(void *data, const char *resource_version, const struct error *err)
 {
     struct kube_watch *watch = data;
-    struct error no_version = {0};
 
     enter(watch);
     watch->list = NULL;
-    if (err->kind == ERROR_NONE && !resource_version[0]) {
-        (void)error_set(&no_version, ERROR_INVALID, "%s: the list has no resourceVersion",
-                        watch->what);
-        err = &no_version;
-    }
     if (err->kind != ERROR_NONE) {
         go_on_after(watch, err);
     } else {

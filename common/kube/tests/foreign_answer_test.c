@@ -10,6 +10,7 @@
 
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "common/kube/list.h"
 #include "common/kube/tests/kube_bench.h"
 
 static const char *const foreign[] = {
@@ -59,6 +60,51 @@ static void the_request_is_sent_again(void **state)
     assert_int_equal(bench->server.request_count, 3);
 }
 
+static void count_item(void *data, const json_t *object, const struct error *err)
+{
+    (void)data;
+    (void)err;
+    assert_non_null(object);
+}
+
+static void note_end(void *data, const char *resource_version, const struct error *err)
+{
+    const char **ret_version = data;
+
+    if (err->kind != ERROR_NONE)
+        fail_msg("%s", err->text);
+    *ret_version = resource_version;
+    assert_string_equal(resource_version, "7");
+}
+
+static void a_list_that_is_none_is_not_taken_for_an_empty_one(void **state)
+{
+    struct kube_bench *bench = *state;
+    const char *answers[] = {
+        foreign[0],
+        foreign[1],
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+        "HTTP/1.1 200 OK\r\nContent-Length: 47\r\n\r\n"
+        "{\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[]}",
+    };
+    const char *version = NULL;
+    struct kube_list *list = NULL;
+    struct error err = {0};
+    const struct kube_list_options options = {
+        .resource = {"", "v1", "secrets"},
+        .namespace_name = "a",
+        .on_item = count_item,
+        .on_done = note_end,
+        .data = &version,
+    };
+
+    kube_bench_set_answers(bench, answers, array_length(answers));
+    assert_int_equal(kube_list_start(bench->kube, &options, &list, &err), 0);
+    while (!version)
+        kube_bench_run_once(bench);
+    assert_int_equal(bench->server.request_count, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -67,6 +113,8 @@ int main(void)
             kube_bench_teardown),
         cmocka_unit_test_setup_teardown(the_request_is_sent_again, kube_bench_setup,
                                         kube_bench_teardown),
+        cmocka_unit_test_setup_teardown(a_list_that_is_none_is_not_taken_for_an_empty_one,
+                                        kube_bench_setup, kube_bench_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
