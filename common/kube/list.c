@@ -126,7 +126,7 @@ static int read_envelope(struct kube_list *list, struct error *err)
      * is none would be the worst: a program would start without the state that it has. */
     if (doc_parse_json(list->split.envelope.data, list->split.envelope.size,
                        ITEM_SPLIT_ENVELOPE_MAX, &envelope, err) < 0 ||
-        !doc_text(envelope, "metadata.resourceVersion"))
+        !*doc_text_or(envelope, "metadata.resourceVersion", ""))
         return error_set(err, ERROR_TEMPORARY, "%s: the answer is not of the API server",
                          list->what);
     if (!list->resource_version)
