@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "init/failure.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -54,9 +55,25 @@ static const char *advice_on_content(enum step step)
     return "look at what the controller has mounted into the pod";
 }
 
-const char *failure_advice(enum step step, enum error_kind kind)
+/* What only the volume can be blamed for, whatever the step; NULL if it is not that. */
+static const char *advice_on_volume(int os)
 {
-    switch (kind) {
+    if (os == ENOSPC || os == EDQUOT)
+        return "the shared volume is full: raise pod.sharedVolumeSizeLimit in the deployer's "
+               "configuration, or make content and state smaller";
+    if (os == EROFS)
+        return "the shared volume is mounted read-only: look at the node's disk and at what "
+               "changes pods on their way (admission webhooks)";
+    return NULL;
+}
+
+const char *failure_advice(enum step step, const struct error *err)
+{
+    const char *volume = advice_on_volume(err->os);
+
+    if (volume)
+        return volume;
+    switch (err->kind) {
     case ERROR_DENIED:
         if (is_registry(step))
             return "check the registry pull secrets of the context and the item, and the "
@@ -93,7 +110,7 @@ int failure_open_message(const char *path)
 
 void failure_report(enum step step, const struct error *err, int message_fd)
 {
-    const char *advice = failure_advice(step, err->kind);
+    const char *advice = failure_advice(step, err);
     char message[FAILURE_MESSAGE_MAX];
     int length = snprintf(message, sizeof(message), "init failed at %s: %s; %s\n", step_name(step),
                           err->text, advice);

@@ -20,7 +20,7 @@ enum { FAILURE_MESSAGE_MAX = 4096 };
 
 const char *step_name(enum step step);
 /* What the reader can do about it: a constant sentence. */
-const char *failure_advice(enum step step, enum error_kind kind);
+const char *failure_advice(enum step step, const struct error *err);
 
 /* Opened while the file can still be reached; -1 if there is none. */
 int failure_open_message(const char *path);

@@ -28,8 +28,15 @@
 struct sink_directory {
     struct sink sink; /* first, so that the one is the other */
     struct clock *clock;
+    char *path; /* for people */
     int fd;
 };
+
+/* Names below it say little to somebody whose disk is full. */
+static int fail(const struct sink_directory *self, struct error *err)
+{
+    return error_wrap(err, "store in '%s'", self->path);
+}
 
 /* ---- files ---- */
 
@@ -135,7 +142,7 @@ static int write_chunk(struct sink *sink, const struct generation *generation, i
         generation_fd < 0 ? -1 : open_made_directory(generation_fd, chunk, err);
 
     if (chunk_fd < 0)
-        return -1;
+        return fail(self, err);
     timestamp_format(clock_unix_ms(self->clock), created);
     metadata = json_pack("{s:o, s:s}", "annotations",
                          state_chunk_annotations(generation->summary, number, generation->uuid,
@@ -144,9 +151,11 @@ static int write_chunk(struct sink *sink, const struct generation *generation, i
     text = doc_dump(metadata);
     if (write_synced(chunk_fd, SECRET_KEY_CONFIG, bytes, size, err) < 0 ||
         write_synced(chunk_fd, FILE_STATE_METADATA, text, strlen(text), err) < 0)
-        return -1;
-    if (fsync(chunk_fd) < 0 || fsync(generation_fd) < 0)
-        return error_set_errno(err, errno, "sync chunk %" PRId64, number);
+        return fail(self, err);
+    if (fsync(chunk_fd) < 0 || fsync(generation_fd) < 0) {
+        (void)error_set_errno(err, errno, "sync chunk %" PRId64, number);
+        return fail(self, err);
+    }
     return 0;
 }
 
@@ -158,9 +167,9 @@ static int finish_generation(struct sink *sink, const struct generation *generat
     cleanup_free char *aside = xasprintf(ASIDE_PREFIX "%s", name);
     cleanup_close int state_fd = open_made_directory(self->fd, STATE_DIR, err);
 
-    if (state_fd < 0)
-        return -1;
-    return rename_synced(state_fd, aside, name, err);
+    if (state_fd < 0 || rename_synced(state_fd, aside, name, err) < 0)
+        return fail(self, err);
+    return 0;
 }
 
 /* ---- exports and report ---- */
@@ -171,7 +180,7 @@ static int put_exports(struct sink *sink, const struct origin *origin, const voi
     struct sink_directory *self = (struct sink_directory *)sink;
 
     (void)origin;
-    return replace_file(self->fd, EXPORTS_FILE, bytes, size, err);
+    return replace_file(self->fd, EXPORTS_FILE, bytes, size, err) < 0 ? fail(self, err) : 0;
 }
 
 static int clear_exports(struct sink *sink, const struct origin *origin, struct error *err)
@@ -179,9 +188,10 @@ static int clear_exports(struct sink *sink, const struct origin *origin, struct 
     struct sink_directory *self = (struct sink_directory *)sink;
 
     (void)origin;
-    if (unlinkat(self->fd, EXPORTS_FILE, 0) < 0 && errno != ENOENT)
-        return error_set_errno(err, errno, "remove '%s' of an earlier run", EXPORTS_FILE);
-    return 0;
+    if (unlinkat(self->fd, EXPORTS_FILE, 0) == 0 || errno == ENOENT)
+        return 0;
+    (void)error_set_errno(err, errno, "remove '%s' of an earlier run", EXPORTS_FILE);
+    return fail(self, err);
 }
 
 static json_t *describe_exports(const struct export_outcome *exports)
@@ -226,7 +236,7 @@ static int report(struct sink *sink, const struct observed *observed,
         observed->end.reason, "state", describe_state(state), "exports", describe_exports(exports));
     cleanup_free char *text = doc_dump(doc);
 
-    return replace_file(self->fd, RESULT_FILE, text, strlen(text), err);
+    return replace_file(self->fd, RESULT_FILE, text, strlen(text), err) < 0 ? fail(self, err) : 0;
 }
 
 static void sink_directory_free(struct sink *sink)
@@ -234,6 +244,7 @@ static void sink_directory_free(struct sink *sink)
     struct sink_directory *self = (struct sink_directory *)sink;
 
     closep(&self->fd);
+    free(self->path);
     free(self);
 }
 
@@ -260,6 +271,7 @@ int sink_directory_new(const char *path, struct clock *clock, struct sink **ret_
     self = xcalloc(1, sizeof(*self));
     self->sink.operations = &operations;
     self->clock = clock;
+    self->path = xstrdup(path);
     self->fd = fd;
     *ret_sink = &self->sink;
     return 0;

@@ -39,7 +39,7 @@ FAULTS = {
     "slow": (2, {"any", "watch"}, lambda rng: Action(delay=rng.random())),
     "garbage": (1, {"any"}, lambda rng: Action(answer=(200, GARBAGE))),
     "noise": (1, {"any", "watch"}, lambda rng: Action(forward=False, noise=rng.randbytes(100))),
-    "half-open": (0.05, {"any"}, lambda rng: Action(freeze=True)),
+    "half-open": (0.03, {"any"}, lambda rng: Action(freeze=True)),
 }
 
 

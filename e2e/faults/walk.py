@@ -25,11 +25,11 @@ from faults.proxy import PASS, Action, FaultProxy
 
 NAME = "item"
 LIMIT_SECONDS = 240     # only a broken program reaches it
-LOOK_SECONDS = 0.2
+LOOK_SECONDS = 0.3
 LARGE_BYTES = 1_300_000     # two chunks of state
 ITEMS = "/apis/landscaper.gardener.cloud/v1alpha1/deployitems"
 REGISTRY_FAULTS = ["lost before it was applied", "cut", "429", "500", "503", "slow"]
-CONFIG = {"garbageCollection": {"requeueTimeSeconds": 3}, "oci": {"allowPlainHttp": True}, "logTail": {"lines": 0}}
+CONFIG = {"garbageCollection": {"requeueTimeSeconds": 10}, "oci": {"allowPlainHttp": True}, "logTail": {"lines": 0}}
 
 
 class Broken(AssertionError):
@@ -66,9 +66,9 @@ class Walk:
         self.is_http2 = rng.random() < 0.75
         self.has_component = rng.random() < 0.35
         self.jobs = {}
-        for number in range(rng.choice([1, 2, 2, 3])):
+        for number in range(rng.choice([1, 1, 2, 2, 3])):
             self._plan_job(f"job-{number + 1}")
-        self.crashes = {rng.randrange(5, 120): rng.choice(["before", "after"]) for _ in range(rng.choice([0, 1, 1, 2]))}
+        self.crashes = {rng.randrange(5, 80): rng.choice(["before", "after"]) for _ in range(rng.choice([0, 1, 1, 2]))}
         self.crashed = 0
         self.states = {None}        # what a main may find
         self.troubles = []          # broken invariants seen by other threads

@@ -24,7 +24,7 @@ from bench.registry import Registry  # noqa: E402
 from faults.walk import Broken, Walk  # noqa: E402
 from init.parts import blueprint_blob, context, descriptor, push_component, reference, resource  # noqa: E402
 
-AT_ONCE = 10
+AT_ONCE = 16
 COMPONENT = "example.com/walks/root"
 
 
