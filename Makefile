@@ -7,7 +7,7 @@ export LONGSHORE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore
 PYTHON := /usr/bin/python3
 
 .DEFAULT_GOAL := build
-.PHONY: help build build-clang build-asan demo test unit lint format e2e bench images fuzz clean \
+.PHONY: help build build-clang build-asan demo test unit lint format e2e bench images fuzz coverage clean \
         cluster-up cluster-down
 
 help: ## this list
@@ -74,6 +74,14 @@ fuzz: ## every fuzzer for 60 s (FUZZ_SECONDS=n)
 	@cmake --preset fuzz --log-level=WARNING >/dev/null
 	@cmake --build --preset fuzz -- --quiet
 	@.ci/fuzz build/fuzz
+
+coverage: ## which lines the unit tests reach; the error paths that they do not, listed
+	@.ci/packages build coverage
+	@cmake --preset coverage --log-level=WARNING >/dev/null
+	@cmake --build --preset coverage -- --quiet
+	@find build/coverage -name '*.gcda' -delete
+	@ctest --test-dir build/coverage --output-on-failure --progress -j2
+	@.ci/coverage build/coverage
 
 cluster-up: ## a real one-node Kubernetes on this machine; prints its kubeconfig
 	@e2e/bench/tools packages

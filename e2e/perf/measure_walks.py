@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random walks with faults (e2e/faults): how many, how many faults they met, and that none was broken."""
+
+from faults import walks as faults_walks
+
+FIRST_SEED = 1000
+COUNT, QUICK_COUNT = 1000, 20
+
+
+def walks(quick):
+    return faults_walks.run(QUICK_COUNT if quick else COUNT, FIRST_SEED)
