@@ -65,12 +65,12 @@ class Tar:
 
 def layer_of(options, time):
     layer = Tar(time)
-    for name, path in options.program:
-        layer.add(name, pathlib.Path(path).read_bytes(), 0o755)
-    for name, path in options.file:
-        layer.add(name, pathlib.Path(path).read_bytes(), 0o644)
-    for name, target in options.link:
-        layer.link(name, target)
+    for path in options.tree.rglob("*"):
+        name = str(path.relative_to(options.tree))
+        if path.is_symlink():
+            layer.link(name, os.readlink(path))
+        elif path.is_file():
+            layer.add(name, path.read_bytes(), 0o755 if path.stat().st_mode & 0o100 else 0o644)
     return layer.bytes(), sum(len(entry[2]) for entry in layer.entries.values())
 
 
@@ -117,9 +117,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--output", type=pathlib.Path, required=True)
     parser.add_argument("--name", required=True, help="name:tag under which the image is imported")
-    parser.add_argument("--program", type=pair, action="append", default=[], metavar="PATH=FILE", help="an executable file")
-    parser.add_argument("--file", type=pair, action="append", default=[], metavar="PATH=FILE")
-    parser.add_argument("--link", type=pair, action="append", default=[], metavar="PATH=TARGET", help="a symbolic link")
+    parser.add_argument("--tree", type=pathlib.Path, required=True, help="directory with the image's files: programs, data, links")
     parser.add_argument("--entrypoint", required=True)
     parser.add_argument("--user", required=True)
     parser.add_argument("--annotation", type=pair, action="append", default=[], metavar="KEY=VALUE", help=f"KEY goes after {ANNOTATION}")

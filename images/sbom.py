@@ -45,8 +45,9 @@ def linked_files(map_text):
     head, _, members = members.partition("Archive member included to satisfy reference by file (symbol)")
     if head.strip() or not rest:
         raise ValueError("this is no map of GNU ld")
-    found = {match.group(1) for match in re.finditer(r"^(\S+\.a)\(", members, re.MULTILINE)}
-    found |= {match.group(1) for match in re.finditer(r"^LOAD (\S+\.o)$", rest, re.MULTILINE)}
+    # Names may have blanks in them; a line that begins with one says who wanted the member.
+    found = {match.group(1) for match in re.finditer(r"^(\S.*?\.a)\(", members, re.MULTILINE)}
+    found |= {match.group(1) for match in re.finditer(r"^LOAD (.+\.o)$", rest, re.MULTILINE)}
     return sorted(found)
 
 

@@ -49,6 +49,13 @@ def render(apiserver, values=None, release="deployer", namespace="default"):
     return [thing for text in texts for thing in yaml.safe_load_all(text) if thing]
 
 
+def template(values=None, release="deployer", namespace="default"):
+    """The same without an API server, in a tenth of the time: for what does not depend on one."""
+    policies = "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy"
+    rendered = run("template", release, CHART, "--api-versions", policies, values=values if values is not None else {}, namespace=namespace, kube_version="1.34.0")
+    return [thing for thing in yaml.safe_load_all(rendered) if thing]
+
+
 def find(things, kind, name=None):
     found = [thing for thing in things if thing["kind"] == kind and name in (None, thing["metadata"]["name"])]
     assert len(found) == 1, f"{len(found)} of {kind} {name or ''}"

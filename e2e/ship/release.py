@@ -17,9 +17,9 @@ BUILD = pathlib.Path(os.environ.get("LONGSHORE_RELEASE_BUILD") or paths.CHECKOUT
 OUT = pathlib.Path(os.environ.get("LONGSHORE_OUT") or paths.CHECKOUT / "out")
 
 
-def build(checkout, **environment):
+def build(checkout, step="all", **environment):
     """Runs images/build of a checkout; fails with its output."""
-    done = subprocess.run([str(pathlib.Path(checkout) / "images" / "build")], env={**os.environ, **environment},
+    done = subprocess.run([str(pathlib.Path(checkout) / "images" / "build"), step], env={**os.environ, **environment},
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         raise AssertionError(f"images/build failed:\n{done.stdout[-4000:]}")
@@ -35,6 +35,12 @@ def archives():
         print("building the images", file=sys.__stderr__)
         build(paths.CHECKOUT, LONGSHORE_RELEASE_BUILD=str(BUILD), LONGSHORE_OUT=str(OUT))
     return {name: OUT / f"{name}.oci.tar" for name in NAMES}
+
+
+def libraries():
+    """The directory of the static libraries that the archives were linked with."""
+    archives()
+    return pathlib.Path((BUILD / "libraries.txt").read_text().strip())
 
 
 class Archive:

@@ -163,19 +163,57 @@ def test_values_of_the_original_chart_keep_their_meaning(apiserver, tmp_path):
     assert deployment["spec"]["template"]["metadata"]["annotations"]["example.test/scrape"] == "true"
 
 
-def test_a_numeric_verbosity_of_older_charts_is_translated(apiserver):
-    things = helm.render(apiserver, {"deployer": {"verbosityLevel": 9}})
+def test_a_numeric_verbosity_of_older_charts_is_translated():
+    things = helm.template({"deployer": {"verbosityLevel": 9}})
     assert "--verbosity=debug" in helm.find(things, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
-def test_switching_the_election_off_reaches_the_program(apiserver):
-    assert config_of(helm.render(apiserver, {"deployer": {"leaderElection": {"enabled": False}}}))["leaderElection"]["enabled"] is False
+@pytest.mark.parametrize("most, replicas", [(1, 1), (1, 3), (2, 1), (5, 2)])
+def test_an_autoscaler_from_two_replicas_on_and_a_fixed_number_before(most, replicas):
+    things = helm.template({"hpa": {"maxReplicas": most}, "replicaCount": replicas})
+    spec = helm.find(things, "Deployment")["spec"]
+    scalers = [thing["spec"] for thing in things if thing["kind"] == "HorizontalPodAutoscaler"]
+    if most == 1:
+        assert (spec["replicas"], spec["strategy"], scalers) == (replicas, {"type": "Recreate"}, [])
+        return
+    # An upgrade that names a number would undo what the autoscaler has done.
+    assert "replicas" not in spec
+    assert [(scaler["minReplicas"], scaler["maxReplicas"], scaler["scaleTargetRef"]["name"]) for scaler in scalers] == [(1, most, "deployer-container-deployer")]
+    assert config_of(things)["hpa"]["maxReplicas"] == most
+
+
+SWITCHES = {
+    "PodDisruptionBudget": {"podDisruptionBudget": {"enabled": True}}, "NetworkPolicy": {"networkPolicy": {"enabled": True}},
+    "ServiceMonitor": {"metrics": {"serviceMonitor": {"enabled": True}}}, "PrometheusRule": {"metrics": {"rules": {"enabled": True}}},
+    "ConfigMap": {"metrics": {"dashboard": {"enabled": True}}}, "HorizontalPodAutoscaler": {"hpa": {"maxReplicas": 2}},
+    "CustomResourceDefinition": {"crds": {"install": True}}}
+
+
+def test_what_has_a_switch_is_there_with_it_alone():
+    before = {thing["kind"] for thing in helm.template()}
+    assert not before & set(SWITCHES)
+    for kind, values in SWITCHES.items():
+        assert {thing["kind"] for thing in helm.template(values)} - before == {kind}
+    assert before - {thing["kind"] for thing in helm.template({"admissionPolicy": {"enabled": False}})} == {
+        "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+
+
+def test_definitions_have_structural_schemas_and_columns():
+    for file in (helm.CHART / "files" / "crds").glob("*.yaml"):
+        for version in yaml.safe_load(file.read_text())["spec"]["versions"]:
+            schema = version["schema"]["openAPIV3Schema"]
+            assert schema["type"] == "object" and schema["properties"], file.name
+            assert [column["name"] for column in version["additionalPrinterColumns"]], file.name
+
+
+def test_switching_the_election_off_reaches_the_program():
+    assert config_of(helm.template({"deployer": {"leaderElection": {"enabled": False}}}))["leaderElection"]["enabled"] is False
 
 
 @pytest.mark.parametrize("values, is_enabled", [({}, True), ({"deployer": {"script": {"enabled": False}}}, False),
                                                 ({"deployer": {"script": {"image": "registry.example/shell:1"}}}, True)])
-def test_the_switch_of_script_items_reaches_the_program(apiserver, tmp_path, values, is_enabled):
-    things = helm.render(apiserver, values)
+def test_the_switch_of_script_items_reaches_the_program(tmp_path, values, is_enabled):
+    things = helm.template(values)
     assert config_of(things)["script"]["enabled"] is is_enabled
     check_configuration(things, tmp_path)
 

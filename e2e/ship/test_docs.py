@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The examples of docs/images.md do what the page says."""
 
+import base64
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import pytest
 import yaml
 
 from bench import paths
+from ship import helm, release
 
 PAGE = (paths.CHECKOUT / "docs" / "images.md").read_text()
 
@@ -64,3 +66,22 @@ def test_the_item_is_taken(kube, namespace):
     item = yaml.safe_load(example("yaml"))
     item["metadata"]["namespace"] = namespace
     assert kube.create(item)["spec"]["config"]["image"] == "registry.example/names:1"
+
+
+def test_the_quick_start_for_a_cluster_is_three_commands_that_fit_together():
+    """What is built is what is pushed is what the chart asks for."""
+    block, = re.findall(r"^## In a cluster\n.*?((?:^    [^\n]*\n)+)", (paths.CHECKOUT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    build, push, install = [line.strip() for line in block.splitlines()]
+    assert build == "make images"
+    names, file, reference = re.fullmatch(r"for i in (.*); do skopeo copy oci-archive:(\S+) docker://(\S+); done", push).groups()
+    assert tuple(names.split()) == release.NAMES and file == "out/$i.oci.tar"
+    program, verb, *arguments = install.split()
+    assert (program, verb) == ("helm", "install")
+    rendered = subprocess.run([helm.program(), "template", *arguments, "--kube-version", "1.34.0"], cwd=paths.CHECKOUT, capture_output=True, text=True)
+    assert rendered.returncode == 0, rendered.stderr
+    assert "--create-namespace" in arguments
+    for name in release.NAMES:
+        pushed = reference.replace("$i", name)
+        where = rendered.stdout if name == "longshore" else "".join(
+            base64.b64decode(text).decode() for text in re.findall(r"config\.yaml: (\S+)", rendered.stdout))
+        assert pushed in where, pushed

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The images of the release build: what is in them, and that nothing else is."""
 
+import datetime
 import hashlib
 import json
 import os
 import pathlib
 import re
 import shutil
+import stat
 import subprocess
 import tarfile
 
 import pytest
 
 from bench import paths
-from ship import release
+from ship import containerfile, release
 
 ENTRY = {"longshore": "container-deployer-controller", "longshore-init": "container-deployer-init", "longshore-wait": "container-deployer-wait"}
 BUNDLE = "etc/ssl/certs/ca-certificates.crt"
@@ -110,16 +112,6 @@ def test_it_starts_in_an_empty_root_under_both_names(image, program, tmp_path):
         assert image.manifest["annotations"]["org.opencontainers.image.version"] in done.stdout
 
 
-def test_the_containerfile_says_the_same(image):
-    text = (paths.CHECKOUT / "images" / "Containerfile").read_text()
-    stage, = re.findall(rf"^FROM scratch AS {image.program}\n(.*?)(?:\n\n|\Z)", text, re.MULTILINE | re.DOTALL)
-    copied = re.findall(r"^COPY --from=build /root-of/(\S+) /$", stage, re.MULTILINE)
-    assert copied == (["certificates"] if BUNDLE in image.entries else []) + [image.program]
-    assert f"{image.program}:{ENTRY[image.program]}" in text
-    assert re.findall(r"^USER (.*)$", stage, re.MULTILINE) == [image.config["config"]["User"]]
-    assert json.loads(re.search(r"^ENTRYPOINT (.*)$", stage, re.MULTILINE).group(1)) == image.config["config"]["Entrypoint"]
-
-
 # --- what is linked --------------------------------------------------------------------------------------------------
 
 def bill(name):
@@ -169,6 +161,18 @@ def test_a_library_of_unknown_licence_stops_the_build(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_library_below_a_directory_with_spaces_is_in_the_bill_too(tmp_path):
+    libraries = tmp_path / "a cache"
+    (libraries / "licenses").mkdir(parents=True)
+    (libraries / "licenses" / "libcurl").write_text("free")
+    (libraries / "sources.txt").write_text("libcurl.a curl 1.0\n")
+    (tmp_path / "map").write_text(f"Archive member included to satisfy reference by file (symbol)\n\n{libraries}/lib/libcurl.a(easy.c.o)\n"
+                                  f"                              our/lib.a(http.c.o) (curl_easy_init)\n\nMemory Configuration\n\nLOAD our/main.c.o\n")
+    subprocess.run(["/usr/bin/python3", paths.CHECKOUT / "images" / "sbom.py", "--image", release.archives()["longshore-wait"],
+                    "--map", tmp_path / "map", "--libraries", libraries, "--output", tmp_path / "out", "--version", "v0"], check=True)
+    assert [package["name"] for package in json.loads((tmp_path / "out").read_text())["packages"]] == ["longshore-wait", "curl"]
+
+
 # --- built again -----------------------------------------------------------------------------------------------------
 
 def checkout():
@@ -194,22 +198,66 @@ def build_here(tries=3):
     raise AssertionError("the checkout changes all the time")
 
 
-def test_two_builds_in_two_places_are_the_same(tmp_path):
-    """Other directories for sources, build and libraries, one with a space in its name; the same bytes."""
-    archives, files = build_here()
-    annotations = release.Archive(archives["longshore"]).manifest["annotations"]
-    place = tmp_path / "a much longer name, with spaces" / "checkout"
+def spread(files, place):
     for name, content in files.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes(content)
         (place / name).chmod((paths.CHECKOUT / name).stat().st_mode)
-    libraries = pathlib.Path((release.BUILD / "libraries.txt").read_text().strip())
-    shutil.copytree(libraries, tmp_path / "cache" / libraries.name)
-    created = subprocess.run(["date", "-d", annotations["org.opencontainers.image.created"], "+%s"], capture_output=True, text=True, check=True)
-    release.build(place, LONGSHORE_CACHE=str(tmp_path / "cache"), SOURCE_DATE_EPOCH=created.stdout.strip(),
-                  LONGSHORE_REVISION=annotations["org.opencontainers.image.revision"], LONGSHORE_RELEASE_BUILD=str(tmp_path / "elsewhere"), LONGSHORE_OUT=str(tmp_path / "out"))
+
+
+def stamp_of(archive):
+    annotations = release.Archive(archive).manifest["annotations"]
+    created = datetime.datetime.fromisoformat(annotations["org.opencontainers.image.created"].replace("Z", "+00:00"))
+    return {"SOURCE_DATE_EPOCH": str(int(created.timestamp())), "LONGSHORE_REVISION": annotations["org.opencontainers.image.revision"]}
+
+
+@pytest.fixture(scope="module")
+def built_twice(tmp_path_factory):
+    """make images of the checkout, and the Containerfile of a copy: other directories for sources, build and libraries."""
+    archives, files = build_here()
+    place = tmp_path_factory.mktemp("containerfile")
+    spread(files, place / "checkout")
+    with containerfile.Builder(place, release.libraries()) as builder:
+        builder.arguments = stamp_of(archives["longshore"])
+        yield archives, {target: builder.build(target) for target in ("out", *release.NAMES)}, place / "checkout"
+
+
+def test_the_containerfile_builds_the_archives_and_documents_of_make_images(built_twice):
+    """Which also shows that two builds in two places are the same: the same bytes."""
+    archives, built, _ = built_twice
+    assert {path.name for path in built["out"].root.iterdir()} == {f"{name}{end}" for name in archives for end in (".oci.tar", ".spdx.json")}
     for name, path in archives.items():
-        again = tmp_path / "out" / f"{name}.oci.tar"
-        assert release.Archive(path).digest == release.Archive(again).digest, name
-        assert path.read_bytes() == again.read_bytes(), name
-        assert (release.OUT / f"{name}.spdx.json").read_bytes() == (tmp_path / "out" / f"{name}.spdx.json").read_bytes()
+        assert release.Archive(path).digest == release.Archive(built["out"].root / path.name).digest, name
+        assert path.read_bytes() == (built["out"].root / path.name).read_bytes(), name
+        assert (release.OUT / f"{name}.spdx.json").read_bytes() == (built["out"].root / f"{name}.spdx.json").read_bytes()
+
+
+def test_an_image_of_the_containerfile_has_the_files_of_make_images(image, built_twice):
+    built = built_twice[1][image.program]
+    found = {str(path.relative_to(built.root)): path for path in built.root.rglob("*")}
+    assert set(found) == set(image.entries)
+    for name, path in found.items():
+        entry, status = image.entries[name], path.lstat()
+        assert (status.st_uid, status.st_gid) == (0, 0)
+        assert (path.is_symlink(), path.is_dir()) == (entry.issym(), entry.isdir()), name
+        if entry.issym():
+            assert os.readlink(path) == entry.linkname
+        else:
+            assert stat.S_IMODE(status.st_mode) == entry.mode, name
+        if entry.isfile():
+            assert hashlib.sha256(path.read_bytes()).digest() == hashlib.sha256(image.data[name]).digest(), name
+    assert (built.config["User"], built.config["Entrypoint"]) == (image.config["config"]["User"], image.config["config"]["Entrypoint"])
+
+
+def test_a_directory_with_spaces_in_its_name_does_no_harm(built_twice, tmp_path):
+    archives, _, checkout_copy = built_twice
+    place = tmp_path / "a much longer name, with spaces"
+    shutil.copytree(checkout_copy / "images", place / "checkout" / "images")
+    shutil.copy(checkout_copy / "CMakeLists.txt", place / "checkout")
+    shutil.copytree(release.BUILD / "bin", place / "release" / "bin")
+    for file in ("libraries.txt", *(f"{name}.map" for name in release.NAMES)):
+        shutil.copy(release.BUILD / file, place / "release")
+    release.build(place / "checkout", "archives", LONGSHORE_RELEASE_BUILD=str(place / "release"), LONGSHORE_OUT=str(place / "out"),
+                  **stamp_of(archives["longshore"]))
+    for path in archives.values():
+        assert path.read_bytes() == (place / "out" / path.name).read_bytes()
