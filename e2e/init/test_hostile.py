@@ -91,7 +91,14 @@ BOMBS = {
     "gzip bomb": lambda: gzip.compress(tar_with(blueprint(), entry("zeros", bytes(100 * 1024 * 1024)))),
     "sparse file of a terabyte": lambda: gzip.compress(sparse_tar()),
     "size of a terabyte in the header": lambda: gzip.compress(huge_header()),
+    "zstd with a window of 2 GiB": lambda: zstd_with_a_window_of_2_gib(tar_with(blueprint())),
 }
+
+
+def zstd_with_a_window_of_2_gib(data):
+    """One block that is not compressed."""
+    window_exponent = 31 - 10
+    return b"\x28\xb5\x2f\xfd\0" + bytes([window_exponent << 3]) + (len(data) << 3 | 1).to_bytes(3, "little") + data
 
 
 def huge_header():
