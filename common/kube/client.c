@@ -275,6 +275,9 @@ static void fail_or_sleep(struct kube_call *call, const struct error *err)
         return;
     }
     if (is_tried_again(call, err)) {
+        /* Its randomness is a system call, and most calls are answered at once. */
+        if (call->retry.attempts == 0)
+            retry_init(&call->retry, RETRY_FIRST_MS, RETRY_MAX_MS);
         delay_ms = retry_next_ms(&call->retry, err);
         if (loop_now_ms(call->kube->loop) + delay_ms < call->deadline_ms) {
             call->state = KUBE_CALL_SLEEPING;
@@ -386,7 +389,6 @@ int kube_start(struct kube *kube, const struct kube_request *request, struct kub
     call->on_done = request->on_done;
     call->data = request->data;
     loop_timer_init(&call->timer, kube->loop, on_wake, call);
-    retry_init(&call->retry, RETRY_FIRST_MS, RETRY_MAX_MS);
     call->previous = kube->last;
     *(kube->last ? &kube->last->next : &kube->first) = call;
     kube->last = call;

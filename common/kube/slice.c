@@ -15,11 +15,15 @@ static const char *skip_space(const char *at, const char *end)
 /* Past the string that begins at `at`, or NULL if it does not end. */
 static const char *skip_string(const char *at, const char *end)
 {
-    for (at++; at < end; at++) {
-        if (*at == '\\')
-            at++;
-        else if (*at == '"')
-            return at + 1;
+    const char *quote = at;
+
+    while ((quote = memchr(quote + 1, '"', (size_t)(end - quote) - 1))) {
+        const char *escape = quote;
+
+        while (escape[-1] == '\\')
+            escape--;
+        if ((quote - escape) % 2 == 0)
+            return quote + 1;
     }
     return NULL;
 }
@@ -37,17 +41,23 @@ static const char *skip_value(const char *at, const char *end)
             at++;
         return at;
     }
-    while (at < end) {
-        if (*at == '"') {
+    while (at && at < end) {
+        switch (*at) {
+        case '"':
             at = skip_string(at, end);
-            if (!at)
-                return NULL;
             continue;
-        }
-        if (*at == '{' || *at == '[')
+        case '{':
+        case '[':
             depth++;
-        else if ((*at == '}' || *at == ']') && --depth == 0)
-            return at + 1;
+            break;
+        case '}':
+        case ']':
+            if (--depth == 0)
+                return at + 1;
+            break;
+        default:
+            break;
+        }
         at++;
     }
     return NULL;

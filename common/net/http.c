@@ -55,7 +55,6 @@ static void destroy_call(struct http_call *call)
     free(call->body_copy);
     free(call->url_for_people);
     free(call->method);
-    free(call->host);
     buffer_done(&call->body);
     free(call);
 }

@@ -36,7 +36,6 @@ struct http_header {
 
 struct http_response {
     int status;
-    const char *effective_host;   /* after redirects */
     const struct buffer *body;    /* what on_data did not take; at most body_max bytes */
     const struct http_call *call; /* for http_response_header() */
 };

@@ -63,7 +63,6 @@ struct http_call {
     size_t body_size;
     char *url_for_people; /* "https://host/path" */
     char *method;
-    char *host; /* after redirects; made when first asked for */
     http_read_fn *read_body;
     http_data_fn *on_data;
     http_done_fn *on_done;

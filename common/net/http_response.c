@@ -7,22 +7,10 @@
 
 void http_response_update(struct http_call *call)
 {
-    const char *url = NULL;
     long status = 0;
 
     (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
     call->response.status = (int)status;
-    if (!call->host && curl_easy_getinfo(call->easy, CURLINFO_EFFECTIVE_URL, &url) == CURLE_OK &&
-        url) {
-        struct http_url parsed = {0};
-        struct error ignored = {0};
-
-        if (http_url_parse(url, &parsed, &ignored) == 0)
-            call->host = parsed.is_port_given ? xasprintf("%s:%s", parsed.host, parsed.port)
-                                              : xstrdup(parsed.host);
-        http_url_done(&parsed);
-    }
-    call->response.effective_host = call->host;
 }
 
 const char *http_response_header_at(const struct http_response *response, const char *name,

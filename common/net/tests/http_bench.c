@@ -66,7 +66,6 @@ void bench_on_done(void *data, const struct http_response *response, const struc
     got->err = *err;
     free(got->body);
     got->body = xstrndup(response->body->data ? response->body->data : "", response->body->size);
-    got->host = xstrdup_or_null(response->effective_host);
     if (got->header_name)
         got->header = xstrdup_or_null(http_response_header(response, got->header_name));
     if (got->cancelled)
@@ -152,7 +151,6 @@ void bench_fetch(const struct http_request *request, struct got *got)
 void got_done(struct got *got)
 {
     free(got->body);
-    free(got->host);
     free(got->header);
     buffer_done(&got->data);
 }

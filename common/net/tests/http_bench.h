@@ -22,7 +22,7 @@ struct got {
     int done_count;
     int status;
     struct error err;
-    char *body, *host, *header;
+    char *body, *header;
     const char *header_name; /* noted on done */
     struct buffer data;      /* what on_data got */
     int data_count;

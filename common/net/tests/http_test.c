@@ -16,7 +16,6 @@ static void an_answer_comes_with_status_headers_and_body(void **state)
     struct bench *bench = *state;
     struct got got = {.header_name = "CONTENT-type"};
     cleanup_free char *url = bench_url(&bench->server, "/path?query=1");
-    cleanup_free char *host = xasprintf("127.0.0.1:%d", bench->server.port);
     struct http_request request = bench_request(bench, &got, url);
 
     bench->answer = "HTTP/1.1 404 Not Found\r\nContent-Type: text/x\r\nContent-Length: 2\r\n\r\nno";
@@ -25,7 +24,6 @@ static void an_answer_comes_with_status_headers_and_body(void **state)
     assert_int_equal(got.status, 404);
     assert_string_equal(got.body, "no");
     assert_string_equal(got.header, "text/x");
-    assert_string_equal(got.host, host);
     assert_true(loopback_has(&bench->server, 0, "GET /path?query=1 HTTP/1.1\r\n"));
     assert_true(loopback_has(&bench->server, 0, "\r\nUser-Agent: test/1\r\n"));
     assert_false(loopback_has(&bench->server, 0, "Authorization"));
@@ -253,7 +251,6 @@ static void redirects_keep_credentials_on_the_same_origin_only(void **state)
             assert_true(loopback_has(target, last, "GET /end?signature=x"));
             assert_true(loopback_has(target, last, "Range: bytes=3-"));
             assert_int_equal(loopback_has(target, last, "Authorization"), !is_other);
-            assert_non_null(strstr(location, got.host));
             got_done(&got);
         }
     }
