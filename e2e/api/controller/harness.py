@@ -5,6 +5,7 @@ import base64
 import json
 import os
 import pathlib
+import signal
 import threading
 import time
 import uuid
@@ -268,6 +269,20 @@ class Kubelet:
 
 # --- Landscaper --------------------------------------------------------------------------------------------------------
 
+class Controller(Process):
+    def stop(self, grace=10):
+        """SIGTERM, once it is listened to: before its first instruction no program does."""
+        wait_until(lambda: not self.running or self._listens(), "SIGTERM is listened to", interval=0.002)
+        return super().stop(grace)
+
+    def _listens(self):
+        try:
+            [mask] = [line for line in pathlib.Path(f"/proc/{self.pid}/status").read_text().splitlines() if line.startswith("SigBlk:")]
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        return int(mask.split()[1], 16) & 1 << signal.SIGTERM - 1
+
+
 class World:
     """Items in one namespace, pods in another, a kubelet, and controllers that are started by the test."""
 
@@ -285,9 +300,7 @@ class World:
     def close(self):
         def is_broken(controller):
             code, output = controller.stop(), controller.output()
-            # One that was stopped before its first instruction has no handler yet, and has said nothing.
-            has_begun = code != -15 or output
-            return (code not in (0, -9) and has_begun) or "Sanitizer" in output or "runtime error" in output
+            return code not in (0, -9) or "Sanitizer" in output or "runtime error" in output
 
         broken = [c for c in self.controllers if is_broken(c)]
         self.kubelet.close()
@@ -332,7 +345,7 @@ class World:
             kubeconfig = self.token_kubeconfig(f"https://{proxy.host}:{proxy.port}")
         else:
             kubeconfig = self.apiserver.user_kubeconfig(user, groups=["system:masters"])
-        process = Process("longshore-controller", [
+        process = Controller("longshore-controller", [
             PROGRAM, "controller", f"--config={directory / 'config.yaml'}", f"--kubeconfig={kubeconfig}", "-v", verbosity,
             "--metrics-address=off", "--health-address=off", *arguments],
             env={**os.environ, "ASAN_OPTIONS": "detect_leaks=1", **(env or {})})

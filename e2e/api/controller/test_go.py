@@ -8,6 +8,7 @@ from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 from controller_harness import (GROUP, LABEL_ITEM_NAME, LABEL_ITEM_NAMESPACE, POD_FINALIZER, decode, encode, ended, hang, ignore, now,
                                 running)
+from faults.proxy import Action, FaultProxy, PASS
 
 
 class GoPod:
@@ -76,6 +77,25 @@ def test_a_failed_go_run_is_told(world):
     pod.status("Failed", ended(3), ended(1))
     status = world.finished("item")
     assert status["phase"] == "Failed" and "exit code 3" in status["lastError"]["message"]
+
+
+def test_a_failed_go_run_is_told_with_the_end_of_its_log_without_its_inputs(world):
+    def plan(request):
+        if request.path.endswith("/log"):
+            return Action(forward=False, answer=(200, "password is canary-4711\nno such host\n"))
+        return PASS
+
+    world.kubelet.behaviour = ignore
+    pod = GoPod(world, "item")
+    world.kube.create({"apiVersion": "v1", "kind": "Secret", "metadata": {
+        "name": f"{world.namespace}-item-config", "namespace": world.host,
+        "labels": {LABEL_ITEM_NAME: "item", LABEL_ITEM_NAMESPACE: world.namespace, f"{GROUP}/type": "configuration"}},
+        "data": {"configuration.json": encode({"importValues": {"password": "canary-4711"}})}})
+    with FaultProxy(world.apiserver, plan) as proxy:
+        world.start(proxy=proxy)
+        pod.status("Failed", ended(3), ended(1))
+        error = world.finished("item")["lastError"]
+    assert "exit code 3" in error["message"] and "no such host" in error["message"] and "canary" not in error["message"]
 
 
 def test_a_go_pod_of_another_generation_or_from_before_the_job_is_removed(world):

@@ -165,13 +165,15 @@ def test_items_that_cannot_be_read_at_all_fail_visibly(world):
             "landscaper.gardener.cloud/deployer-target-name": ".noTargetName"}
     world.item("deep", config={"importValues": nested}, annotations=mark)
     world.item("nul", config={"importValues": {"text": "a\u0000b"}}, annotations=mark)
+    # Without the annotations of Landscaper the type that can be read says whose they are.
+    world.item("bare-deep", config={"importValues": nested})
+    world.item("bare-nul", config={"importValues": {"text": "a\u0000b"}})
     world.item("good")
     assert world.finished("good")["phase"] == "Succeeded"
-    for name in ("deep", "nul"):
+    for name in ("deep", "nul", "bare-deep", "bare-nul"):
         status = world.finished(name)
-        assert status["phase"] in ("Failed", "Succeeded")
-        if status["phase"] == "Failed":
-            assert status["lastError"]["codes"] == ["ERR_CONFIGURATION_PROBLEM"]
+        assert status["phase"] == "Failed" and status["lastError"]["codes"] == ["ERR_CONFIGURATION_PROBLEM"], (name, status)
+        assert world.kubelet.ran(name) == []
 
 
 def test_names_of_two_items_never_collide(world):

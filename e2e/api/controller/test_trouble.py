@@ -49,6 +49,25 @@ def test_an_evicted_pod_is_told(world):
     assert error["reason"] == "Evicted" and "low on memory" in error["message"]
 
 
+def test_a_drained_node_is_told_as_an_eviction_not_as_a_failure_of_wait(world):
+    """kubectl drain leaves nothing but a condition; main may end well on SIGTERM while wait can't save in time."""
+    def drained(pod):
+        pod.run()
+        world.kube.request("POST", world.kube.path("pods", pod.name, pod.namespace, "eviction"), body={
+            "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod.name, "namespace": pod.namespace}})
+        pod.killed.wait(60)
+        kept = world.kube.get("pods", pod.name, pod.namespace)["status"]["conditions"]
+        pod.status("Failed", init=ended(), main=ended(), wait=ended(1, message="killed"), conditions=kept)
+
+    world.start()
+    world.kubelet.behaviour = drained
+    world.item("item")
+    error = last(world)
+    assert (error["operation"], error["reason"]) == ("RunPod", "EvictionByEvictionAPI")
+    assert "evict" in error["message"].lower() and "container wait: Error, exit code 1" in error["message"]
+    world.quiet()
+
+
 def test_a_job_after_a_failure_runs_again(world):
     world.start()
     world.kubelet.behaviour = lambda pod: (pod.run(), pod.fail(1))
