@@ -222,10 +222,10 @@ int element_list_check(const struct element_list *list, struct error *err)
         *err = list->failure;
         return -1;
     }
-    sorted = xcalloc(list->count + 1, sizeof(*sorted));
+    sorted = xcalloc(list->count + 1, sizeof(struct element_text *));
     for (size_t i = 0; i < list->count; i++)
         sorted[i] = &list->items[i];
-    qsort(sorted, list->count, sizeof(*sorted), compare_identities);
+    qsort(sorted, list->count, sizeof(struct element_text *), compare_identities);
     for (size_t i = 1; i < list->count; i++) {
         if (strcmp(sorted[i - 1]->identity, sorted[i]->identity) == 0 &&
             (!second || sorted[i] < second))

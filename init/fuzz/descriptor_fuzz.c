@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A descriptor (v2 or v3alpha1) that is accepted comes out as v2 that is accepted again and does
- * not change any more; its lists are lists, its names are names. Read as one tree it is the same. */
+ * not change any more; its lists are lists, its names are names. Read as one tree it is the same.
+ */
 #include <stdint.h>
 #include <string.h>
 
