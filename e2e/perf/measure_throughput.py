@@ -26,6 +26,7 @@ def _bare(thing, plural, name):
     found = {key: value for key, value in thing.items() if key not in ("metadata", "status")}
     if plural == "pods":
         found["spec"] = {key: value for key, value in thing["spec"].items() if key not in ("nodeName", "serviceAccount")}
+    metadata["labels"] = {**metadata.get("labels", {}), "floor": load.N}
     return {**found, "apiVersion": version, "kind": kind, "metadata": {**metadata, "name": name}}
 
 
@@ -42,39 +43,45 @@ def _samples(made):
     return found
 
 
+def _step(made, verb, plural, subresource, number, samples):
+    """One request of a run's kind, for objects of our own names."""
+    path, name = _RESOURCES.get(plural, plural), f"floor-{load.N}-{number}"
+    if plural == "deployitems":
+        # A patch that changes nothing would cost the server less than those of a run.
+        change = {"status": {"deployer": {"version": str(number)}}} if subresource else \
+            {"metadata": {"annotations": {"number": str(number)}}}
+        return load.request("patch", path, made.namespace, f"item0-{load.N}", subresource or None, change)
+    if plural == "events":
+        about = {"kind": "DeployItem", "namespace": made.namespace, "name": name}
+        return load.request("create", path, made.namespace, body={
+            "apiVersion": "v1", "kind": "Event", "metadata": {"name": name}, "involvedObject": about, "reason": "a", "message": "b",
+            "type": "Normal"})
+    if plural in ("contexts", "targets"):
+        return load.request("get", path, made.namespace, "default")
+    if verb == "create":
+        return load.request(verb, path, made.host, body=_bare(samples[plural], plural, name))
+    if verb == "apply":
+        return load.request(verb, path, made.host, name, body=_bare(samples[plural], plural, name))
+    if verb == "patch":
+        change = {"metadata": {"annotations": {"number": str(number)}}}
+        return load.request(verb, path, made.host, f"floor-{load.N}-0", subresource or None, change)
+    if verb in ("list", "deletecollection"):
+        return load.request(verb, path, made.host, labelSelector=f"floor={load.N}")
+    return load.request(verb, path, made.host, name, **({"grace": 0} if verb == "delete" else {}))
+
+
 def _script(made, counts, samples):
-    """The requests of one run, as counted, plus what the kubelet writes: makes first, deletes last."""
-    order = {"create": 0, "get": 1, "list": 1, "patch": 2, "update": 2, "delete": 3}
-    requests, kubelet_has_written = [], False
-    for what in sorted(counts, key=lambda text: order[text.split()[0]]):
+    """The requests of one run, as counted, plus what the kubelet writes: what makes something first, deletes last."""
+    order = {"create": 0, "apply": 0, "get": 1, "list": 1, "patch": 2, "update": 2, "delete": 3, "deletecollection": 3}
+    steps = []
+    for what, count in counts.items():
         verb, _, resource = what.partition(" ")
         plural, _, subresource = resource.partition("/")
-        path = _RESOURCES.get(plural, plural)
-        if order[verb] >= 2 and not kubelet_has_written:
-            kubelet_has_written = True
-            requests.append(load.request("patch", "pods", made.host, f"floor-{load.N}-0", "status", {"status": {"phase": "Succeeded"}}))
-        for number in range(counts[what]):
-            name = f"floor-{load.N}-{number}"
-            if verb == "create" and plural == "events":
-                body = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": name}, "involvedObject": {
-                    "kind": "DeployItem", "namespace": made.namespace, "name": name}, "reason": "a", "message": "b", "type": "Normal"}
-                requests.append(load.request(verb, path, made.namespace, body=body))
-            elif verb == "create":
-                requests.append(load.request(verb, path, made.host, body=_bare(samples[plural], plural, name)))
-            elif plural == "deployitems":
-                # A patch that changes nothing would cost the server less than those of a run.
-                change = {"status": {"deployer": {"version": str(number)}}} if subresource else \
-                    {"metadata": {"annotations": {"number": str(number)}}}
-                requests.append(load.request(verb, path, made.namespace, f"item0-{load.N}", subresource or None, change))
-            elif verb in ("patch", "update"):
-                change = {"metadata": {"annotations": {"number": str(number)}}}
-                requests.append(load.request("patch", path, made.host, f"floor-{load.N}-0", subresource or None, change))
-            elif verb == "delete":
-                requests.append(load.request(verb, path, made.host, name, grace=0))
-            else:
-                where = made.namespace if plural in ("contexts", "targets") else made.host
-                requests.append(load.request("get", path, where, "default" if plural == "contexts" else f"floor-{load.N}-0"))
-    return requests
+        if verb == "patch" and plural in samples and plural != "pods":
+            verb = "apply"  # the audit log has one word for both
+        steps += [(verb, plural, subresource, number) for number in range(count)]
+    steps.append(("patch", "pods", "status", 0))
+    return [_step(made, *step, samples) for step in sorted(steps, key=lambda step: order[step[0]])]
 
 
 def _runs_ended(address):

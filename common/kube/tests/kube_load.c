@@ -187,8 +187,14 @@ static enum kube_verb verb_of(const char *text)
     static const struct {
         const char *name;
         enum kube_verb verb;
-    } verbs[] = {{"get", KUBE_GET},           {"create", KUBE_CREATE}, {"update", KUBE_UPDATE},
-                 {"patch", KUBE_PATCH_MERGE}, {"delete", KUBE_DELETE}, {"list", KUBE_LIST}};
+    } verbs[] = {{"get", KUBE_GET},
+                 {"list", KUBE_LIST},
+                 {"create", KUBE_CREATE},
+                 {"update", KUBE_UPDATE},
+                 {"patch", KUBE_PATCH_MERGE},
+                 {"apply", KUBE_APPLY},
+                 {"delete", KUBE_DELETE},
+                 {"deletecollection", KUBE_DELETE_COLLECTION}};
 
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
         if (strcmp(verbs[i].name, text) == 0)
@@ -214,6 +220,7 @@ static void send_step(struct run *run)
         .name = doc_text(step, "name"),
         .subresource = doc_text(step, "subresource"),
         .label_selector = doc_text(step, "labelSelector"),
+        .field_manager = "kube_load",
         .body = doc_member(step, "body"),
         .grace_seconds = doc_integer_or(step, "grace", -1),
         .is_not_retried = true,
