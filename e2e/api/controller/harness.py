@@ -2,6 +2,7 @@
 """A controller process against a real API server, and a test that plays Landscaper, kubelet and the pods' wait."""
 
 import base64
+import contextlib
 import json
 import os
 import pathlib
@@ -14,6 +15,7 @@ from bench import paths
 from bench.kube import CONTEXTS, DEPLOYITEMS, TARGETS, ApiError
 from bench.process import Process
 from bench.waiting import wait_until
+from faults.proxy import FaultProxy
 
 GROUP = "container.deployer.landscaper.gardener.cloud"
 OURS = f"longshore.{GROUP}"
@@ -352,6 +354,17 @@ class World:
         process.user = user
         self.controllers.append(process)
         return process
+
+    @contextlib.contextmanager
+    def behind(self, plan):
+        """A FaultProxy, for world.start(proxy=...). Who talks through it ends before it: else it would wait in vain for answers."""
+        with FaultProxy(self.apiserver, plan) as proxy:
+            try:
+                yield proxy
+            finally:
+                for controller in self.controllers:
+                    controller.expected = False
+                    controller.stop()
 
     # --- objects ---
 

@@ -3,7 +3,7 @@
 
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
-from faults.proxy import Action, FaultProxy, PASS, status as refusal
+from faults.proxy import Action, PASS, status as refusal
 from controller_harness import (FORCE_CLEANUP, GROUP, LABEL_ITEM_NAME, LABEL_ITEM_NAMESPACE, WITHOUT_UNINSTALL, encode, hang,
                                 succeed, with_export_and_state)
 
@@ -171,7 +171,7 @@ def test_a_clean_up_that_is_refused_is_told_and_goes_on_when_it_is_allowed(world
             return Action(forward=False, answer=refusal(403, "Forbidden", "roles is forbidden"))
         return PASS
 
-    with FaultProxy(world.apiserver, plan) as proxy:
+    with world.behind(plan) as proxy:
         world.start(proxy=proxy)
         first_run(world)
         world.delete("item")

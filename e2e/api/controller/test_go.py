@@ -8,7 +8,7 @@ from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 from controller_harness import (GROUP, LABEL_ITEM_NAME, LABEL_ITEM_NAMESPACE, POD_FINALIZER, decode, encode, ended, hang, ignore, now,
                                 running)
-from faults.proxy import Action, FaultProxy, PASS
+from faults.proxy import Action, PASS
 
 
 class GoPod:
@@ -91,7 +91,7 @@ def test_a_failed_go_run_is_told_with_the_end_of_its_log_without_its_inputs(worl
         "name": f"{world.namespace}-item-config", "namespace": world.host,
         "labels": {LABEL_ITEM_NAME: "item", LABEL_ITEM_NAMESPACE: world.namespace, f"{GROUP}/type": "configuration"}},
         "data": {"configuration.json": encode({"importValues": {"password": "canary-4711"}})}})
-    with FaultProxy(world.apiserver, plan) as proxy:
+    with world.behind(plan) as proxy:
         world.start(proxy=proxy)
         pod.status("Failed", ended(3), ended(1))
         error = world.finished("item")["lastError"]

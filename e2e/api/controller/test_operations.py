@@ -12,7 +12,7 @@ import urllib.request
 from bench import paths
 from bench.waiting import wait_until
 from controller_harness import GROUP, PROGRAM, World, hang
-from faults.proxy import Action, FaultProxy, PASS, status
+from faults.proxy import Action, PASS, status
 
 
 def free_port():
@@ -146,7 +146,7 @@ def test_server_errors_and_lost_answers_do_not_repeat_or_lose_a_run(world):
         return [Action(forward=False, answer=status(503, "ServiceUnavailable")), Action(lose=True),
                 Action(answer=status(500, "InternalError")), Action(forward=False, answer=status(429, "TooManyRequests"))][number // 3 % 4]
 
-    with FaultProxy(world.apiserver, plan) as proxy:
+    with world.behind(plan) as proxy:
         world.kubelet.behaviour = lambda pod: (pod.run(), pod.export({"a": 1}), pod.succeed())
         world.start(proxy=proxy)
         for number in range(5):

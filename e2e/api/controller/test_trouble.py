@@ -7,7 +7,7 @@ import time
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 from controller_harness import GROUP, ended, hang, running, succeed, waiting
-from faults.proxy import Action, FaultProxy, PASS, status as refusal
+from faults.proxy import Action, PASS, status as refusal
 
 
 def last(world, name="item", job="job-1", phase="Failed"):
@@ -289,7 +289,7 @@ def test_the_end_of_mains_log_is_in_the_status_without_its_inputs(world):
         return PASS
 
     asked = []
-    with FaultProxy(world.apiserver, plan) as proxy:
+    with world.behind(plan) as proxy:
         world.start(proxy=proxy)
         world.kubelet.behaviour = lambda pod: (pod.run(), pod.fail(3))
         world.item("item", config={"importValues": {"password": "canary-4711"}})
@@ -308,7 +308,7 @@ def test_an_export_that_cannot_be_written_is_told_and_written_when_it_can(world)
             return Action(forward=False, answer=refusal(403, "Forbidden", "secrets is forbidden"))
         return PASS
 
-    with FaultProxy(world.apiserver, plan) as proxy:
+    with world.behind(plan) as proxy:
         world.start(proxy=proxy)
         world.kubelet.behaviour = lambda pod: (pod.run(), pod.export({"a": 1}), pod.succeed())
         world.item("item")
