@@ -14,7 +14,7 @@ struct record {
     struct timespec mtime;
     mode_t mode;
     unsigned depth;
-    bool has_mtime;
+    uint32_t has_mtime; /* no padding: all of it is written */
     uint32_t path_size; /* with its NUL; the path follows */
 };
 

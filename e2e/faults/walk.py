@@ -19,13 +19,14 @@ import time
 from api.controller.harness import World
 from bench.kube import ApiError
 from bench.process import forget
+from bench.waiting import wait_until
 from faults.chance import Chance, kind_of, sorts_of
 from faults.node import Run
-from faults.proxy import PASS, Action, FaultProxy
+from faults.proxy import Action, FaultProxy
 
 NAME = "item"
 LIMIT_SECONDS = 240     # only a broken program reaches it
-LOOK_SECONDS = 0.3
+LOOK_SECONDS, LOOK_ANYWAY_SECONDS = 0.1, 2
 LARGE_BYTES = 1_300_000     # two chunks of state
 ITEMS = "/apis/landscaper.gardener.cloud/v1alpha1/deployitems"
 REGISTRY_FAULTS = ["lost before it was applied", "cut", "429", "500", "503", "slow"]
@@ -153,13 +154,18 @@ class Walk:
         return secret and json.loads(base64.b64decode(secret["data"]["config"]))
 
     def _wait_for(self, condition, what):
+        """Looks when the controller has done something, and now and then: looking costs the API server more than walking."""
+        seen, looked = None, 0
         while True:
             if self.troubles:
                 raise Broken("; ".join(self.troubles))
             self._keep_controller()
-            if condition():
-                return
-            if time.monotonic() > self.deadline:
+            now, requests = time.monotonic(), len(self.controller_proxy.requests)
+            if requests != seen or now - looked > LOOK_ANYWAY_SECONDS:
+                seen, looked = requests, now
+                if condition():
+                    return
+            if now > self.deadline:
                 raise Broken(f"still not after {LIMIT_SECONDS} s: {what() if callable(what) else what}")
             time.sleep(LOOK_SECONDS)
 
@@ -240,7 +246,10 @@ class Walk:
     def _kill(self, run, program, request):
         setattr(run.job, f"is_{program}_killed", True)
         self.chance.met.append((f"{program} of {run.job.name}", f"{request.method} {request.path}", "killed"))
-        kill = getattr(run, program).kill
+
+        def kill():
+            # It may ask before the thread that has started it knows of it.
+            wait_until(lambda: getattr(run, program), f"{program} started").kill()
         return Action(lose=True, applied=kill) if run.job.is_applied else Action(forward=False, lose=True, before=kill)
 
     # --- the end ---
