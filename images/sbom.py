@@ -7,7 +7,6 @@ whose licence nobody has looked at yet fails the build.
 
 import argparse
 import datetime
-import functools
 import json
 import os
 import pathlib
@@ -55,10 +54,10 @@ def query(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-@functools.cache
-def package_of(path):
-    """The Debian package that a file is from."""
-    return query("dpkg", "-S", path).partition(": ")[0].partition(":")[0]
+def packages_of(paths):
+    """The Debian packages that files are from. One question for all: each one reads the lists of all packages."""
+    lines = query("dpkg", "-S", *paths).splitlines() if paths else []
+    return sorted({line.partition(": ")[0].partition(":")[0] for line in lines})
 
 
 def debian_facts(package):
@@ -82,13 +81,11 @@ def lean_facts(directory):
 
 def libraries_of(map_path, directory):
     lean = lean_facts(directory)
-    found = {}
-    for path in linked_files(map_path.read_text(errors="replace")):
-        if not os.path.isabs(path):
-            continue  # our own, relative to the build directory
-        path = os.path.realpath(path)
-        facts = lean.get(path) or debian_facts(package_of(path))
-        found[facts["name"]] = facts
+    # Those with a relative name are our own, in the build directory.
+    linked = {os.path.realpath(path) for path in linked_files(map_path.read_text(errors="replace")) if os.path.isabs(path)}
+    found = {facts["name"]: facts for path, facts in lean.items() if path in linked}
+    for name in packages_of(sorted(linked - set(lean))):
+        found[name] = debian_facts(name)
     return [found[name] for name in sorted(found)]
 
 
