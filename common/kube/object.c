@@ -120,6 +120,53 @@ static int refuse_line(struct slice text, struct error *err)
     return error_set(err, ERROR_INVALID, "a watch event without an object");
 }
 
+/* The object of a line in the form that the API server writes, {"type":"ADDED","object":{...}}: its
+ * end is the line's, so nothing has to be read to find it. */
+static bool plain_object(struct slice line, struct slice *ret_object)
+{
+    static const char before[] = "{\"type\":\"", between[] = "\",\"object\":";
+    const char *at = line.text + sizeof(before) - 1, *end = line.text + line.size;
+
+    if (line.size < sizeof(before) || memcmp(line.text, before, sizeof(before) - 1) != 0)
+        return false;
+    while (at < end && *at >= 'A' && *at <= 'Z')
+        at++;
+    if ((size_t)(end - at) < sizeof(between) + 2 || memcmp(at, between, sizeof(between) - 1) != 0 ||
+        end[-1] != '}')
+        return false;
+    at += sizeof(between) - 1;
+    *ret_object = (struct slice){at, (size_t)(end - at) - 1};
+    return *at == '{';
+}
+
+/* A text of an object as it stands there; none that has to be decoded is a name. */
+static bool read_plain_text(struct slice object, const char *key, char *ret_text, size_t size)
+{
+    struct slice value = {0};
+
+    if (!slice_member(object, key, &value) || value.size < 2 || value.size - 2 >= size ||
+        value.text[0] != '"' || memchr(value.text, '\\', value.size))
+        return false;
+    memcpy(ret_text, value.text + 1, value.size - 2);
+    ret_text[value.size - 2] = '\0';
+    return true;
+}
+
+bool kube_line_head(const char *text, size_t size, struct kube_head *ret_head)
+{
+    struct slice object = {0}, metadata = {0};
+
+    *ret_head = (struct kube_head){0};
+    if (!plain_object((struct slice){text, size}, &object) ||
+        !slice_member(object, "metadata", &metadata))
+        return false;
+    (void)read_plain_text(metadata, "namespace", ret_head->namespace_name,
+                          sizeof(ret_head->namespace_name));
+    return read_plain_text(metadata, "name", ret_head->name, sizeof(ret_head->name)) &&
+           read_plain_text(metadata, "resourceVersion", ret_head->resource_version,
+                           sizeof(ret_head->resource_version));
+}
+
 int kube_line_parse(const char *text, size_t size, const char *const *left_out,
                     enum kube_line_type *ret_type, json_t **ret_object, struct error *ret_fault,
                     struct error *err)
@@ -128,7 +175,8 @@ int kube_line_parse(const char *text, size_t size, const char *const *left_out,
     cleanup_json json_t *known = json_object();
     struct slice raw = {0};
 
-    if (!slice_member(line, "object", &raw) || raw.size == 0 || raw.text[0] != '{')
+    if (!plain_object(line, &raw) &&
+        (!slice_member(line, "object", &raw) || raw.size == 0 || raw.text[0] != '{'))
         return refuse_line(line, err);
     if (kube_object_parse(raw.text, raw.size, left_out, ret_object, ret_fault, err) < 0)
         return error_wrap(err, "a watch event");

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/base/error.h"
@@ -23,6 +24,13 @@ enum kube_line_type {
  * is as it was. Fails only for text that has no name to fail. */
 int kube_object_parse(const char *text, size_t size, const char *const *left_out,
                       json_t **ret_object, struct error *ret_fault, struct error *err) must_check;
+
+/* Which object in which version a line of a watch is about, without parsing it. False: not to be
+ * had so; then it must be parsed. */
+struct kube_head {
+    char namespace_name[64], name[254], resource_version[24];
+};
+bool kube_line_head(const char *text, size_t size, struct kube_head *ret_head);
 
 /* One line of a watch: {"type": "ADDED", "object": {...}}. */
 int kube_line_parse(const char *text, size_t size, const char *const *left_out,

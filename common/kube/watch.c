@@ -38,6 +38,7 @@ struct kube_watch {
     bool is_watch_only, is_metadata_only;
     const char *const *left_out;
     size_t page_size;
+    kube_known_fn *is_known;
     kube_watch_fn *on_event;
     void *data;
 
@@ -183,6 +184,14 @@ static void start_list(struct kube_watch *watch)
         go_on_after(watch, &err);
 }
 
+static void note_event(struct kube_watch *watch, const char *resource_version)
+{
+    watch->has_event = true;
+    watch->has_new_token = false;
+    retry_reset(&watch->retry);
+    remember(watch, resource_version);
+}
+
 static void take_event(struct kube_watch *watch, enum kube_line_type type, const json_t *object,
                        const struct error *fault)
 {
@@ -196,12 +205,24 @@ static void take_event(struct kube_watch *watch, enum kube_line_type type, const
         (void)kube_status_error_object(object, watch->what, &watch->stream_err);
         return;
     }
-    watch->has_event = true;
-    watch->has_new_token = false;
-    retry_reset(&watch->retry);
-    remember(watch, doc_text(object, "metadata.resourceVersion"));
+    note_event(watch, doc_text(object, "metadata.resourceVersion"));
     if (type == KUBE_LINE_ADDED || type == KUBE_LINE_MODIFIED || type == KUBE_LINE_DELETED)
         tell(watch, events[type], object, fault);
+}
+
+/* A line that tells nothing new. What a deletion tells is always new. */
+static bool is_known_line(struct kube_watch *watch, const char *text, size_t size)
+{
+    static const char deleted[] = "{\"type\":\"DELETED\"";
+    struct kube_head head = {0};
+
+    if (!watch->is_known ||
+        (size >= sizeof(deleted) && memcmp(text, deleted, sizeof(deleted) - 1) == 0) ||
+        !kube_line_head(text, size, &head) ||
+        !watch->is_known(watch->data, head.namespace_name, head.name, head.resource_version))
+        return false;
+    note_event(watch, head.resource_version);
+    return true;
 }
 
 static int on_line(void *data, const char *text, size_t size)
@@ -215,6 +236,8 @@ static int on_line(void *data, const char *text, size_t size)
     if (!text)
         (void)error_set(&err, ERROR_TOO_LARGE, "an event of more than %d bytes is passed over",
                         KUBE_OBJECT_MAX);
+    else if (is_known_line(watch, text, size))
+        return 0;
     else if (kube_line_parse(text, size, watch->left_out, &type, &object, &fault, &err) == 0)
         take_event(watch, type, object, fault.kind == ERROR_NONE ? NULL : &fault);
     if (err.kind != ERROR_NONE) {
@@ -377,6 +400,7 @@ int kube_watch_start(struct kube *kube, const struct kube_watch_options *options
     watch->is_metadata_only = options->is_metadata_only;
     watch->left_out = options->left_out;
     watch->page_size = options->page_size;
+    watch->is_known = options->is_known;
     watch->on_event = options->on_event;
     watch->data = options->data;
     line_split_init(&watch->split, KUBE_OBJECT_MAX);

@@ -25,6 +25,10 @@ enum kube_event {
 typedef void kube_watch_fn(void *data, enum kube_event event, const json_t *object,
                            const struct error *err);
 
+/* Whether this very version of an object is known already, from the answer to a write say. */
+typedef bool kube_known_fn(void *data, const char *namespace_name, const char *name,
+                           const char *resource_version);
+
 struct kube_watch_options {
     struct kube_resource resource;
     const char *namespace_name; /* NULL: all */
@@ -34,7 +38,8 @@ struct kube_watch_options {
     /* What on_event never looks at need not be parsed: "a" or "a.b", NULL at the end. Lives as long
      * as the watch; may be NULL. */
     const char *const *left_out;
-    size_t page_size;                      /* 0: 500 */
+    kube_known_fn *is_known; /* then there is no event, nor the work for it; or NULL */
+    size_t page_size;        /* 0: 500 */
     uint32_t retry_first_ms, retry_max_ms; /* 0: 200 ms, 30 s */
     kube_watch_fn *on_event;
     void *data;

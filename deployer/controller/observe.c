@@ -128,6 +128,15 @@ void observe_item_event(void *data, enum kube_event event, const json_t *object,
     }
 }
 
+bool observe_item_is_known(void *data, const char *namespace_name, const char *name,
+                           const char *resource_version)
+{
+    const struct controller *controller = data;
+    const struct record *record = index_find(controller->index, namespace_name, name);
+
+    return record && record->is_known && record->version == strtoull(resource_version, NULL, 10);
+}
+
 /* ---- Pods ---- */
 
 /* Nothing is decided on the spec but whether a node has it. */

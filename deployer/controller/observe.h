@@ -12,6 +12,10 @@ void observe_item_event(void *data, enum kube_event event, const json_t *object,
 void observe_pod_event(void *data, enum kube_event event, const json_t *object,
                        const struct error *err);
 
+/* Whether an answer has told of an item, or a pod, in this version already. */
+bool observe_item_is_known(void *data, const char *namespace_name, const char *name,
+                           const char *resource_version);
+
 /* What of items and pods nobody here looks at: most of their bytes. */
 extern const char *const ITEM_LEFT_OUT[];
 extern const char *const POD_LEFT_OUT[];

@@ -181,6 +181,49 @@ static void lines_have_a_type_and_an_object(void **state)
     }
 }
 
+static void a_line_tells_what_it_is_about_without_being_parsed(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is_had;
+    } cases[] = {
+        {"{\"type\":\"ADDED\",\"object\":{\"kind\":\"K\",\"metadata\":{\"name\":\"a\","
+         "\"namespace\":"
+         "\"n\",\"resourceVersion\":\"7\",\"x\":\"\\u0000\"},\"spec\":{}}}",
+         true},
+        {"{\"object\":{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"7\"}},\"type\":"
+         "\"ADDED\"}",
+         false},
+        {"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\",\"resourceVersion\":7}}}",
+         false},
+        {"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"\\u0061\",\"resourceVersion\":"
+         "\"7\"}"
+         "}}",
+         false},
+        {"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\",\"resourceVersion\":"
+         "\"1234567890123456789012345\"}}}",
+         false},
+        {"{\"type\":\"ADDED\",\"object\":{}}", false},
+        {"{\"type\":\"ADDED\",\"object\":", false},
+        {"{\"type\":\"", false},
+        {"", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        /* A copy of its own size, so that reading past it is noticed. */
+        cleanup_free char *copy = xmemdup(cases[i].text, strlen(cases[i].text));
+        struct kube_head head = {0};
+
+        assert_int_equal(kube_line_head(copy, strlen(cases[i].text), &head), cases[i].is_had);
+        if (!cases[i].is_had)
+            continue;
+        assert_string_equal(head.namespace_name, "n");
+        assert_string_equal(head.name, "a");
+        assert_string_equal(head.resource_version, "7");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +232,7 @@ int main(void)
         cmocka_unit_test(what_nobody_asks_for_is_not_parsed),
         cmocka_unit_test(an_object_that_is_nested_too_deep_keeps_its_name),
         cmocka_unit_test(text_without_a_name_is_an_error),
+        cmocka_unit_test(a_line_tells_what_it_is_about_without_being_parsed),
         cmocka_unit_test(lines_have_a_type_and_an_object),
     };
 

@@ -51,6 +51,14 @@ static void note(void *data, enum kube_event event, const json_t *object, const 
     }
 }
 
+static bool is_known(void *data, const char *namespace_name, const char *name,
+                     const char *resource_version)
+{
+    (void)data;
+    (void)namespace_name;
+    return strcmp(name, "known") == 0 && strcmp(resource_version, "101") == 0;
+}
+
 static void start(struct kube_bench *bench, struct seen *seen, bool is_watch_only)
 {
     const struct kube_watch_options options = {
@@ -60,6 +68,7 @@ static void start(struct kube_bench *bench, struct seen *seen, bool is_watch_onl
         .is_watch_only = is_watch_only,
         .retry_first_ms = 1,
         .retry_max_ms = 1,
+        .is_known = is_known,
         .on_event = note,
         .data = seen,
     };
@@ -119,6 +128,21 @@ static void a_stream_that_ends_goes_on_after_the_last_event_or_bookmark(void **s
     run(bench, &seen, answers, 4, "S Aa Ab");
     assert_true(loopback_has(&bench->server, 2, "resourceVersion=101&"));
     assert_true(loopback_has(&bench->server, 3, "resourceVersion=150&"));
+}
+
+static void what_is_known_is_not_told_again_but_for_its_end(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct seen seen = {0};
+    char *answers[] = {
+        answer_json("200 OK", PAGE(OBJECT("known", "101"), "")),
+        answer_json("200 OK", EVENT("MODIFIED", "known", "101")),
+        answer_stream(EVENT("MODIFIED", "known", "102") EVENT("DELETED", "known", "101")),
+    };
+
+    start(bench, &seen, false);
+    run(bench, &seen, answers, 3, "Lknown S Mknown Dknown");
+    assert_true(loopback_has(&bench->server, 2, "resourceVersion=101&"));
 }
 
 static void a_place_that_is_too_old_means_a_new_list(void **state)
@@ -347,6 +371,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(lists_page_by_page_then_streams_from_there),
         test(a_stream_that_ends_goes_on_after_the_last_event_or_bookmark),
+        test(what_is_known_is_not_told_again_but_for_its_end),
         test(a_place_that_is_too_old_means_a_new_list),
         test(what_goes_wrong_is_told_and_tried_again),
         test(a_list_that_breaks_in_its_first_page_is_told_and_starts_over),
