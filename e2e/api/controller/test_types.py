@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both types of item go one way: the tests of the container type again, with items that are scripts; and what only these have.
+"""Both types of item go one way: tests of the container type again, with items that are scripts; and what only these have.
 
-A test here is the one of the same name in the module beside it. Not repeated are tests of the process rather than of items
-(flags, probes, leader election) and of what the Go deployer, which has no scripts, leaves behind."""
+A test here is the one of the same name in the module beside it: one for each behaviour that the type has a part in, which are its
+configuration, what the pod is made of, and what must be hidden of it."""
 
 import importlib.util
 import json
@@ -14,7 +14,23 @@ import pytest
 import controller_harness as harness
 from controller_harness import TYPE, decode, succeed
 
-MODULES = ("test_run", "test_delete", "test_inputs", "test_trouble", "test_secrets")
+AGAIN = {
+    "test_run": ("test_a_first_run_succeeds_with_state_and_export_and_leaves_only_state_and_access",
+                 "test_a_repeated_run_gets_its_state_and_publishes_anew",
+                 "test_update_on_change_only_runs_once_a_generation",
+                 "test_continuous_reconcile_is_answered_by_one_event"),
+    "test_delete": ("test_deletion_runs_main_with_delete_and_the_last_state_then_removes_everything",
+                    "test_an_item_without_a_configuration_can_be_deleted"),
+    "test_inputs": ("test_the_target_reaches_the_pod_as_a_document",
+                    "test_a_missing_pull_secret_is_told_by_name",
+                    "test_a_missing_configuration_fails_the_job",
+                    "test_poisoned_items_fail_alone_and_visibly",
+                    "test_items_that_cannot_be_read_at_all_fail_visibly"),
+    "test_trouble": ("test_a_failed_main_is_told_with_container_reason_exit_code_and_signal",
+                     "test_a_pod_in_a_crashed_controllers_hands_is_finished_by_the_next",
+                     "test_the_end_of_mains_log_is_in_the_status_without_its_inputs"),
+    "test_secrets": ("test_no_canary_leaves_its_place",),
+}
 SCRIPT_TYPE = "landscaper.gardener.cloud/script"
 SCRIPT_API = "script.deployer.landscaper.gardener.cloud/v1alpha1"
 # test_secrets looks for its canary everywhere: neither the program nor what lies beside it may be told.
@@ -49,11 +65,10 @@ def load(name):
     return module
 
 
-for _name in MODULES:
-    for _test, _function in vars(load(_name)).items():
-        if _test.startswith("test_"):
-            assert _test not in globals(), f"two tests are called {_test}"
-            globals()[_test] = _function
+for _name, _tests in AGAIN.items():
+    _module = load(_name)
+    for _test in _tests:
+        globals()[_test] = getattr(_module, _test)
 
 
 def failed(world, name):
