@@ -8,10 +8,16 @@ has hundreds of MiB, so its children can't be measured from there: this small pr
 import os
 import sys
 
-pid = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ)
-_, status, usage = os.wait4(pid, 0)
-with open(sys.argv[1], "w") as file:
-    file.write(str(usage.ru_maxrss))
-code = os.waitstatus_to_exitcode(status)
-# A signal is told as a shell tells it.
-sys.exit(code if code >= 0 else 128 - code)
+
+def main():
+    pid = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ)
+    _, status, usage = os.wait4(pid, 0)
+    with open(sys.argv[1], "w") as file:
+        file.write(str(usage.ru_maxrss))
+    code = os.waitstatus_to_exitcode(status)
+    # A signal is told as a shell tells it.
+    sys.exit(code if code >= 0 else 128 - code)
+
+
+if __name__ == "__main__":
+    main()
