@@ -75,6 +75,22 @@ class Request:
         return json.loads(self.body) if self.body else None
 
 
+_tls_made = {}
+_tls_lock = threading.Lock()
+
+
+def _tls(authority, http2):
+    """How to speak to a server of this authority and how to play one. Made once: certificates take their time."""
+    with _tls_lock:
+        if (authority, http2) not in _tls_made:
+            pair = authority.server("127.0.0.1", "localhost")
+            playing = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            playing.load_cert_chain(str(pair.certificate), str(pair.key))
+            playing.set_alpn_protocols(["h2", "http/1.1"] if http2 else ["http/1.1"])
+            _tls_made[authority, http2] = ssl.create_default_context(cafile=str(authority.certificate)), playing
+        return _tls_made[authority, http2]
+
+
 class FaultProxy:
     """Listens on loopback, with a certificate of the server's authority where the server has TLS."""
 
@@ -86,11 +102,7 @@ class FaultProxy:
         self._upstream = urllib.parse.urlsplit(getattr(server, "server", None) or server.url)
         self._client_tls = self._server_tls = None
         if self._upstream.scheme == "https":
-            self._client_tls = ssl.create_default_context(cafile=str(server.authority.certificate))
-            pair = server.authority.server("127.0.0.1", "localhost")
-            self._server_tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            self._server_tls.load_cert_chain(str(pair.certificate), str(pair.key))
-            self._server_tls.set_alpn_protocols(["h2", "http/1.1"] if http2 else ["http/1.1"])
+            self._client_tls, self._server_tls = _tls(server.authority, http2)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.host, self.port = self._listener.getsockname()
         self.url = f"{self._upstream.scheme}://{self.host}:{self.port}"
