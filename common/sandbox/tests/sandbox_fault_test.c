@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A part of the sandbox that can't be had is an error with a reason, never a sandbox with a hole.
+ * Each try is a process of its own, since there is no way back. */
+#include <errno.h>
+#include <fcntl.h>
+#include <seccomp.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/sandbox/parts.h"
+#include "common/sandbox/sandbox.h"
+
+enum { ANY = -1, WAS_REFUSED = 0, WAS_ENTERED = 1, WAS_SILENT = 2, WAS_NOT_MET = 3 };
+
+static struct {
+    const char *function;
+    long number; /* option of prctl, number of a system call */
+    int left;
+} fault;
+
+static bool strikes(const char *function, long number)
+{
+    if (!fault.function || strcmp(function, fault.function) != 0 ||
+        (fault.number != ANY && fault.number != number) || --fault.left > 0)
+        return false;
+    fault.function = NULL;
+    errno = EIO;
+    return true;
+}
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names. */
+int __real_prctl(int option, ...);
+int __wrap_prctl(int option, ...);
+int __wrap_prctl(int option, ...)
+{
+    unsigned long values[4] = {0};
+    va_list arguments;
+
+    va_start(arguments, option);
+    for (size_t i = 0; i < array_length(values); i++)
+        values[i] = va_arg(arguments, unsigned long);
+    va_end(arguments);
+    return strikes("prctl", option)
+               ? -1
+               : __real_prctl(option, values[0], values[1], values[2], values[3]);
+}
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+long __wrap_syscall(long number, ...)
+{
+    size_t count = number == SYS_landlock_restrict_self    ? 2
+                   : number == SYS_landlock_create_ruleset ? 3
+                                                           : 4;
+    long values[4] = {0};
+    va_list arguments;
+
+    va_start(arguments, number);
+    for (size_t i = 0; i < count; i++)
+        values[i] = va_arg(arguments, long);
+    va_end(arguments);
+    return strikes("syscall", number)
+               ? -1
+               : __real_syscall(number, values[0], values[1], values[2], values[3]);
+}
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...)
+{
+    return strikes("open", ANY) ? -1 : __real_open(path, flags);
+}
+
+int __real_cap_set_proc(cap_t capabilities);
+int __wrap_cap_set_proc(cap_t capabilities);
+int __wrap_cap_set_proc(cap_t capabilities)
+{
+    return strikes("cap_set_proc", ANY) ? -1 : __real_cap_set_proc(capabilities);
+}
+
+scmp_filter_ctx __real_seccomp_init(uint32_t action);
+scmp_filter_ctx __wrap_seccomp_init(uint32_t action);
+scmp_filter_ctx __wrap_seccomp_init(uint32_t action)
+{
+    return strikes("seccomp_init", ANY) ? NULL : __real_seccomp_init(action);
+}
+
+int __real_seccomp_attr_set(scmp_filter_ctx filter, enum scmp_filter_attr name, uint32_t value);
+int __wrap_seccomp_attr_set(scmp_filter_ctx filter, enum scmp_filter_attr name, uint32_t value);
+int __wrap_seccomp_attr_set(scmp_filter_ctx filter, enum scmp_filter_attr name, uint32_t value)
+{
+    return strikes("seccomp_attr_set", ANY) ? -EIO : __real_seccomp_attr_set(filter, name, value);
+}
+
+int __real_seccomp_rule_add_array(scmp_filter_ctx filter, uint32_t action, int call, unsigned count,
+                                  const struct scmp_arg_cmp *arguments);
+int __wrap_seccomp_rule_add_array(scmp_filter_ctx filter, uint32_t action, int call, unsigned count,
+                                  const struct scmp_arg_cmp *arguments);
+int __wrap_seccomp_rule_add_array(scmp_filter_ctx filter, uint32_t action, int call, unsigned count,
+                                  const struct scmp_arg_cmp *arguments)
+{
+    return strikes("seccomp_rule_add_array", ANY)
+               ? -EIO
+               : __real_seccomp_rule_add_array(filter, action, call, count, arguments);
+}
+
+int __wrap_seccomp_rule_add(scmp_filter_ctx filter, uint32_t action, int call, unsigned count, ...);
+int __wrap_seccomp_rule_add(scmp_filter_ctx filter, uint32_t action, int call, unsigned count, ...)
+{
+    assert_int_equal(count, 0);
+    return strikes("seccomp_rule_add", ANY)
+               ? -EIO
+               : __real_seccomp_rule_add_array(filter, action, call, 0, NULL);
+}
+
+int __real_seccomp_load(scmp_filter_ctx filter);
+int __wrap_seccomp_load(scmp_filter_ctx filter);
+int __wrap_seccomp_load(scmp_filter_ctx filter)
+{
+    return strikes("seccomp_load", ANY) ? -EIO : __real_seccomp_load(filter);
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+static const struct {
+    const char *function;
+    long number;
+    int nth;
+    bool is_of_filter;   /* which sanitizer builds do without */
+    bool is_of_landlock; /* which a kernel may do without */
+} cases[] = {
+    {"prctl", PR_SET_NO_NEW_PRIVS, 1, false, false},
+    {"prctl", PR_CAPBSET_DROP, 1, false, false},
+    {"prctl", PR_CAPBSET_DROP, 20, false, false},
+    {"prctl", PR_CAP_AMBIENT, 1, false, false},
+    {"cap_set_proc", ANY, 1, false, false},
+    {"open", ANY, 1, false, true},
+    {"syscall", SYS_landlock_add_rule, 1, false, true},
+    {"syscall", SYS_landlock_create_ruleset, 2, false, true},
+    {"syscall", SYS_landlock_restrict_self, 1, false, true},
+    {"seccomp_init", ANY, 1, true, false},
+    {"seccomp_attr_set", ANY, 1, true, false},
+    {"seccomp_attr_set", ANY, 2, true, false},
+    {"seccomp_rule_add", ANY, 1, true, false},
+    {"seccomp_rule_add", ANY, 30, true, false},
+    {"seccomp_rule_add_array", ANY, 1, true, false},
+    {"seccomp_rule_add_array", ANY, 3, true, false},
+    {"seccomp_load", ANY, 1, true, false},
+};
+
+static int enter(size_t i)
+{
+    static const struct sandbox_path paths[] = {{.path = "/tmp", .is_writable = true}};
+    const struct sandbox_options options = {
+        .paths = paths, .path_count = 1, .is_network_allowed = true, .is_listening = true};
+    struct sandbox_result result = {0};
+    struct error err = {0};
+
+    fault.function = cases[i].function;
+    fault.number = cases[i].number;
+    fault.left = cases[i].nth;
+    if (sandbox_enter(&options, &result, &err) < 0)
+        return err.kind != ERROR_NONE && err.text[0] ? WAS_REFUSED : WAS_SILENT;
+    if (fault.function)
+        return cases[i].is_of_landlock && !result.has_landlock ? WAS_REFUSED : WAS_NOT_MET;
+    return WAS_ENTERED;
+}
+
+static void a_part_that_cant_be_had_is_an_error(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        int status = 0;
+        pid_t child = -1;
+
+        if (cases[i].is_of_filter && SANDBOX_IS_SANITIZED)
+            continue;
+        child = fork();
+        assert_true(child >= 0);
+        if (child == 0)
+            _exit(enter(i));
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != WAS_REFUSED)
+            fail_msg("%s number %d (%ld): status %x", cases[i].function, cases[i].nth,
+                     cases[i].number, (unsigned)status);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_part_that_cant_be_had_is_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
