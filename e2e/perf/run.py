@@ -24,6 +24,7 @@ import measure_programs  # noqa: E402
 import measure_sizes  # noqa: E402
 import measure_throughput  # noqa: E402
 import measure_wait  # noqa: E402
+import measure_walks  # noqa: E402
 import report  # noqa: E402
 
 SECTIONS = {
@@ -37,6 +38,7 @@ SECTIONS = {
     "initBySize": measure_sizes.init_by_size,
     "cluster": measure_cluster.latency,
     "local": measure_local.overhead,
+    "walks": measure_walks.walks,
 }
 
 

@@ -187,14 +187,10 @@ static enum kube_verb verb_of(const char *text)
     static const struct {
         const char *name;
         enum kube_verb verb;
-    } verbs[] = {{"get", KUBE_GET},
-                 {"list", KUBE_LIST},
-                 {"create", KUBE_CREATE},
-                 {"update", KUBE_UPDATE},
-                 {"patch", KUBE_PATCH_MERGE},
-                 {"apply", KUBE_APPLY},
-                 {"delete", KUBE_DELETE},
-                 {"deletecollection", KUBE_DELETE_COLLECTION}};
+    } verbs[] = {{"get", KUBE_GET},           {"list", KUBE_LIST},
+                 {"create", KUBE_CREATE},     {"update", KUBE_UPDATE},
+                 {"patch", KUBE_PATCH_MERGE}, {"apply", KUBE_APPLY},
+                 {"delete", KUBE_DELETE},     {"deletecollection", KUBE_DELETE_COLLECTION}};
 
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
         if (strcmp(verbs[i].name, text) == 0)
