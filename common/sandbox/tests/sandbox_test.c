@@ -171,7 +171,8 @@ static int wait_with_epoll_and_signalfd(const struct place *place)
                : FAILED;
 }
 
-/* With all that getaddrinfo() touches on the way: resolv.conf, hosts, nscd, netlink. */
+/* With all that getaddrinfo() touches on the way: resolv.conf, hosts, nscd, netlink. A forbidden
+ * call would end us; a machine without a hosts file may not know the name. */
 static int resolve_localhost(const struct place *place)
 {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
@@ -181,7 +182,7 @@ static int resolve_localhost(const struct place *place)
     (void)place;
     if (result == 0)
         freeaddrinfo(found);
-    return result == 0 ? DONE : FAILED;
+    return result == 0 || result == EAI_NONAME || result == EAI_AGAIN ? DONE : FAILED;
 }
 
 static int is_refused(int socket_fd, uint16_t port)
