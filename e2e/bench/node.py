@@ -111,8 +111,7 @@ class Node:
         between()
         began = time.time()
         self._start_containerd()
-        self._start_kubelet()
-        self.kubelet.wait_until(lambda: self._ready(began) and self._takes_pods(), "node ready again")
+        self._start_kubelet_until(lambda: self._ready(began) and self._takes_pods(), "node ready again")
 
     def volume_of(self, pod, name):
         """The path, in the nest, of an emptyDir of a pod."""
@@ -143,6 +142,17 @@ class Node:
         self.kubelet = self.nest.start("kubelet", [
             paths.kubernetes("kubelet"), f"--config={config}", f"--kubeconfig={kubeconfig}",
             f"--hostname-override={NODE_NAME}", f"--node-ip={self.nest.address}"])
+
+    def _start_kubelet_until(self, condition, what):
+        """containerd listens before it serves, and a kubelet that comes between ends: it is started again, as systemd does."""
+        for attempts_left in reversed(range(20)):
+            self._start_kubelet()
+            try:
+                return self.kubelet.wait_until(condition, what)
+            except RuntimeError:
+                if not attempts_left or "server is not initialized yet" not in self.kubelet.output():
+                    raise
+                time.sleep(0.25)
 
     def _start_scheduler(self):
         config = self.state / "scheduler.json"
