@@ -2,10 +2,12 @@
 """longshore-init as a kubelet would start it: mounts, environment, user and the shared volume."""
 
 import dataclasses
+import functools
 import json
 import os
 import pathlib
 import select
+import shutil
 import stat
 import subprocess
 import sys
@@ -83,16 +85,28 @@ def tree(directory):
     return files
 
 
+def _open_way(directory):
+    """pytest keeps its directories to itself, but init is another user."""
+    directory.chmod(0o755)
+    for parent in list(directory.parents)[:-2]:
+        if parent.stat().st_uid == os.getuid() and not parent.stat().st_mode & stat.S_IXOTH:
+            parent.chmod(parent.stat().st_mode | stat.S_IXOTH)
+
+
+@functools.cache
+def _reachable(program):
+    """A copy that the pod's user may start: the checkout may be where nobody else looks, in root's home."""
+    directory = paths.fresh_directory("program")
+    _open_way(directory)
+    return shutil.copy(program, directory)
+
+
 class Pod:
     """One pod's worth of directories. run() starts init in it; it can be run again."""
 
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
-        self.directory.chmod(0o755)
-        for parent in list(self.directory.parents)[:-2]:
-            # pytest keeps its directories to itself, but init is another user.
-            if parent.stat().st_uid == os.getuid() and not parent.stat().st_mode & stat.S_IXOTH:
-                parent.chmod(parent.stat().st_mode | stat.S_IXOTH)
+        _open_way(self.directory)
         self.shared = self.directory / "shared"
         self.inputs = self.directory / "inputs"
         self.inputs.mkdir()
@@ -142,7 +156,7 @@ class Pod:
         self.write("ocm/.ocmconfig", {"type": "generic.config.ocm.software/v1", "configurations": list(configurations)})
 
     def command(self, arguments=(), wrapper=()):
-        return [*map(str, wrapper), str(PROGRAM), *arguments]
+        return [*map(str, wrapper), str(_reachable(PROGRAM)), *arguments]
 
     def measuring(self):
         """A wrapper for run(); afterwards peak() knows the most memory that init had resident."""
