@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures: the parts of the bench, started when a test first asks for them and ended with the run."""
 
+import atexit
+import os
 import re
+import threading
 
 import pytest
 
@@ -41,6 +44,19 @@ def pytest_sessionstart(session):
 
 def pytest_sessionfinish(session):
     process.stop_all()
+    session.config.stash[EXIT_STATUS] = session.exitstatus
+
+
+EXIT_STATUS = pytest.StashKey()
+
+
+def pytest_unconfigure(config):
+    """Python would wait for ever for a thread that a failed test left behind; the run has ended all the same."""
+    left = [thread.name for thread in threading.enumerate() if not thread.daemon and thread is not threading.main_thread()]
+    if left and EXIT_STATUS in config.stash:
+        print(f"threads left behind by a test: {', '.join(left)}", flush=True)
+        atexit._run_exitfuncs()
+        os._exit(config.stash[EXIT_STATUS])
 
 
 # --- Kubernetes ------------------------------------------------------------------------------------------------------

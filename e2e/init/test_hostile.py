@@ -151,12 +151,14 @@ def test_racing_attacker(pod, registry):
                 pass
 
     for _ in range(5):
-        thread = threading.Thread(target=race)
+        thread = threading.Thread(target=race, daemon=True)
         thread.start()
-        result = pod.run(configuration)
-        stop.set()
-        thread.join()
-        stop.clear()
+        try:
+            result = pod.run(configuration)
+        finally:
+            stop.set()
+            thread.join()
+            stop.clear()
         assert result.code in (0, 1), result.error
         assert tree(outside) == {}
     assert swaps > 0
