@@ -95,7 +95,7 @@ def _open_way(directory):
 
 @functools.cache
 def _reachable(program):
-    """A copy that the pod's user may start: the checkout may be where nobody else looks, in root's home."""
+    """A copy that the pod's user may read and start: the checkout may be where nobody else looks, in root's home."""
     directory = paths.fresh_directory("program")
     _open_way(directory)
     return shutil.copy(program, directory)
@@ -162,7 +162,7 @@ class Pod:
         """A wrapper for run(); afterwards peak() knows the most memory that init had resident."""
         file = self.write("peak", "")
         file.chmod(0o666)
-        return [sys.executable, "-I", "-S", pathlib.Path(__file__).with_name("peak.py"), file]
+        return [sys.executable, "-I", "-S", _reachable(pathlib.Path(__file__).with_name("peak.py")), file]
 
     def peak(self):
         """In bytes, the pages of shared libraries included."""
