@@ -75,11 +75,16 @@ void kube_free(struct kube *kube);
 define_cleanup(struct kube *, kube_free)
 #define cleanup_kube __attribute__((cleanup(kube_freep)))
 
-    /* One HTTP/2 connection carries all calls; what is more than it takes at a time waits in line,
-     * and timeout_ms counts from when it is sent. Fails only for requests that can't be built.
-     * ret_call may be NULL. */
-    int kube_start(struct kube *kube, const struct kube_request *request,
-                   struct kube_call **ret_call, struct error *err) must_check;
+    /* Watches that start from now on go over this client's connection (borrowed). For who lists
+     * while it watches: libcurl 7.88 may leave the rest of a large answer in its own buffer when a
+     * quiet stream shares the connection, until the server says something else. */
+    void kube_set_stream_client(struct kube *kube, struct http_client *http);
+
+/* One HTTP/2 connection carries all calls; what is more than it takes at a time waits in line,
+ * and timeout_ms counts from when it is sent. Fails only for requests that can't be built.
+ * ret_call may be NULL. */
+int kube_start(struct kube *kube, const struct kube_request *request, struct kube_call **ret_call,
+               struct error *err) must_check;
 void kube_cancel(struct kube_call *call); /* NULL is fine */
 
 /* Runs the loop until this one request is answered (not from inside a watch's or list's callback);

@@ -16,6 +16,10 @@ enum { KUBE_OBJECT_MAX = 4 * 1024 * 1024 };
 int kube_http_start(struct kube *kube, struct http_request *request, struct http_call **ret_call,
                     struct error *err) must_check;
 
+/* The same for one that stays open. */
+int kube_stream_start(struct kube *kube, struct http_request *request, struct http_call **ret_call,
+                      struct error *err) must_check;
+
 /* What an exchange came to: 0 for a 2xx answer, else -1 and the error. After 401 the token is read
  * again for the next request. */
 int kube_http_result(struct kube *kube, const struct http_response *response,

@@ -360,7 +360,7 @@ static void start_stream(struct kube_watch *watch)
         return;
     }
     request.url = url;
-    if (kube_http_start(watch->kube, &request, &watch->http, &err) < 0)
+    if (kube_stream_start(watch->kube, &request, &watch->http, &err) < 0)
         go_on_after(watch, &err);
 }
 

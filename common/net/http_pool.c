@@ -52,29 +52,36 @@ static int on_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *data, 
     return loop_set_fd(pool->client->loop, fd, events, on_socket_ready, known, &err);
 }
 
-static void on_timer(void *data)
-{
-    struct http_pool *pool = data;
-    struct http_client *client = pool->client;
-    int running = 0;
-
-    if (client->depth)
-        return;
-    http_enter(client);
-    (void)curl_multi_socket_action(pool->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-    http_leave(client);
-}
-
 static int on_timer_wanted(CURLM *multi, long timeout_ms, void *data)
 {
     struct http_pool *pool = data;
 
     (void)multi;
+    /* Our clock counts whole milliseconds and may be one ahead of curl's. Curl would not be due
+     * yet, and it does not ask for the same time twice. */
     if (timeout_ms < 0)
         loop_timer_stop(&pool->timer);
     else
-        loop_timer_start(&pool->timer, (uint64_t)timeout_ms);
+        loop_timer_start(&pool->timer, timeout_ms > 0 ? (uint64_t)timeout_ms + 1 : 0);
     return 0;
+}
+
+static void on_timer(void *data)
+{
+    struct http_pool *pool = data;
+    struct http_client *client = pool->client;
+    int running = 0;
+    long timeout_ms = -1;
+
+    if (client->depth)
+        return;
+    http_enter(client);
+    (void)curl_multi_socket_action(pool->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    /* What it has left to do is asked for, not trusted to be told. */
+    if (!loop_timer_is_running(&pool->timer) &&
+        curl_multi_timeout(pool->multi, &timeout_ms) == CURLM_OK)
+        (void)on_timer_wanted(pool->multi, timeout_ms, pool);
+    http_leave(client);
 }
 
 int http_pool_new(struct http_client *client, struct http_pool **ret_pool, struct error *err)
