@@ -16,8 +16,15 @@ FAULTY_MAX = 30         # of one kind of request, so that every walk ends
 GARBAGE = b"<html>Please log in to the hotel's network</html>"
 
 
-def _cut(rng, by):
-    return Action(cut=rng.choice([0, 1, 100, rng.randrange(4000)]), cut_by=by)
+def _cut(rng, by, **more):
+    return Action(cut=rng.choice([0, 1, 100, rng.randrange(4000)]), cut_by=by, **more)
+
+
+def _half_open(rng):
+    """What ends it is a reset, as from a firewall that has forgotten the connection: a watch would wait for minutes."""
+    seconds = 1 + 3 * rng.random()
+    return rng.choice([Action(forward=False, freeze=True, thaw=seconds), Action(freeze=True, thaw=seconds),
+                       _cut(rng, "freeze", thaw=seconds)])
 
 
 # (weight, for which requests, action): "any" is any request but a watch. None of them is a lie about what there is: a 404 or
@@ -39,8 +46,12 @@ FAULTS = {
     "slow": (2, {"any", "watch"}, lambda rng: Action(delay=rng.random())),
     "garbage": (1, {"any"}, lambda rng: Action(answer=(200, GARBAGE))),
     "noise": (1, {"any", "watch"}, lambda rng: Action(forward=False, noise=rng.randbytes(100))),
-    "half-open": (0.03, {"any"}, lambda rng: Action(freeze=True)),
+    "half-open": (2, {"any", "watch"}, _half_open),
+    # Ended by the client's own timeout alone. Rare, as that of the controller is 20 s; see SHORT_OF_PATIENCE.
+    "half-open for good": (0.05, {"any"}, lambda rng: Action(forward=rng.random() < 0.5, freeze=True)),
 }
+# Weights for a program whose timeouts are short.
+SHORT_OF_PATIENCE = {"half-open for good": 2}
 
 
 def sorts_of(request):
@@ -70,7 +81,7 @@ def kind_of(request):
 class Chance:
     def __init__(self, seed, rate):
         self.seed, self.rate = seed, rate
-        self.met = []               # (actor, request, fault), for people
+        self.met = []               # (actor, request, fault) as drawn, for people; what came of it: FaultProxy.struck
         self._counts = collections.Counter()
         self._lock = threading.Lock()
 
@@ -86,7 +97,7 @@ class Chance:
     def _is_hit(self, actor, kind, number):
         return 0 <= number < FAULTY_MAX and self.rng(actor, kind, number).random() < self.rate
 
-    def pick(self, actor, kind, sorts, faults=None):
+    def pick(self, actor, kind, sorts, faults=None, weights={}):
         """The action for the next request of this kind."""
         number = self.count(actor, kind)
         before = range(number - IN_A_ROW_MAX, number)
@@ -94,7 +105,7 @@ class Chance:
             return PASS
         rng = self.rng(actor, kind, number, "which")
         names = [name for name in (faults or FAULTS) if FAULTS[name][1] & sorts]
-        name = rng.choices(names, [FAULTS[name][0] for name in names])[0]
+        name = rng.choices(names, [weights.get(name, FAULTS[name][0]) for name in names])[0]
         with self._lock:
             self.met.append((actor, f"{kind} #{number}", name))
         return FAULTS[name][2](rng)

@@ -170,6 +170,8 @@ class Http2:
 class Stream:
     """One request, and the reply to it (see Http1 for the same on HTTP/1.1)."""
 
+    is_http2 = True
+
     def __init__(self, owner, identity, headers):
         self.owner, self.identity, self.headers = owner, identity, headers
         self.body = b""

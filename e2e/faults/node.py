@@ -16,6 +16,8 @@ WAIT = BUILD / "wait" / "longshore-wait"
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 TARGET_SOURCE = "/data/ls/targets/target.json"
 STEP_SECONDS = 0.05
+# An answer that never comes is given up after that; half a minute would make for long tests.
+WAIT_REQUEST_SECONDS = 4
 KILLED = 137
 
 
@@ -96,7 +98,8 @@ class Run:
         pod.status("Running", init=ended(), main=running(), wait=running())
         self.wait = self._start("wait", WAIT, {"KUBERNETES_SERVICE_HOST": self.api.host,
                                                "KUBERNETES_SERVICE_PORT": str(self.api.port)},
-                                f"--service-account={self.volumes.path('wait', SERVICE_ACCOUNT)}")
+                                f"--service-account={self.volumes.path('wait', SERVICE_ACCOUNT)}",
+                                f"--request-timeout={WAIT_REQUEST_SECONDS}")
         main_code = self.main(self)
         pod.status("Running", init=ended(), main=ended(main_code), wait=running())
         wait_code = self._exit_code(self.wait)

@@ -9,6 +9,7 @@ every client can fall back to, and with http2=True what the clients prefer (http
         ...KUBERNETES_SERVICE_HOST=proxy.host, KUBERNETES_SERVICE_PORT=proxy.port
 """
 
+import collections
 import dataclasses
 import http.client
 import json
@@ -33,11 +34,12 @@ class Action:
     lose: bool = False          # break the connection in place of an answer
     hang: bool = False          # neither answer nor break
     freeze: bool = False        # the same for everything on this connection, now and later: half-open
+    thaw: float = None          # seconds after which a connection that hangs or is frozen breaks after all
     noise: bytes = None         # these bytes in place of HTTP, then the connection breaks
     reset: int = None           # RST_STREAM with this code in place of an answer (HTTP/1.1: the connection breaks)
     goaway: bool = False        # GOAWAY, then the answer, then the connection closes
     cut: int = None             # break off after so many bytes of the answer's body ...
-    cut_by: str = "break"       # ... by "break" (the connection), "reset" (RST_STREAM), "goaway" (GOAWAY, then break)
+    cut_by: str = "break"       # ... by "break" (the connection), "reset" (RST_STREAM), "goaway" (GOAWAY, then break), "freeze"
     delay: float = 0            # seconds before the answer
     trickle: int = None         # the answer's body in pieces of so many bytes, TRICKLE_SECONDS apart
     before: object = None       # called before anything else
@@ -47,6 +49,8 @@ class Action:
 
 PASS = Action()
 TRICKLE_SECONDS = 0.02
+# What FaultProxy.struck calls the end of an answer in the middle.
+CUTS = {"break": "cut", "reset": "RST_STREAM in mid-stream", "goaway": "GOAWAY in mid-stream", "freeze": "half-open in mid-stream"}
 
 
 def status(code, reason, message="made up by the fault proxy", retry_after=None):
@@ -99,6 +103,7 @@ class FaultProxy:
         self.plan = plan
         self.rewrite = rewrite
         self.requests = []
+        self.struck = collections.Counter()     # faults that a client really met, by kind
         self._upstream = urllib.parse.urlsplit(getattr(server, "server", None) or server.url)
         self._client_tls = self._server_tls = None
         if self._upstream.scheme == "https":
@@ -205,23 +210,30 @@ class FaultProxy:
         finally:
             self._give_back(upstream, answer)
 
+    def _strike(self, kind):
+        with self._lock:
+            self.struck[kind] += 1
+
     def _reply(self, action, answer, reply):
         if action.delay:
+            self._strike("slow")
             self.closing.wait(action.delay)
-        if action.freeze:
-            reply.freeze()
         if action.hang or action.freeze:
-            self.closing.wait(HANG_SECONDS)
-            return False
+            kind = "half-open" if action.freeze else "no answer"
+            self._strike(kind if action.thaw is not None else f"{kind} for good")
+            return self._hold(action, reply)
         if action.noise is not None:
+            self._strike("noise")
             reply.noise(action.noise)
             return False
         if action.lose:
-            reply.break_off()
-            return False
+            self._strike("answer lost after it was applied" if answer else "request lost")
+            return reply.break_off()
         if action.reset is not None:
+            self._strike("RST_STREAM" if reply.is_http2 else "answer lost after it was applied" if answer else "request lost")
             return reply.reset(action.reset)
-        if action.goaway:
+        if action.goaway and reply.is_http2:
+            self._strike("GOAWAY")
             reply.goaway()
         if action.answer is not None:
             self._send_own(action, reply)
@@ -229,16 +241,22 @@ class FaultProxy:
             return False
         return not action.goaway or reply.close_when_done()
 
-    @staticmethod
-    def _send_own(action, reply):
+    def _hold(self, action, reply):
+        """Says nothing more until the connection is to break, or all is over."""
+        if action.freeze or action.cut_by == "freeze":
+            reply.freeze()
+        self.closing.wait(HANG_SECONDS if action.thaw is None else action.thaw)
+        return reply.break_off()
+
+    def _send_own(self, action, reply):
         code, body, *more = action.answer
+        self._strike("garbage" if code == 200 else str(code))
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         reply.begin(code, {"content-type": "application/json", **(more[0] if more else {})}, len(data))
         reply.send(data)
         reply.end()
 
-    @staticmethod
-    def _relay(action, answer, reply):
+    def _relay(self, action, answer, reply):
         headers = {name.lower(): value for name, value in answer.getheaders() if name.lower() not in HOP_HEADERS}
         length = headers.pop("content-length", None)
         reply.begin(answer.status, headers, None if length is None else int(length))
@@ -246,13 +264,19 @@ class FaultProxy:
         while piece := answer.read1(action.trickle or 65536):
             if action.cut is not None and sent + len(piece) >= action.cut:
                 reply.send(piece[:action.cut - sent])
-                return {"break": reply.break_off, "reset": reply.reset, "goaway": reply.go_away_and_break}[action.cut_by]()
+                return self._cut(action, reply)
             reply.send(piece)
             sent += len(piece)
             if action.trickle:
                 time.sleep(TRICKLE_SECONDS)
         reply.end()
         return True
+
+    def _cut(self, action, reply):
+        self._strike(CUTS[action.cut_by if reply.is_http2 or action.cut_by == "freeze" else "break"])
+        if action.cut_by == "freeze":
+            return self._hold(action, reply)
+        return {"break": reply.break_off, "reset": reply.reset, "goaway": reply.go_away_and_break}[action.cut_by]()
 
     # --- the server ---
 
@@ -292,6 +316,8 @@ class FaultProxy:
 
 class Http1:
     """One connection of HTTP/1.1: requests one after the other. Is its own reply, too."""
+
+    is_http2 = False
 
     def __init__(self, proxy, connection):
         self.proxy, self.connection = proxy, connection

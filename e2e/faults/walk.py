@@ -20,7 +20,7 @@ from api.controller.harness import World
 from bench.kube import ApiError
 from bench.process import forget
 from bench.waiting import wait_until
-from faults.chance import Chance, kind_of, sorts_of
+from faults.chance import SHORT_OF_PATIENCE, Chance, kind_of, sorts_of
 from faults.node import Run
 from faults.proxy import Action, FaultProxy
 
@@ -29,7 +29,7 @@ LIMIT_SECONDS = 240     # only a broken program reaches it
 LOOK_SECONDS, LOOK_ANYWAY_SECONDS = 0.1, 2
 LARGE_BYTES = 1_300_000     # two chunks of state
 ITEMS = "/apis/landscaper.gardener.cloud/v1alpha1/deployitems"
-REGISTRY_FAULTS = ["lost before it was applied", "cut", "429", "500", "503", "slow"]
+REGISTRY_FAULTS = ["lost before it was applied", "cut", "429", "500", "503", "slow", "half-open", "noise"]
 CONFIG = {"garbageCollection": {"requeueTimeSeconds": 10}, "oci": {"allowPlainHttp": True}, "logTail": {"lines": 0}}
 
 
@@ -70,7 +70,7 @@ class Walk:
         for number in range(rng.choice([1, 1, 2, 2, 3])):
             self._plan_job(f"job-{number + 1}")
         self.crashes = {rng.randrange(5, 80): rng.choice(["before", "after"]) for _ in range(rng.choice([0, 1, 1, 2]))}
-        self.crashed = 0
+        self.kills = collections.Counter()      # by program
         self.states = {None}        # what a main may find
         self.troubles = []          # broken invariants seen by other threads
         self.world = self.controller = None
@@ -102,9 +102,10 @@ class Walk:
                 raise self._broken(error) from error
             finally:
                 self._close()
-        return {"seed": self.seed, "jobs": len(self.jobs), "faults": len(self.chance.met), "crashes": self.crashed,
-                "requests": len(self.controller_proxy.requests) + len(self.wait_proxy.requests) + len(self.init_proxy.requests),
-                "seconds": round(time.monotonic() - began, 2)}
+        proxies = (self.controller_proxy, self.wait_proxy, self.init_proxy)
+        faults = sum((proxy.struck for proxy in proxies), self.kills)
+        return {"seed": self.seed, "jobs": len(self.jobs), "requests": sum(len(proxy.requests) for proxy in proxies),
+                "faults": dict(sorted(faults.items())), "seconds": round(time.monotonic() - began, 2)}
 
     def _live(self, configuration):
         world = self.world
@@ -187,7 +188,7 @@ class Walk:
         moment = None if request.is_watch else self.crashes.get(self.chance.count("controller requests"))
         if moment:
             self.chance.met.append(("controller", kind_of(request), f"killed {moment}"))
-            self.crashed += 1
+            self.kills["controller killed"] += 1
             # A thread of the proxy's: the walk's own starts the next controller.
             kill = self.controller.kill
             return Action(forward=False, lose=True, before=kill) if moment == "before" else Action(lose=True, applied=kill)
@@ -236,7 +237,7 @@ class Walk:
         if not request.is_watch and run.job.kill_wait is not None:
             if self.chance.count("wait requests", run.job.name) == run.job.kill_wait:
                 return self._kill(run, "wait", request)
-        return self.chance.pick(f"wait of {run.job.name}", kind_of(request), sorts_of(request))
+        return self.chance.pick(f"wait of {run.job.name}", kind_of(request), sorts_of(request), weights=SHORT_OF_PATIENCE)
 
     def _init_plan(self, request):
         run = self.runs[-1]
@@ -248,6 +249,7 @@ class Walk:
     def _kill(self, run, program, request):
         setattr(run.job, f"is_{program}_killed", True)
         self.chance.met.append((f"{program} of {run.job.name}", f"{request.method} {request.path}", "killed"))
+        self.kills[f"{program} killed"] += 1
 
         def kill():
             # It may ask before the thread that has started it knows of it.
@@ -269,8 +271,6 @@ class Walk:
             shutil.rmtree(run.volumes.root, ignore_errors=True)
         for controller in self.world.controllers:
             forget(controller)
-        counts = collections.Counter(fault for _, _, fault in self.chance.met)
-        self.figures = dict(counts)
 
 
 def _state_of(directory):

@@ -5,6 +5,10 @@
     walks.py                    one walk with a new seed, which is printed
     walks.py --seed 42          that walk again
     walks.py --count 100        100 walks, of the seeds from --seed on
+    walks.py --count 9 --jobs 1 one after the other
+
+A walk has its own namespaces, proxies, controller and directories, so those at the same time share the API server, the
+registry and the machine, and nothing else.
 """
 
 import argparse
@@ -24,7 +28,7 @@ from bench.registry import Registry  # noqa: E402
 from faults.walk import Broken, Walk  # noqa: E402
 from init.parts import blueprint_blob, context, descriptor, push_component, reference, resource  # noqa: E402
 
-AT_ONCE = 16
+JOBS = 16       # at the same time: a walk mostly waits
 COMPONENT = "example.com/walks/root"
 
 
@@ -38,17 +42,13 @@ def make_component(registry):
     return registry, lambda url: reference(context(f"{url}/walks"), COMPONENT, blueprint="blueprint")
 
 
-def walk_all(apiserver, registry, seeds, *, at_once=AT_ONCE, rate=0.12, say=lambda line: None):
+def walk_all(apiserver, registry, seeds, *, jobs=JOBS, rate=0.12, say=lambda line: None):
     """Returns (figures of the walks, the Broken ones)."""
     component = make_component(registry)
     figures, broken = [], []
 
-    def one(seed):
-        walk = Walk(apiserver, component, seed, rate)
-        return {**walk.run(), "by fault": walk.figures}
-
-    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-        walks = {pool.submit(one, seed): seed for seed in seeds}
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        walks = {pool.submit(lambda seed=seed: Walk(apiserver, component, seed, rate).run()): seed for seed in seeds}
         for done in concurrent.futures.as_completed(walks):
             try:
                 figures.append(done.result())
@@ -59,7 +59,7 @@ def walk_all(apiserver, registry, seeds, *, at_once=AT_ONCE, rate=0.12, say=lamb
     return figures, broken
 
 
-def run(count, first_seed=1, *, apiserver=None, registry=None, say=lambda line: None):
+def run(count, first_seed=1, *, apiserver=None, registry=None, jobs=JOBS, say=lambda line: None):
     """count walks from first_seed on; the figures of make bench. Raises Broken with the first broken walk."""
     own = []
     try:
@@ -68,16 +68,14 @@ def run(count, first_seed=1, *, apiserver=None, registry=None, say=lambda line: 
         if registry is None:
             own.append(registry := Registry())
         began = time.monotonic()
-        figures, broken = walk_all(apiserver, registry, range(first_seed, first_seed + count), say=say)
+        figures, broken = walk_all(apiserver, registry, range(first_seed, first_seed + count), jobs=jobs, say=say)
         if broken:
             raise Broken(f"{len(broken)} of {count} walks are broken, the first one:\n{broken[0]}")
-        faults = collections.Counter()
-        for one in figures:
-            faults.update(one["by fault"])
-        return {"walks": count, "first seed": first_seed, "broken": 0, "faults": sum(one["faults"] for one in figures),
-                "crashes": sum(one["crashes"] for one in figures), "jobs": sum(one["jobs"] for one in figures),
-                "requests": sum(one["requests"] for one in figures), "by fault": dict(sorted(faults.items())),
-                "seconds": round(time.monotonic() - began, 1)}
+        faults = sum((collections.Counter(one["faults"]) for one in figures), collections.Counter())
+        return {"walks": count, "first seed": first_seed, "broken": 0, "faults": faults.total(),
+                "crashes": sum(faults[kind] for kind in faults if kind.endswith("killed")),
+                "jobs": sum(one["jobs"] for one in figures), "requests": sum(one["requests"] for one in figures),
+                "by fault": dict(sorted(faults.items())), "seconds": round(time.monotonic() - began, 1)}
     finally:
         for part in own:
             part.close()
@@ -87,11 +85,12 @@ def main():
     parser = argparse.ArgumentParser(description="random walks of an item, with faults")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1, 10**9))
     parser.add_argument("--count", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=JOBS, help="walks at the same time")
     arguments = parser.parse_args()
     print(f"seed {arguments.seed}", flush=True)
     leftovers.clean()
     try:
-        print(run(arguments.count, arguments.seed, say=lambda line: print(line, flush=True)))
+        print(run(arguments.count, arguments.seed, jobs=arguments.jobs, say=lambda line: print(line, flush=True)))
     except Broken as error:
         sys.exit(f"{error}")
     finally:

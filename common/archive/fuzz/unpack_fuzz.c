@@ -4,13 +4,11 @@
  *
  * The first byte of the input chooses policy, tolerance and way of resolving. With its bit 3 the
  * checksums of tar headers are put right, so that the fuzzer gets past them. */
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/archive/beneath.h"
+#include "common/archive/fuzz/place.h"
 #include "common/archive/pack.h"
 #include "common/archive/tests/memory_source.h"
 #include "common/archive/unpack.h"
@@ -22,63 +20,6 @@ static const struct archive_limits limits = {
     .bytes_max = 1 << 20, .file_max = 1 << 19, .entries_max = 64, .depth_max = 8, .ratio_max = 0};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
-
-static char base_path[] = "/tmp/longshore-fuzz-XXXXXX";
-
-static void remove_base(void)
-{
-    cleanup_close int tmp_fd = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct error err = {0};
-
-    (void)!beneath_remove_tree(tmp_fd, strrchr(base_path, '/') + 1, &err);
-}
-
-/* base/{root,outside/secret}; made once, since only root may ever change. */
-static int base(void)
-{
-    static int fd = -1;
-    struct error err = {0};
-
-    if (fd >= 0)
-        return fd;
-    require(mkdtemp(base_path) != NULL && atexit(remove_base) == 0);
-    fd = open(base_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    require(beneath_write_file(fd, "outside/secret", "secret", 6, 0600, &err) == 0);
-    return fd;
-}
-
-static int count_entries(int directory_fd)
-{
-    DIR *directory = fdopendir(openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    int count = 0;
-
-    require(directory != NULL);
-    while (readdir(directory))
-        count++;
-    (void)closedir(directory);
-    return count - 2;
-}
-
-static void check_outside(int base_fd)
-{
-    cleanup_close int fd = -1, outside_fd = -1;
-    struct error err = {0};
-    struct stat stat = {0};
-    char text[16] = {0};
-
-    require(count_entries(base_fd) == 2);
-    outside_fd = beneath_open_directory(base_fd, "outside", &err);
-    require(outside_fd >= 0 && count_entries(outside_fd) == 1);
-    fd = beneath_open_file(outside_fd, "secret", &stat, &err);
-    require(fd >= 0 && (stat.st_mode & 07777) == 0600 && stat.st_nlink == 1);
-    require(read(fd, text, sizeof(text)) == 6 && memcmp(text, "secret", 6) == 0);
-}
 
 static void mend_checksums(uint8_t *tar, size_t size)
 {
@@ -149,8 +90,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     beneath_force_walk(choice & CHOICE_WALK);
     if (choice & CHOICE_CHECKSUM)
         mend_checksums(tar, source.size);
-    require(beneath_remove_tree(base(), "root", &err) == 0);
-    root_fd = beneath_make_directories(base(), "root", &err);
+    require(beneath_remove_tree(place(), "root", &err) == 0);
+    root_fd = beneath_make_directories(place(), "root", &err);
     require(root_fd >= 0);
     if (unpack_stream(root_fd, &options, memory_source_read, &source, &counts, &err) == 0) {
         require(counts.bytes <= limits.bytes_max && counts.entries <= limits.entries_max);
@@ -160,6 +101,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         require(err.kind != ERROR_NONE && err.text[0]);
     }
-    check_outside(base());
+    place_check();
     return 0;
 }
