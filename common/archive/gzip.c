@@ -161,8 +161,11 @@ static ssize_t read_data(struct gzip *gzip, struct error *err)
     gzip->stream.next_out = gzip->output;
     gzip->stream.avail_out = OUTPUT_SIZE;
     result = inflate(&gzip->stream, Z_NO_FLUSH);
-    gzip->input += taken - gzip->stream.avail_in;
-    gzip->input_size -= taken - gzip->stream.avail_in;
+    taken -= gzip->stream.avail_in;
+    if (taken > 0) { /* at the end there may be no input at all, and NULL + 0 is no pointer */
+        gzip->input += taken;
+        gzip->input_size -= taken;
+    }
     made = OUTPUT_SIZE - gzip->stream.avail_out;
     gzip->crc = (uint32_t)crc32(gzip->crc, gzip->output, (uInt)made);
     gzip->length += (uint32_t)made;
