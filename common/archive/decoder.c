@@ -50,10 +50,10 @@ struct decoder *decoder_new(enum decoder_kind kind, uint64_t window_max, unpack_
         decoder->zstd = ZSTD_createDStream();
         if (!decoder->zstd || ZSTD_isError(ZSTD_DCtx_setParameter(
                                   decoder->zstd, ZSTD_d_windowLogMax, (int)log_of(window_max))))
-            abort();
+            out_of_memory();
     } else if (lzma_stream_decoder(&decoder->xz, window_max + XZ_EXTRA_BYTES, LZMA_CONCATENATED) !=
                LZMA_OK) {
-        abort();
+        out_of_memory();
     }
     return decoder;
 }
@@ -112,7 +112,7 @@ static int step_xz(struct decoder *decoder, size_t *ret_size, struct error *err)
     decoder->input_size = decoder->xz.avail_in;
     *ret_size = sizeof(decoder->piece) - decoder->xz.avail_out;
     if (result == LZMA_MEM_ERROR)
-        abort();
+        out_of_memory();
     if (result == LZMA_MEMLIMIT_ERROR)
         return is_too_wide(decoder, err);
     decoder->is_between = result == LZMA_STREAM_END;

@@ -136,7 +136,7 @@ static int read_header(struct gzip *gzip, struct error *err)
 
     if (gzip->is_stream_open ? inflateReset(&gzip->stream) != Z_OK
                              : inflateInit2(&gzip->stream, -MAX_WBITS) != Z_OK)
-        return error_set(err, ERROR_INTERNAL, "no gzip decoder");
+        out_of_memory();
     gzip->is_stream_open = true;
     gzip->crc = (uint32_t)crc32(0, NULL, 0);
     gzip->length = 0;

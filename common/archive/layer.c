@@ -235,10 +235,12 @@ static int empty_directory(int parent_fd, struct error *err)
             (void)close(fd);
         return error_set_errno(err, errno, "empty an opaque directory");
     }
-    while (result == 0 && (entry = readdir(directory))) {
+    while (result == 0 && (errno = 0, entry = readdir(directory))) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             result = beneath_remove_tree(parent_fd, entry->d_name, err);
     }
+    if (result == 0 && errno)
+        result = error_set_errno(err, errno, "empty an opaque directory");
     (void)closedir(directory);
     return result;
 }
@@ -334,7 +336,9 @@ static int place_directory(const struct layer *layer, int parent_fd, const char 
         /* A directory entry over a symlink to a directory keeps the link, as other engines do. */
         if (fstatat(parent_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(info.st_mode))
             return 0;
-        if (beneath_remove_tree(parent_fd, name, err) < 0 || mkdirat(parent_fd, name, 0755) < 0)
+        if (beneath_remove_tree(parent_fd, name, err) < 0)
+            return -1;
+        if (mkdirat(parent_fd, name, 0755) < 0)
             return error_set_errno(err, errno, "make directory '%s'", path);
         fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     }
@@ -374,7 +378,7 @@ static int place_symlink(const struct layer *layer, int parent_fd, const char *n
 {
     const char *target = archive_entry_symlink(entry);
 
-    if (!target)
+    if (!target || !target[0])
         return error_set(err, ERROR_INVALID, "symbolic link '%s' leads nowhere", path);
     if (beneath_remove_tree(parent_fd, name, err) < 0)
         return -1;

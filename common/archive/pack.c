@@ -161,17 +161,14 @@ static int pack_symlink(struct packer *packer, int parent_fd, const char *name,
                         const struct stat *seen, struct error *err)
 {
     struct tar_header header = header_of(packer, '2', seen);
-    char target[BENEATH_PATH_MAX];
-    ssize_t size = readlinkat(parent_fd, name, target, sizeof(target));
+    char target[BENEATH_PATH_MAX]; /* Linux has no longer ones */
+    ssize_t size = readlinkat(parent_fd, name, target, sizeof(target) - 1);
     struct stat stat = {0};
 
     if (size < 0 && errno == EINVAL)
         return set_changed(packer, err);
     if (size < 0)
         return set_failed(packer, "read link", err);
-    if (size == (ssize_t)sizeof(target))
-        return error_set(err, ERROR_TOO_LARGE, "link '%s' has a target of more than %d bytes",
-                         beneath_show(path_of(packer)).text, BENEATH_PATH_MAX - 1);
     target[size] = '\0';
     if (fstatat(parent_fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
         return set_failed(packer, "look at", err);
@@ -323,8 +320,8 @@ int pack_tree(int root_fd, const struct pack_options *options, struct pack_count
     packer.device = stat.st_dev;
     packer.piece = xmalloc(PIECE_SIZE);
     buffer_init(&packer.path, BENEATH_PATH_MAX - 1);
-    if (tar_writer_new(options->write, options->data, &packer.writer, err) < 0 ||
-        push_level(&packer, steal_fd(&fd), err) < 0 || walk(&packer, err) < 0 ||
+    packer.writer = tar_writer_new(options->write, options->data);
+    if (push_level(&packer, steal_fd(&fd), err) < 0 || walk(&packer, err) < 0 ||
         tar_writer_finish(packer.writer, err) < 0)
         return -1;
     packer.counts.packed_bytes = tar_writer_packed_bytes(packer.writer);

@@ -123,10 +123,9 @@ static int open_bzip2(struct plain *plain, struct error *err)
     struct archive_entry *entry = NULL;
 
     plain->bzip2 = archive_read_new();
-    if (!plain->bzip2)
-        return error_set(err, ERROR_INTERNAL, "no archive reader");
-    if (archive_read_support_filter_bzip2(plain->bzip2) != ARCHIVE_OK ||
-        archive_read_support_format_raw(plain->bzip2) != ARCHIVE_OK)
+    if (!plain->bzip2 || archive_read_support_format_raw(plain->bzip2) != ARCHIVE_OK)
+        out_of_memory();
+    if (archive_read_support_filter_bzip2(plain->bzip2) != ARCHIVE_OK)
         return error_set(err, ERROR_INTERNAL, "archive reader without bzip2");
     if (archive_read_open(plain->bzip2, plain, NULL, bzip2_read_packed, NULL) != ARCHIVE_OK ||
         archive_read_next_header(plain->bzip2, &entry) != ARCHIVE_OK) {

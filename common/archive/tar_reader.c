@@ -51,10 +51,8 @@ int tar_reader_new(struct plain *plain, struct tar_reader **ret_reader, struct e
 
     reader->plain = plain;
     reader->archive = archive_read_new();
-    if (!reader->archive)
-        return error_set(err, ERROR_INTERNAL, "no archive reader");
-    if (archive_read_support_format_tar(reader->archive) != ARCHIVE_OK)
-        return set_archive_error(reader, err);
+    if (!reader->archive || archive_read_support_format_tar(reader->archive) != ARCHIVE_OK)
+        out_of_memory();
     plain_set_allowance(plain, HEADER_MAX);
     if (archive_read_open(reader->archive, reader, NULL, read_plain, NULL) != ARCHIVE_OK)
         return set_archive_error(reader, err);
@@ -144,6 +142,9 @@ int tar_reader_next(struct tar_reader *reader, struct tar_entry *ret_entry, stru
     }
     result = archive_read_next_header(reader->archive, &entry);
     plain_set_allowance(reader->plain, UINT64_MAX);
+    /* libarchive takes a source that fails in the last block for the end. */
+    if (result == ARCHIVE_EOF && reader->failure.kind != ERROR_NONE)
+        return set_archive_error(reader, err);
     if (result == ARCHIVE_EOF) {
         reader->has_end = archive_filter_bytes(reader->archive, 0) -
                               archive_read_header_position(reader->archive) >=

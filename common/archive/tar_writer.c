@@ -24,37 +24,31 @@ struct tar_writer {
     void *data;
     z_stream stream;
     gz_header gzip_header;
-    bool is_stream_open;
     uint64_t packed_bytes;
     unsigned char output[OUTPUT_SIZE];
 };
 
-int tar_writer_new(pack_write_fn *write, void *data, struct tar_writer **ret_writer,
-                   struct error *err)
+struct tar_writer *tar_writer_new(pack_write_fn *write, void *data)
 {
-    cleanup_tar_writer struct tar_writer *writer = xcalloc(1, sizeof(*writer));
+    struct tar_writer *writer = xcalloc(1, sizeof(*writer));
 
     writer->write = write;
     writer->data = data;
     writer->gzip_header.os = OS_UNKNOWN;
     if (deflateInit2(&writer->stream, LEVEL, Z_DEFLATED, MAX_WBITS + 16, MEMORY_LEVEL,
-                     Z_DEFAULT_STRATEGY) != Z_OK)
-        return error_set(err, ERROR_INTERNAL, "no gzip encoder");
-    writer->is_stream_open = true;
-    if (deflateSetHeader(&writer->stream, &writer->gzip_header) != Z_OK)
-        return error_set(err, ERROR_INTERNAL, "no gzip encoder");
+                     Z_DEFAULT_STRATEGY) != Z_OK ||
+        deflateSetHeader(&writer->stream, &writer->gzip_header) != Z_OK)
+        out_of_memory();
     writer->stream.next_out = writer->output;
     writer->stream.avail_out = OUTPUT_SIZE;
-    *ret_writer = steal(&writer);
-    return 0;
+    return writer;
 }
 
 void tar_writer_free(struct tar_writer *writer)
 {
     if (!writer)
         return;
-    if (writer->is_stream_open)
-        (void)deflateEnd(&writer->stream);
+    (void)deflateEnd(&writer->stream);
     free(writer);
 }
 
@@ -183,26 +177,22 @@ struct gaps {
 static int add_records(struct buffer *pax, const struct tar_header *header, const struct gaps *gaps,
                        struct error *err)
 {
-    char number[64];
+    bool is_binary = (gaps->is_name_missing && !is_ascii(header->name)) ||
+                     (gaps->is_target_missing && !is_ascii(header->target));
+    char size[32], mtime[64];
 
-    if (((gaps->is_name_missing && !is_ascii(header->name)) ||
-         (gaps->is_target_missing && !is_ascii(header->target))) &&
-        add_record(pax, "hdrcharset", "BINARY", err) < 0)
-        return -1;
-    if (gaps->is_name_missing && add_record(pax, "path", header->name, err) < 0)
-        return -1;
-    if (gaps->is_target_missing && add_record(pax, "linkpath", header->target, err) < 0)
-        return -1;
-    (void)snprintf(number, sizeof(number), "%llu", (unsigned long long)header->size);
-    if (gaps->is_size_missing && add_record(pax, "size", number, err) < 0)
-        return -1;
+    (void)snprintf(size, sizeof(size), "%llu", (unsigned long long)header->size);
     /* Readers do not agree on the fraction of a time before 1970: it is left out. */
     if (header->mtime.tv_nsec && header->mtime.tv_sec >= 0)
-        (void)snprintf(number, sizeof(number), "%lld.%09ld", (long long)header->mtime.tv_sec,
+        (void)snprintf(mtime, sizeof(mtime), "%lld.%09ld", (long long)header->mtime.tv_sec,
                        header->mtime.tv_nsec);
     else
-        (void)snprintf(number, sizeof(number), "%lld", (long long)header->mtime.tv_sec);
-    if (gaps->is_mtime_missing && add_record(pax, "mtime", number, err) < 0)
+        (void)snprintf(mtime, sizeof(mtime), "%lld", (long long)header->mtime.tv_sec);
+    if ((is_binary && add_record(pax, "hdrcharset", "BINARY", err) < 0) ||
+        (gaps->is_name_missing && add_record(pax, "path", header->name, err) < 0) ||
+        (gaps->is_target_missing && add_record(pax, "linkpath", header->target, err) < 0) ||
+        (gaps->is_size_missing && add_record(pax, "size", size, err) < 0) ||
+        (gaps->is_mtime_missing && add_record(pax, "mtime", mtime, err) < 0))
         return -1;
     return 0;
 }

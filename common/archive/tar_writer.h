@@ -27,8 +27,7 @@ struct tar_header {
     struct timespec mtime;
 };
 
-int tar_writer_new(pack_write_fn *write, void *data, struct tar_writer **ret_writer,
-                   struct error *err) must_check;
+struct tar_writer *tar_writer_new(pack_write_fn *write, void *data);
 void tar_writer_free(struct tar_writer *writer); /* NULL is fine */
 define_cleanup(struct tar_writer *, tar_writer_free)
 #define cleanup_tar_writer __attribute__((cleanup(tar_writer_freep)))

@@ -35,10 +35,22 @@ static const char *skip_root(const char *name)
 }
 
 /* Holes are zeros. */
+static int fill_hole(struct buffer *data, uint64_t end, struct error *err)
+{
+    static const char zeros[4096];
+    int result = 0;
+
+    while (result == 0 && data->size < end) {
+        size_t hole = (size_t)end - data->size;
+
+        result = buffer_append(data, zeros, hole < sizeof(zeros) ? hole : sizeof(zeros), err);
+    }
+    return result;
+}
+
 static int read_whole(struct tar_reader *reader, const struct tar_entry *entry, size_t max_bytes,
                       struct buffer *ret_data, struct error *err)
 {
-    static const char zeros[4096];
     const void *bytes = NULL;
     uint64_t offset = 0;
     ssize_t size = 0;
@@ -48,21 +60,13 @@ static int read_whole(struct tar_reader *reader, const struct tar_entry *entry, 
                          beneath_show(entry->name).text, max_bytes);
     do {
         size = tar_reader_data(reader, &bytes, &offset, err);
-        if (size < 0)
-            return -1;
         if (size == 0)
             offset = entry->size;
-        if (offset > entry->size || (uint64_t)size > entry->size - offset)
+        if (size > 0 && (offset > entry->size || (uint64_t)size > entry->size - offset))
             return error_set(err, ERROR_INVALID, "'%s' has more data than its size",
                              beneath_show(entry->name).text);
-        while (ret_data->size < offset) {
-            size_t hole = (size_t)offset - ret_data->size;
-
-            if (buffer_append(ret_data, zeros, hole < sizeof(zeros) ? hole : sizeof(zeros), err) <
-                0)
-                return -1;
-        }
-        if (buffer_append(ret_data, bytes, (size_t)size, err) < 0)
+        if (size < 0 || fill_hole(ret_data, offset, err) < 0 ||
+            buffer_append(ret_data, bytes, (size_t)size, err) < 0)
             return -1;
     } while (size > 0);
     return 0;

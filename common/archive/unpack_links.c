@@ -159,12 +159,33 @@ static int take_step(struct walk *walk, const struct link *link, struct error *e
         walk->done.size = slash ? (size_t)(slash - walk->done.data) : 0;
         walk->done.data[walk->done.size] = '\0';
     } else if (length && !(length == 1 && rest[0] == '.')) {
-        if (walk->done.size && buffer_append(&walk->done, "/", 1, err) < 0)
-            return -1;
-        if (buffer_append(&walk->done, rest, length, err) < 0)
+        if ((walk->done.size && buffer_append(&walk->done, "/", 1, err) < 0) ||
+            buffer_append(&walk->done, rest, length, err) < 0)
             return -1;
     }
     buffer_consume(&walk->rest, length + strspn(rest + length, "/"));
+    return 0;
+}
+
+/* From the link, which has been walked to, until there is neither a link nor a step left. */
+static int walk_links(struct walk *walk, const struct link_table *table, const struct link *link,
+                      struct error *err)
+{
+    const struct link *next = link;
+    int hops = 0;
+
+    do {
+        if (next) {
+            if (++hops > HOPS_MAX)
+                return error_set(err, ERROR_INVALID, "link '%s' leads in a circle",
+                                 beneath_show(link->path).text);
+            if (follow(walk, next, err) < 0)
+                return -1;
+        }
+        if (take_step(walk, link, err) < 0)
+            return -1;
+        next = walk->done.size ? find_link(table, walk->done.data) : NULL;
+    } while (next || walk->rest.size);
     return 0;
 }
 
@@ -172,25 +193,12 @@ int link_table_resolve(const struct link_table *table, const struct link *link, 
                        struct error *err)
 {
     cleanup_walk struct walk walk = {0};
-    const struct link *next = link;
-    int hops = 0;
 
     buffer_init(&walk.done, BENEATH_PATH_MAX);
     buffer_init(&walk.rest, (size_t)4 * BENEATH_PATH_MAX);
-    if (buffer_append_text(&walk.done, err, "%s", link->path) < 0)
+    if (buffer_append_text(&walk.done, err, "%s", link->path) < 0 ||
+        walk_links(&walk, table, link, err) < 0)
         return -1;
-    do {
-        if (next) {
-            if (++hops > HOPS_MAX)
-                return error_set(err, ERROR_INVALID, "link '%s' leads in a circle",
-                                 beneath_show(link->path).text);
-            if (follow(&walk, next, err) < 0)
-                return -1;
-        }
-        if (take_step(&walk, link, err) < 0)
-            return -1;
-        next = walk.done.size ? find_link(table, walk.done.data) : NULL;
-    } while (next || walk.rest.size);
     if (!walk.done.size)
         return error_set(err, ERROR_INVALID, "link '%s' leads to no file",
                          beneath_show(link->path).text);

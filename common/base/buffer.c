@@ -61,10 +61,8 @@ int buffer_append_text(struct buffer *buffer, struct error *err, const char *for
     va_start(arguments, format);
     length = vasprintf(&text, format, arguments);
     va_end(arguments);
-    if (length < 0) {
-        text = NULL;
-        return error_set(err, ERROR_INTERNAL, "text can't be formatted");
-    }
+    if (length < 0)
+        out_of_memory();
     return buffer_append(buffer, text, (size_t)length, err);
 }
 

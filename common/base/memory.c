@@ -4,12 +4,16 @@
 #include <stdarg.h>
 #include <string.h>
 
+_Noreturn void out_of_memory(void)
+{
+    (void)fputs("out of memory\n", stderr);
+    abort();
+}
+
 static void *present(void *memory)
 {
-    if (!memory) {
-        (void)fputs("out of memory\n", stderr);
-        abort();
-    }
+    if (!memory)
+        out_of_memory();
     return memory;
 }
 

@@ -50,10 +50,8 @@ int doc_read_file(const char *path, size_t max_bytes, struct buffer *ret_data, s
     if (!S_ISREG(status.st_mode))
         return error_set(err, ERROR_INVALID, "'%s' is not a regular file", path);
     buffer_init(&data, max_bytes);
-    if (read_all(fd, path, &data, err) < 0)
-        return -1;
     /* Also an empty file is a text that can be read. */
-    if (buffer_append(&data, "", 0, err) < 0)
+    if (read_all(fd, path, &data, err) < 0 || buffer_append(&data, "", 0, err) < 0)
         return -1;
     buffer_done(ret_data);
     *ret_data = data;

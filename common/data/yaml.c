@@ -33,7 +33,7 @@ static int next_event(struct composer *composer)
         return 0;
     }
     if (parser->error == YAML_MEMORY_ERROR)
-        abort();
+        out_of_memory();
     if (parser->error == YAML_READER_ERROR)
         return error_set(composer->err, ERROR_INVALID, "byte %zu: %s", parser->problem_offset + 1,
                          parser->problem);
@@ -345,7 +345,7 @@ static int parse(const char *text, size_t size, size_t max_bytes, size_t max_doc
     if (size > max_bytes)
         return error_set(err, ERROR_TOO_LARGE, "more than %zu bytes of YAML", max_bytes);
     if (!yaml_parser_initialize(&composer.parser))
-        abort();
+        out_of_memory();
     /* UTF-16 would be guessed from the first bytes otherwise. */
     yaml_parser_set_encoding(&composer.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&composer.parser, (const unsigned char *)text, size);

@@ -306,7 +306,7 @@ static struct http_call *new_call(struct http_client *client, const struct http_
     loop_timer_init(&call->stall_timer, client->loop, on_stall_check, call);
     call->easy = curl_easy_init();
     if (!call->easy)
-        abort(); /* out of memory, as xmalloc() */
+        out_of_memory();
     return call;
 }
 

@@ -111,7 +111,7 @@ static int add_header(struct http_call *call, const char *line)
     struct curl_slist *longer = curl_slist_append(call->headers, line);
 
     if (!longer)
-        abort(); /* out of memory, as xmalloc() */
+        out_of_memory();
     call->headers = longer;
     return 0;
 }

@@ -97,11 +97,10 @@ static int keep(void *data, const void *bytes, size_t size, struct error *err)
 static size_t write_all(const uint8_t *data, size_t size, struct entry entries[ENTRIES_MAX],
                         struct buffer *packed)
 {
-    cleanup_tar_writer struct tar_writer *writer = NULL;
+    cleanup_tar_writer struct tar_writer *writer = tar_writer_new(keep, packed);
     struct error err = {0};
     size_t count = 0;
 
-    require(tar_writer_new(keep, packed, &writer, &err) == 0);
     while (count < ENTRIES_MAX && take_entry(&data, &size, &entries[count])) {
         const struct tar_header *header = &entries[count].header;
 

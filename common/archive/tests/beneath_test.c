@@ -373,6 +373,34 @@ static void removes_deep_wide_and_locked_trees_and_nothing_else(void **state)
     assert_non_null(strstr(listing, "dir/file"));
 }
 
+static void other_file_systems_are_not_beneath(void **state)
+{
+    cleanup_close int root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(beneath_open_directory(root_fd, "proc", &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_string_equal(err.text, "'proc' leads to another file system");
+}
+
+static void paths_that_lead_out_are_refused_by_name(void **state)
+{
+    cleanup_scratch struct scratch scratch;
+    const char *name = NULL;
+    struct error errs[3] = {0};
+
+    (void)state;
+    scratch_init(&scratch);
+    assert_int_equal(beneath_open_parent(scratch.root_fd, "../x", false, &name, &errs[0]), -1);
+    assert_int_equal(beneath_write_file(scratch.root_fd, "../x", "1", 1, 0600, &errs[1]), -1);
+    assert_int_equal(beneath_remove_tree(scratch.root_fd, "../x", &errs[2]), -1);
+    for (size_t i = 0; i < array_length(errs); i++) {
+        assert_int_equal(errs[i].kind, ERROR_INVALID);
+        assert_non_null(strstr(errs[i].text, "'../x'"));
+    }
+}
+
 static int by_kernel(void **state)
 {
     (void)state;
@@ -405,6 +433,8 @@ int main(void)
         both(links_regular_files_only),
         both(the_set_gid_bit_of_the_volume_lives),
         both(removes_deep_wide_and_locked_trees_and_nothing_else),
+        both(other_file_systems_are_not_beneath),
+        both(paths_that_lead_out_are_refused_by_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

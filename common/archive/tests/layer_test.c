@@ -130,6 +130,7 @@ static const struct {
       {.name = "b", .type = '2', .target = "a"},
       {.name = "a/x", .data = "1"}}},
     {"whiteout of dot dot", {{.name = "d/.wh..."}, {.name = "d/.wh.."}}},
+    {"a symlink to nowhere", {{.name = "s", .type = '2', .target = ""}}},
     {"pax path", {{.name = "ok", .data = "1", .pax = "path=../x\n"}}},
     {"GNU long name", {{.name = "ok", .data = "1", .gnu_name = "../x"}}},
 };
@@ -146,6 +147,38 @@ static void hostile_layers_are_refused_and_touch_nothing(void **state)
             fail_msg("%s was unpacked", hostile[i].what);
         assert_int_not_equal(strlen(err.text), 0);
     }
+}
+
+static void unpack_damaged(const struct buffer *tar, size_t size, const char *words)
+{
+    cleanup_scratch struct scratch scratch = {0};
+    cleanup_close int fd = memfd_create("layer", MFD_CLOEXEC);
+    const struct layer_options options = {.limits = &ARCHIVE_LIMITS_LAYER};
+    struct unpack_counts counts = {0};
+    struct error err = {0};
+
+    scratch_init(&scratch);
+    assert_int_equal(write(fd, tar->data, size), size);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    assert_int_equal(layer_unpack(scratch.root_fd, &options, fd, &counts, &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    if (!strstr(err.text, words))
+        fail_msg("'%s' does not say '%s'", err.text, words);
+}
+
+static void damage_is_told_with_the_entry_that_it_met(void **state)
+{
+    cleanup_buffer struct buffer tar = {0};
+
+    (void)state;
+    tar_builder_init(&tar);
+    tar_builder_add(&tar, &(struct tar_spec){.name = "first", .data = "12345"});
+    tar_builder_add(&tar, &(struct tar_spec){.name = "second", .data = "12345"});
+    tar_builder_end(&tar);
+    unpack_damaged(&tar, 1024 + 512 + 2, "entry 'second': broken archive: ");
+    tar.data[1024 + 1]++; /* the checksum of the second header is wrong now */
+    unpack_damaged(&tar, tar.size, "broken archive: ");
+    unpack_damaged(&tar, 100, "no tar archive: ");
 }
 
 static void modes_lose_what_gives_privileges(void **state)
@@ -188,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_lie_upon_each_other),
         cmocka_unit_test(hostile_layers_are_refused_and_touch_nothing),
+        cmocka_unit_test(damage_is_told_with_the_entry_that_it_met),
         cmocka_unit_test(modes_lose_what_gives_privileges),
         cmocka_unit_test(limits_hold),
     };

@@ -300,6 +300,50 @@ static void limits_stop_it_by_name(void **state)
     }
 }
 
+static void a_path_that_no_reader_could_open_is_refused(void **state)
+{
+    char name[201] = {0};
+    cleanup_scratch struct scratch scratch;
+    cleanup_packed struct packed packed = {0};
+    int fd = -1;
+
+    (void)state;
+    scratch_init(&scratch);
+    memset(name, 'n', sizeof(name) - 1);
+    fd = openat(scratch.root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; i < 21; i++) {
+        int next = -1;
+
+        assert_int_equal(mkdirat(fd, name, 0777), 0);
+        next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        (void)close(fd);
+        fd = next;
+    }
+    (void)close(fd);
+    pack_disturbed(scratch.root_fd, &ARCHIVE_LIMITS_STATE, NULL, &packed);
+    assert_int_equal(packed.result, -1);
+    assert_int_equal(packed.err.kind, ERROR_TOO_LARGE);
+    assert_non_null(strstr(packed.err.text, "is longer than 4095 bytes"));
+}
+
+static void what_is_mounted_below_is_refused_by_name(void **state)
+{
+    cleanup_close int fd = open("/dev", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    cleanup_packed struct packed packed = {0};
+    struct stat outer = {0}, inner = {0};
+
+    (void)state;
+    if (fstat(fd, &outer) < 0 || fstatat(fd, "shm", &inner, 0) < 0 ||
+        outer.st_dev == inner.st_dev) {
+        print_message("/dev/shm is no file system of its own here\n");
+        skip();
+    }
+    pack_disturbed(fd, &ARCHIVE_LIMITS_STATE, NULL, &packed);
+    assert_int_equal(packed.result, -1);
+    assert_int_equal(packed.err.kind, ERROR_INVALID);
+    assert_non_null(strstr(packed.err.text, "' is another file system"));
+}
+
 static void a_huge_sparse_file_is_refused_unread(void **state)
 {
     cleanup_scratch struct scratch scratch;
@@ -427,6 +471,8 @@ int main(void)
         cmocka_unit_test(hard_links_are_stored_as_files),
         cmocka_unit_test(sockets_fifos_and_devices_are_left_out_by_name),
         cmocka_unit_test(limits_stop_it_by_name),
+        cmocka_unit_test(a_path_that_no_reader_could_open_is_refused),
+        cmocka_unit_test(what_is_mounted_below_is_refused_by_name),
         cmocka_unit_test(a_huge_sparse_file_is_refused_unread),
         cmocka_unit_test(changes_while_it_reads_are_conflicts),
         cmocka_unit_test(an_error_of_the_sink_comes_through),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The packings, whole, cut, altered and with something behind them. */
+#include <archive.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -166,6 +167,134 @@ static void gzip_of_several_members_is_one_stream(void **state)
     assert_int_equal(counts.entries, 3);
 }
 
+/* ---- a source that fails ---- */
+
+struct failing_source {
+    struct memory_source source;
+    size_t good; /* bytes before it fails */
+};
+
+static ssize_t read_until_it_fails(void *data, const void **ret_bytes, struct error *err)
+{
+    struct failing_source *failing = data;
+
+    if (failing->source.place >= failing->good)
+        return error_set(err, ERROR_TEMPORARY, "the source is gone");
+    return memory_source_read(&failing->source, ret_bytes, err);
+}
+
+static void unpack_while_it_fails(const struct scratch *scratch, const struct buffer *packed,
+                                  size_t good, size_t piece)
+{
+    const struct unpack_options options = {.policy = UNPACK_STATE, .limits = &ARCHIVE_LIMITS_STATE};
+    struct failing_source failing = {
+        .source = {.bytes = packed->data, .size = packed->size, .piece = piece}, .good = good};
+    struct unpack_counts counts = {0};
+    struct error err = {0};
+
+    assert_int_equal(
+        unpack_stream(scratch->root_fd, &options, read_until_it_fails, &failing, &counts, &err),
+        -1);
+    if (err.kind != ERROR_TEMPORARY || !strstr(err.text, "the source is gone"))
+        fail_msg("after %zu bytes: %s", good, err.text);
+}
+
+/* Extra field, name, comment and checksum: all that a header can have. */
+static struct buffer gzip_with_a_full_header(const struct buffer *plain_gzip)
+{
+    static const char header[] = "\x1f\x8b\x08\x1e\0\0\0\0\0\xff\x03\0abcname\0comment\0xx";
+    struct buffer packed = {0};
+
+    tar_builder_init(&packed);
+    tar_builder_add_bytes(&packed, header, sizeof(header) - 1);
+    tar_builder_add_bytes(&packed, plain_gzip->data + 10, plain_gzip->size - 10);
+    return packed;
+}
+
+static void the_words_of_a_source_that_fails_come_through_wherever_it_does(void **state)
+{
+    cleanup_buffer struct buffer tar = {0}, gzip = {0}, full = {0};
+    cleanup_scratch struct scratch scratch;
+
+    (void)state;
+    scratch_init(&scratch);
+    add_small_tree(&tar);
+    for (int packing = TAR_PLAIN; packing < TAR_PACKINGS; packing++) {
+        cleanup_buffer struct buffer packed =
+            tar_builder_pack(tar.data, tar.size, (enum tar_packing)packing);
+
+        for (size_t good = 0; good <= packed.size; good += packing == TAR_PLAIN ? 101 : 1)
+            unpack_while_it_fails(&scratch, &packed, good, 1);
+    }
+    gzip = tar_builder_pack(tar.data, tar.size, TAR_GZIP);
+    full = gzip_with_a_full_header(&gzip);
+    for (size_t good = 0; good <= full.size; good++)
+        unpack_while_it_fails(&scratch, &full, good, 1);
+}
+
+/* ---- bzip2 ---- */
+
+static bool is_bzip2_missing;
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names. */
+int __real_archive_read_support_filter_bzip2(struct archive *archive);
+int __wrap_archive_read_support_filter_bzip2(struct archive *archive);
+int __wrap_archive_read_support_filter_bzip2(struct archive *archive)
+{
+    return is_bzip2_missing ? ARCHIVE_WARN : __real_archive_read_support_filter_bzip2(archive);
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+static void a_libarchive_without_bzip2_is_told(void **state)
+{
+    cleanup_buffer struct buffer tar = {0}, packed = {0};
+    cleanup_scratch struct scratch scratch;
+    struct unpack_counts counts = {0};
+    struct error err = {0};
+
+    (void)state;
+    scratch_init(&scratch);
+    add_small_tree(&tar);
+    packed = tar_builder_pack(tar.data, tar.size, TAR_BZIP2);
+    is_bzip2_missing = true;
+    assert_int_equal(unpack_bytes(&scratch, UNPACK_STATE, &ARCHIVE_LIMITS_STATE, packed.data,
+                                  packed.size, &counts, &err),
+                     -1);
+    is_bzip2_missing = false;
+    assert_int_equal(err.kind, ERROR_INTERNAL);
+    assert_string_equal(err.text, "archive reader without bzip2");
+}
+
+/* More than one block of bzip2: what is wrong comes after the archive was opened. */
+static void damage_in_a_later_block_of_bzip2_is_noticed(void **state)
+{
+    cleanup_free char *noise = xmalloc(2000001);
+    cleanup_buffer struct buffer tar = {0}, packed = {0};
+    cleanup_scratch struct scratch scratch;
+    struct unpack_counts counts = {0};
+    struct error err = {0};
+    uint32_t state_of_noise = 1;
+
+    (void)state;
+    for (size_t i = 0; i < 2000000; i++) {
+        state_of_noise = state_of_noise * 1664525 + 1013904223;
+        noise[i] = (char)('0' + (state_of_noise >> 24) % 64);
+    }
+    noise[2000000] = '\0';
+    tar_builder_init(&tar);
+    tar_builder_add(&tar, &(struct tar_spec){.name = "noise", .data = noise});
+    tar_builder_end(&tar);
+    packed = tar_builder_pack(tar.data, tar.size, TAR_BZIP2);
+    scratch_init(&scratch);
+    unpack_while_it_fails(&scratch, &packed, packed.size * 3 / 4, 65536);
+    packed.data[packed.size * 3 / 4] ^= 0x10;
+    assert_int_equal(unpack_bytes(&scratch, UNPACK_STATE, &ARCHIVE_LIMITS_STATE, packed.data,
+                                  packed.size, &counts, &err),
+                     -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_string_equal(err.text, "compressed archive is damaged");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +303,9 @@ int main(void)
         cmocka_unit_test(flipped_bytes_of_gzip_are_noticed_or_mean_nothing),
         cmocka_unit_test(trailing_bytes_after_the_archive),
         cmocka_unit_test(gzip_of_several_members_is_one_stream),
+        cmocka_unit_test(the_words_of_a_source_that_fails_come_through_wherever_it_does),
+        cmocka_unit_test(a_libarchive_without_bzip2_is_told),
+        cmocka_unit_test(damage_in_a_later_block_of_bzip2_is_noticed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

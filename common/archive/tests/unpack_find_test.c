@@ -44,6 +44,14 @@ static const struct {
      ERROR_TOO_LARGE,
      NULL,
      0},
+    {"sparse map past the end",
+     {{.name = "a",
+       .pax = "GNU.sparse.size=3\nGNU.sparse.numblocks=1\nGNU.sparse.map=1099511627776,1\n",
+       .data = "1"}},
+     "a",
+     ERROR_INVALID,
+     NULL,
+     0},
     {"not there", {{.name = "a", .data = "1"}}, "b", ERROR_NOT_FOUND, NULL, 0},
     {"part of a name", {{.name = "ab", .data = "1"}}, "a", ERROR_NOT_FOUND, NULL, 0},
     {"directory", {{.name = "a", .type = '5'}}, "a", ERROR_NOT_FOUND, NULL, 0},
@@ -110,11 +118,28 @@ static void what_is_no_archive_is_invalid(void **state)
     }
 }
 
+static void a_file_whose_data_is_cut_is_invalid(void **state)
+{
+    cleanup_buffer struct buffer tar = {0};
+    struct error err = {0};
+    char *data = NULL;
+    size_t size = 0;
+
+    (void)state;
+    tar_builder_init(&tar);
+    tar_builder_add(&tar, &(struct tar_spec){.name = "a", .size = MAX_BYTES});
+    assert_int_equal(unpack_find_file(tar.data, tar.size, "a", MAX_BYTES, &data, &size, &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_non_null(strstr(err.text, "archive is damaged"));
+    assert_null(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_one_file_in_every_packing),
         cmocka_unit_test(what_is_no_archive_is_invalid),
+        cmocka_unit_test(a_file_whose_data_is_cut_is_invalid),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

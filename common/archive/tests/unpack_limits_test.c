@@ -157,6 +157,33 @@ static void a_bomb_behind_the_end_of_the_archive_is_stopped_too(void **state)
     assert_int_equal(err.kind, ERROR_TOO_LARGE);
 }
 
+static void what_follows_the_archive_counts_for_its_size(void **state)
+{
+    const struct archive_limits limits = {
+        .bytes_max = 100, .file_max = 100, .entries_max = 1, .depth_max = 1};
+    enum { TAIL_SIZE = 17 << 20 };
+    cleanup_free char *zeros = xcalloc(1, TAIL_SIZE);
+    cleanup_buffer struct buffer tar = {0};
+    cleanup_scratch struct scratch scratch;
+    const struct unpack_options options = {.policy = UNPACK_STATE, .limits = &limits};
+    struct memory_source source = {.piece = 65536};
+    struct unpack_counts counts = {0};
+    struct error err = {0};
+
+    (void)state;
+    scratch_init(&scratch);
+    tar_builder_init(&tar);
+    tar_builder_add(&tar, &(struct tar_spec){.name = "f", .data = "1"});
+    tar_builder_end(&tar);
+    tar_builder_add_bytes(&tar, zeros, TAIL_SIZE);
+    source.bytes = tar.data;
+    source.size = tar.size;
+    assert_int_equal(
+        unpack_stream(scratch.root_fd, &options, memory_source_read, &source, &counts, &err), -1);
+    assert_int_equal(err.kind, ERROR_TOO_LARGE);
+    assert_string_equal(err.text, "archive unpacks to more than 16781412 bytes");
+}
+
 static void too_many_links_are_refused_before_they_fill_the_memory(void **state)
 {
     cleanup_buffer struct buffer tar = {0};
@@ -338,6 +365,8 @@ int main(void)
         cmocka_unit_test(directories_take_no_memory),
         cmocka_unit_test(an_oversized_header_is_refused),
         cmocka_unit_test(an_oversized_sparse_map_is_refused),
+        /* The last, as it takes memory itself, which others measure. */
+        cmocka_unit_test(what_follows_the_archive_counts_for_its_size),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,11 @@ struct outcome {
     const char *tree;
 };
 
+#define TEN "123456789/"
+#define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+#define THOUSAND HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED
+#define PATH_OVER_4096 THOUSAND THOUSAND THOUSAND THOUSAND HUNDRED
+
 static char path_4096[4200], name_256[300];
 
 static const struct hostile {
@@ -85,6 +90,24 @@ static const struct hostile {
      {{.name = "l", .type = '2', .target = "ok", .pax = "linkpath=../outside/secret\n"}},
      {ERROR_INVALID, 0},
      {ERROR_NONE, "l 120000 -> ../outside/secret\n"}},
+    {"symlink to nowhere",
+     {{.name = "l", .type = '2', .target = ""}},
+     {ERROR_INVALID, 0},
+     {ERROR_INVALID, 0}},
+    {"symlink to the root itself",
+     {{.name = "l", .type = '2', .target = "."}},
+     {ERROR_INVALID, 0},
+     {ERROR_NONE, "l 120000 -> .\n"}},
+    {"symlink to a path that is too long",
+     {{.name = "l", .type = '2', .target = "x", .pax = "linkpath=" PATH_OVER_4096 "\n"}},
+     {ERROR_TOO_LARGE, 0},
+     {ERROR_INVALID, 0}},
+    {"negative sparse size",
+     {{.name = "s",
+       .pax = "GNU.sparse.size=-5\nGNU.sparse.numblocks=1\nGNU.sparse.map=0,1\n",
+       .data = "1"}},
+     {ERROR_INVALID, 0},
+     {ERROR_INVALID, 0}},
     {"symlink, then a file through it",
      {{.name = "l", .type = '2', .target = "../outside"}, {.name = "l/secret", .data = "1"}},
      {ERROR_INVALID, 0},

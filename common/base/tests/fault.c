@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -19,11 +20,16 @@
 
 #include <cmocka.h>
 
+#include "common/base/tests/descriptors.h"
+
 static struct {
     const char *function;
     unsigned left;
     int error;
-    bool has_struck;
+    bool is_for_good, has_struck;
+    bool has_stream_failed; /* fread() has failed: ferror() says so */
+    void (*disturb)(void *data);
+    void *data;
 } armed;
 
 void fault_arm(const char *function, unsigned nth, int error)
@@ -31,7 +37,21 @@ void fault_arm(const char *function, unsigned nth, int error)
     armed.function = function;
     armed.left = nth;
     armed.error = error;
-    armed.has_struck = false;
+    armed.is_for_good = armed.has_struck = armed.has_stream_failed = false;
+    armed.disturb = NULL;
+}
+
+void fault_arm_for_good(const char *function, unsigned nth, int error)
+{
+    fault_arm(function, nth, error);
+    armed.is_for_good = true;
+}
+
+void fault_disturb(const char *function, unsigned nth, void (*disturb)(void *data), void *data)
+{
+    fault_arm(function, nth, 0);
+    armed.disturb = disturb;
+    armed.data = data;
 }
 
 bool fault_disarm(void)
@@ -45,12 +65,19 @@ int fault_error(void)
     return armed.error;
 }
 
-static bool strikes(const char *function)
+bool fault_strikes(const char *function)
 {
     if (!armed.function || strcmp(function, armed.function) != 0 || --armed.left > 0)
         return false;
-    armed.function = NULL;
+    if (armed.is_for_good)
+        armed.left = 1;
+    else
+        armed.function = NULL;
     armed.has_struck = true;
+    if (armed.disturb) {
+        armed.disturb(armed.data);
+        return false;
+    }
     errno = armed.error;
     return true;
 }
@@ -63,7 +90,7 @@ static bool strikes(const char *function)
     type_ __wrap_##name_ parameters_;                                                              \
     type_ __wrap_##name_ parameters_                                                               \
     {                                                                                              \
-        return strikes(#name_) ? (failed_) : __real_##name_ arguments_;                            \
+        return fault_strikes(#name_) ? (failed_) : __real_##name_ arguments_;                      \
     }
 
 WRAP(ssize_t, -1, read, (int fd, void *bytes, size_t size), (fd, bytes, size))
@@ -97,6 +124,39 @@ WRAP(int, -1, epoll_wait, (int fd, struct epoll_event *events, int max, int time
 WRAP(int, -1, signalfd, (int fd, const sigset_t *mask, int flags), (fd, mask, flags))
 WRAP(int, -1, sigprocmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old))
 WRAP(ssize_t, -1, getrandom, (void *bytes, size_t size, unsigned flags), (bytes, size, flags))
+WRAP(ssize_t, -1, pwrite, (int fd, const void *bytes, size_t size, off_t offset),
+     (fd, bytes, size, offset))
+WRAP(off_t, -1, lseek, (int fd, off_t offset, int whence), (fd, offset, whence))
+WRAP(int, -1, ftruncate, (int fd, off_t size), (fd, size))
+WRAP(int, -1, renameat2,
+     (int old_fd, const char *old_path, int new_fd, const char *new_path, unsigned flags),
+     (old_fd, old_path, new_fd, new_path, flags))
+WRAP(FILE *, NULL, fdopen, (int fd, const char *mode), (fd, mode))
+
+size_t __real_fread(void *bytes, size_t size, size_t count, FILE *file);
+size_t __wrap_fread(void *bytes, size_t size, size_t count, FILE *file);
+size_t __wrap_fread(void *bytes, size_t size, size_t count, FILE *file)
+{
+    if (!fault_strikes("fread"))
+        return __real_fread(bytes, size, count, file);
+    armed.has_stream_failed = true;
+    return 0;
+}
+
+int __real_ferror(FILE *file);
+int __wrap_ferror(FILE *file);
+int __wrap_ferror(FILE *file)
+{
+    return armed.has_stream_failed || __real_ferror(file);
+}
+
+/* What open() was given after its flags, if they say that there is something. */
+static mode_t mode_of(int flags, va_list arguments)
+{
+    bool has_mode = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
+
+    return has_mode ? va_arg(arguments, mode_t) : 0;
+}
 
 int __real_open(const char *path, int flags, mode_t mode);
 int __wrap_open(const char *path, int flags, ...);
@@ -106,10 +166,9 @@ int __wrap_open(const char *path, int flags, ...)
     mode_t mode = 0;
 
     va_start(arguments, flags);
-    if (flags & (O_CREAT | O_TMPFILE))
-        mode = va_arg(arguments, mode_t);
+    mode = mode_of(flags, arguments);
     va_end(arguments);
-    return strikes("open") ? -1 : __real_open(path, flags, mode);
+    return fault_strikes("open") ? -1 : __real_open(path, flags, mode);
 }
 
 int __real_openat(int fd, const char *path, int flags, mode_t mode);
@@ -120,10 +179,23 @@ int __wrap_openat(int fd, const char *path, int flags, ...)
     mode_t mode = 0;
 
     va_start(arguments, flags);
-    if (flags & (O_CREAT | O_TMPFILE))
-        mode = va_arg(arguments, mode_t);
+    mode = mode_of(flags, arguments);
     va_end(arguments);
-    return strikes("openat") ? -1 : __real_openat(fd, path, flags, mode);
+    return fault_strikes("openat") ? -1 : __real_openat(fd, path, flags, mode);
+}
+
+/* With the one value that F_DUPFD_CLOEXEC and the like have. */
+int __real_fcntl(int fd, int command, ...);
+int __wrap_fcntl(int fd, int command, ...);
+int __wrap_fcntl(int fd, int command, ...)
+{
+    va_list arguments;
+    long value = 0;
+
+    va_start(arguments, command);
+    value = va_arg(arguments, long);
+    va_end(arguments);
+    return fault_strikes("fcntl") ? -1 : __real_fcntl(fd, command, value);
 }
 
 /* openat2 is the only one that the code under test makes in this way, with four values. */
@@ -139,7 +211,7 @@ long __wrap_syscall(long number, ...)
     for (size_t i = 0; i < array_length(values); i++)
         values[i] = va_arg(arguments, long);
     va_end(arguments);
-    if (strikes("syscall"))
+    if (fault_strikes("syscall"))
         return -1;
     return __real_syscall(number, values[0], values[1], values[2], values[3]);
 }
@@ -179,19 +251,14 @@ static const struct {
     {"signalfd", {EMFILE}},
     {"sigprocmask", {EINVAL}},
     {"getrandom", {EAGAIN}},
+    {"pwrite", {ENOSPC, EINTR}},
+    {"lseek", {ESPIPE}},
+    {"ftruncate", {ENOSPC}},
+    {"renameat2", {EIO, EINVAL}},
+    {"fdopen", {EMFILE}},
+    {"fread", {EIO}},
+    {"fcntl", {EMFILE}},
 };
-
-static unsigned open_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    unsigned count = 0;
-
-    assert_non_null(directory);
-    while (readdir(directory))
-        count++;
-    (void)closedir(directory);
-    return count;
-}
 
 /* Whether the fault has struck: if not, the scenario makes fewer calls than that. */
 static bool run_once(const struct fault_scenario *scenario, const char *function, unsigned nth,
@@ -220,20 +287,25 @@ static bool run_once(const struct fault_scenario *scenario, const char *function
     return has_struck;
 }
 
+unsigned fault_sweep_function(const struct fault_scenario *scenario, const char *function,
+                              int error)
+{
+    unsigned struck = 0;
+
+    while (run_once(scenario, function, struck + 1, error)) {
+        struck++;
+        assert_true(struck < CALLS_MAX);
+    }
+    return struck;
+}
+
 unsigned fault_sweep(const struct fault_scenario *scenario)
 {
     unsigned struck = 0;
 
     for (size_t i = 0; i < array_length(functions); i++) {
-        for (size_t j = 0; j < ERRORS_MAX && functions[i].errors[j]; j++) {
-            unsigned nth = 1;
-
-            while (run_once(scenario, functions[i].name, nth, functions[i].errors[j])) {
-                struck++;
-                nth++;
-                assert_true(nth < CALLS_MAX);
-            }
-        }
+        for (size_t j = 0; j < ERRORS_MAX && functions[i].errors[j]; j++)
+            struck += fault_sweep_function(scenario, functions[i].name, functions[i].errors[j]);
     }
     return struck;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every system call of the loop fails once. */
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -107,10 +109,66 @@ static void the_loop_tells_what_failed_and_loses_no_event(void **state)
     (void)close(world.pipe[1]);
 }
 
+static void on_timer_stop(void *data)
+{
+    struct world *world = data;
+
+    loop_stop(world->loop);
+}
+
+static void a_loop_that_cant_wait_ends_with_the_reason(void **state)
+{
+    struct world world = {0};
+    struct loop_timer timer = {0};
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(loop_new(clock_system(), &world.loop, &err), 0);
+    loop_timer_init(&timer, world.loop, on_timer_stop, &world);
+    loop_timer_start(&timer, 0);
+    fault_arm("epoll_wait", 1, EBADF);
+    assert_int_equal(loop_run(world.loop, &err), -1);
+    assert_true(fault_disarm());
+    assert_string_equal(err.text, "wait for events: Bad file descriptor");
+    loop_timer_stop(&timer);
+    loop_free(world.loop);
+}
+
+/* Another one under the number of one that was closed without a word: for the kernel it is new. */
+static void a_descriptor_that_cant_be_watched_anew_is_told(void **state)
+{
+    struct world world = {0};
+    struct error err = {0};
+    int other[2] = {-1, -1};
+    char words[64];
+
+    (void)state;
+    assert_int_equal(pipe(world.pipe), 0);
+    assert_int_equal(pipe(other), 0);
+    assert_int_equal(loop_new(clock_system(), &world.loop, &err), 0);
+    assert_int_equal(loop_set_fd(world.loop, world.pipe[0], EPOLLIN, on_readable, &world, &err), 0);
+    assert_int_equal(dup2(other[0], world.pipe[0]), world.pipe[0]);
+    fault_arm("epoll_ctl", 2, ENOSPC);
+    assert_int_equal(loop_set_fd(world.loop, world.pipe[0], EPOLLIN, on_readable, &world, &err),
+                     -1);
+    (void)snprintf(words, sizeof(words), "watch descriptor %d: No space left on device",
+                   world.pipe[0]);
+    assert_true(fault_disarm());
+    assert_string_equal(err.text, words);
+    loop_remove_fd(world.loop, world.pipe[0]);
+    loop_free(world.loop);
+    (void)close(other[0]);
+    (void)close(other[1]);
+    (void)close(world.pipe[0]);
+    (void)close(world.pipe[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_loop_tells_what_failed_and_loses_no_event),
+        cmocka_unit_test(a_loop_that_cant_wait_ends_with_the_reason),
+        cmocka_unit_test(a_descriptor_that_cant_be_watched_anew_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "common/base/memory.h"
+#include "common/base/tests/child.h"
 
 static void nothing_is_still_memory(void **state)
 {
@@ -54,6 +55,18 @@ static void secrets_may_be_null_when_they_are_wiped(void **state)
     wipe_free(xstrdup("secret"));
 }
 
+static void run_out(void *data)
+{
+    (void)data;
+    out_of_memory();
+}
+
+static void out_of_memory_is_said_before_it_aborts(void **state)
+{
+    (void)state;
+    child_must_abort(run_out, NULL, "out of memory\n");
+}
+
 /* Sizes come from outside too, so an overflow must never become a small block. */
 static void calls_with_no_answer(int which)
 {
@@ -94,6 +107,7 @@ int main(void)
         cmocka_unit_test(calloc_gives_zeros),
         cmocka_unit_test(copies_are_their_own),
         cmocka_unit_test(secrets_may_be_null_when_they_are_wiped),
+        cmocka_unit_test(out_of_memory_is_said_before_it_aborts),
         cmocka_unit_test(an_overflow_of_the_size_aborts),
     };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <openssl/evp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "common/base/tests/child.h"
 #include "common/data/digest.h"
 
 #define SHA256_ABC "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
@@ -118,6 +120,33 @@ static void refuses_what_is_no_digest_and_keeps_the_output(void **state)
     }
 }
 
+static bool is_hash_broken;
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names. */
+int __real_EVP_DigestUpdate(EVP_MD_CTX *context, const void *data, size_t size);
+int __wrap_EVP_DigestUpdate(EVP_MD_CTX *context, const void *data, size_t size);
+int __wrap_EVP_DigestUpdate(EVP_MD_CTX *context, const void *data, size_t size)
+{
+    return is_hash_broken ? 0 : __real_EVP_DigestUpdate(context, data, size);
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+static void hash_with_a_broken_library(void *data)
+{
+    char hex[DIGEST_HEX_MAX] = {0};
+
+    (void)data;
+    is_hash_broken = true;
+    digest_sha256_hex("abc", 3, hex);
+}
+
+/* A wrong digest would be believed. */
+static void a_library_that_cant_hash_ends_the_program(void **state)
+{
+    (void)state;
+    child_must_abort(hash_with_a_broken_library, NULL, "libcrypto can't hash");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +155,7 @@ int main(void)
         cmocka_unit_test(another_digest_or_algorithm_does_not_match),
         cmocka_unit_test(reads_both_algorithms),
         cmocka_unit_test(refuses_what_is_no_digest_and_keeps_the_output),
+        cmocka_unit_test(a_library_that_cant_hash_ends_the_program),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,6 +107,7 @@ static const struct {
     {"{\"a\":{\"l\":[1]},\n\"a\":{\"l\":[2]}}", "line 2, column 1: a key appears twice"},
     {"a: {l: [1]}\n---\na: {l: [2]}\n", "more than one document"},
     {"{\"a\":{\"l\":[1]}} x", "line 1"},
+    {"{\"\\q\":1}", "line 1, column 3: found unknown escape character"},
 };
 
 static void what_is_wrong_is_told_by_line_and_column(void **state)
@@ -157,6 +158,7 @@ static const struct {
     {"{\"a\":{\"l\":[],\"k\":[0", ",0", "]}}", 0},
     {"a:\n  l:\n  -\n", "    - {}\n", "", 0},
     {"a:\n  k:\n", "  - 0\n", "", 0},
+    {"x: &x [a long text that is repeated]\nk:\n", "- *x\n", "", 0},
 };
 
 static void a_list_may_be_long_but_what_is_held_may_not(void **state)

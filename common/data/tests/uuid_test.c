@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "common/base/tests/child.h"
+#include "common/base/tests/fault.h"
 #include "common/data/uuid.h"
 
 static void has_the_canonical_form_of_version_4(void **state)
@@ -39,11 +42,33 @@ static void no_two_are_alike(void **state)
     }
 }
 
+static void make_without_chance(void *data)
+{
+    char text[UUID_TEXT_SIZE] = {0};
+
+    (void)data;
+    fault_arm("getrandom", 1, EIO);
+    uuid_make(text);
+}
+
+static void goes_on_after_a_signal_and_gives_up_without_chance(void **state)
+{
+    char text[UUID_TEXT_SIZE] = {0};
+
+    (void)state;
+    fault_arm("getrandom", 1, EINTR);
+    uuid_make(text);
+    assert_true(fault_disarm());
+    assert_int_equal(strlen(text), 36);
+    child_must_abort(make_without_chance, NULL, "getrandom: Input/output error");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(has_the_canonical_form_of_version_4),
         cmocka_unit_test(no_two_are_alike),
+        cmocka_unit_test(goes_on_after_a_signal_and_gives_up_without_chance),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -232,6 +232,8 @@ static const struct {
     {"~: b\n", "line 1, column 1: this can't be a key"},
     {"{a: b}: c\n", "this can't be a key"},
     {"<<: 1\n", "line 1, column 5: only mappings can be merged"},
+    {"<<: 'x\n", "found unexpected end of stream"},
+    {"<<: {a: *x}\n", "line 1, column 9: this alias has no anchor before it"},
     {"<<: [1]\n", "only mappings can be merged"},
     {"a: b: c\n", "line 1, column 5: mapping values are not allowed in this context"},
     {"a: [1\n", "line 2, column 1: did not find expected ',' or ']'"},

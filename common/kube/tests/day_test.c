@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A day of a controller's life in test time: a lease that is renewed, a watch that brings events,
  * ends and goes on, and a wall clock that jumps. Nothing is lost, nothing grows. */
-#include <dirent.h>
 #include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +12,7 @@
 #include <cmocka.h>
 
 #include "common/base/memory.h"
+#include "common/base/tests/descriptors.h"
 #include "common/data/doc.h"
 #include "common/kube/lease.h"
 #include "common/kube/tests/kube_bench.h"
@@ -145,18 +145,6 @@ static void step(struct day *day, int number)
     if (number % STEPS_OF_JUMP == 0)
         jump(day, number / STEPS_OF_JUMP);
     forget_requests(&day->bench->server);
-}
-
-static unsigned open_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    unsigned count = 0;
-
-    assert_non_null(directory);
-    while (readdir(directory))
-        count++;
-    (void)closedir(directory);
-    return count;
 }
 
 /* Under a sanitizer this is 0, and its own leak check takes over. */
