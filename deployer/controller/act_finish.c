@@ -357,7 +357,8 @@ static void finish_badly(struct task *task)
     json_t *status = report_base(task);
 
     if (pod) {
-        pod_judge(pod, task->controller->config, now, entry->stuck_since_unix_ms, &verdict);
+        pod_judge(pod, task->controller->config, task_now_unix_ms(task), entry->stuck_since_unix_ms,
+                  &verdict);
         doc_set_new(status, "providerStatus",
                     status_provider(pod, task_operation(task), NULL, &verdict, task->log_tail));
         status_set_conditions(status, pod, now);
@@ -409,7 +410,7 @@ void act_fail(struct task *task)
     cleanup_pod_verdict struct pod_verdict verdict = {0};
 
     if (entry)
-        pod_entry_judge(entry, task->controller, &verdict);
+        pod_entry_judge(entry, task, &verdict);
     if (entry && (verdict.is_main_failed || has_last_words(entry->pod)))
         read_hidden(task, entry, on_hidden_then_log);
     else

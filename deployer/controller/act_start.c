@@ -247,7 +247,7 @@ static int64_t deadline_of(const struct task *task)
         return item_deadline_unix_ms(item);
     if (item->timeout_ms == ITEM_TIMEOUT_NONE)
         return -1;
-    return controller_now_unix_ms(task->controller) + item->timeout_ms;
+    return task_now_unix_ms(task) + item->timeout_ms;
 }
 
 /* A fingerprint of the access objects: while the status shows it they need not be written again. */
@@ -285,7 +285,7 @@ void act_make_objects(struct task *task)
         .state = &inputs->state,
         /* A pod that was made later has the higher number, whatever became of the earlier ones. */
         .next_sequence = last + 1 > now / 1000 ? last + 1 : now / 1000,
-        .now_unix_ms = now,
+        .now_unix_ms = task_now_unix_ms(task),
         .deadline_unix_ms = deadline_of(task),
     };
     struct error err = {0};

@@ -43,7 +43,7 @@ void act_report(struct task *task)
         task_done(task);
         return;
     }
-    pod_entry_judge(entry, task->controller, &verdict);
+    pod_entry_judge(entry, task, &verdict);
     status = report_of_pod(task, entry, &verdict);
     next = doc_member(status, "lastError");
     task->is_event_due = next && !json_equal(next, last);
@@ -91,7 +91,7 @@ void act_note_end(struct task *task, const json_t *status)
     struct error err = {0};
 
     if (timestamp_parse(begun, &begun_unix_ms, &err) == 0)
-        took_ms = controller_now_unix_ms(controller) - begun_unix_ms;
+        took_ms = task_now_unix_ms(task) - begun_unix_ms;
     took_ms = took_ms > 0 ? took_ms : 0;
     metrics_count_run(&controller->metrics,
                       status_is_failed(phase) ? METRICS_RUN_FAILED : METRICS_RUN_SUCCEEDED,

@@ -101,7 +101,7 @@ static void write_lock(struct task *task, const json_t *old, const char *holder,
 
 static void not_locked(struct task *task)
 {
-    task->lock_retry_unix_ms = controller_now_unix_ms(task->controller) + CONTROLLER_LOCK_RETRY_MS;
+    task->lock_retry_unix_ms = task_now_unix_ms(task) + CONTROLLER_LOCK_RETRY_MS;
     task_done(task);
 }
 

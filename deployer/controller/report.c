@@ -37,7 +37,7 @@ static void begin(const struct task *task, json_t *status)
 
     doc_set_text(status, "phase", item->is_deleting ? PHASE_INIT_DELETE : PHASE_INIT);
     doc_set_new(status, "observedGeneration", json_integer(item->generation));
-    set_time(status, "transitionTimes.initTime", now);
+    set_time(status, "transitionTimes.initTime", task_now_unix_ms(task)); /* the deadline's begin */
     set_time(status, "lastReconcileTime", reconciled);
     doc_set_text(status, "deployer.identity", task->controller->identity);
     doc_set_text(status, "deployer.name", DEPLOYER_NAME);
@@ -203,7 +203,7 @@ static void on_written(struct task *task, json_t *object, const struct error *er
         return;
     }
     task_take_item(task, object);
-    task->reported_unix_ms = controller_now_unix_ms(task->controller);
+    task->reported_unix_ms = task_now_unix_ms(task);
     next(task, object, err);
 }
 

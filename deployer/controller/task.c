@@ -176,6 +176,17 @@ static void forget(struct task *task)
     task_clear_fault(task);
 }
 
+static void start_clock(struct task *task)
+{
+    task->since_unix_ms = controller_now_unix_ms(task->controller);
+    task->since_ms = loop_now_ms(task->controller->loop);
+}
+
+int64_t task_now_unix_ms(const struct task *task)
+{
+    return task->since_unix_ms + (int64_t)(loop_now_ms(task->controller->loop) - task->since_ms);
+}
+
 static void set_names(struct task *task)
 {
     const char *id = task->item ? task->item->job : "";
@@ -219,6 +230,8 @@ void task_offer(struct controller *controller, struct record *record, struct ite
     if (!task)
         task = task_new(controller, record);
     if (is_new || !item || !task->item || !is_same_order(task->item, item)) {
+        if (!item || !task->item || strcmp(task->item->job, item->job) != 0)
+            start_clock(task);
         forget(task);
         task_restart_later(task);
     }
@@ -314,7 +327,7 @@ void task_hold(struct task *task, const char *what, const struct error *err)
     log_trouble(task, what, err, delay_ms);
     metrics_count_action(&controller->metrics, task->action, false,
                          loop_now_ms(controller->loop) - task->begun_ms);
-    task->hold_unix_ms = controller_now_unix_ms(controller) + delay_ms;
+    task->hold_unix_ms = task_now_unix_ms(task) + delay_ms;
     chain_done(task);
     task_wake(task);
 }
@@ -354,7 +367,7 @@ void task_set_fault(struct task *task, const char *operation, const char *reason
     log_trouble(task, "the job is held up", err, delay_ms);
     metrics_count_action(&controller->metrics, task->action, false,
                          loop_now_ms(controller->loop) - task->begun_ms);
-    task->retry_unix_ms = controller_now_unix_ms(controller) + delay_ms;
+    task->retry_unix_ms = task_now_unix_ms(task) + delay_ms;
     task->target = TARGET_UNKNOWN;
     task_inputs_done(task);
     chain_done(task);
@@ -365,7 +378,7 @@ void task_set_fault(struct task *task, const char *operation, const char *reason
 
 static void sleep_until(struct task *task, int64_t wake_unix_ms)
 {
-    int64_t delay_ms = wake_unix_ms - controller_now_unix_ms(task->controller);
+    int64_t delay_ms = wake_unix_ms - task_now_unix_ms(task);
 
     if (wake_unix_ms < 0)
         return;
@@ -379,7 +392,7 @@ void task_decide(struct task *task)
     struct decision decision = {0};
 
     observe_task(task, &observed);
-    decision = decide(&observed, controller_now_unix_ms(controller));
+    decision = decide(&observed, task_now_unix_ms(task));
     if (decision.action == ACTION_NONE) {
         task_retire(task);
         return;

@@ -71,7 +71,9 @@ struct task {
     enum target_knowledge target;
     bool is_nothing_to_run, is_pod_absence_sure, is_access_wanted;
     bool has_run_objects, has_lock, is_gone_sure, is_cleaned;
-    int64_t lock_retry_unix_ms, retry_unix_ms, hold_unix_ms, reported_unix_ms;
+    int64_t since_unix_ms; /* of task_now_unix_ms() */
+    uint64_t since_ms;
+    int64_t lock_retry_unix_ms, retry_unix_ms, hold_unix_ms, reported_unix_ms; /* by that clock */
     struct retry retry, hold;
     struct task_fault fault;
     struct task_inputs inputs;
@@ -90,6 +92,10 @@ struct task {
 /* Makes the record's job, or gives the one there is a new item (taken over; NULL: gone), and has it
  * decided. Does nothing for items that need nothing. */
 void task_offer(struct controller *controller, struct record *record, struct item *item);
+/* The clock by which the job is judged: the time of day when we first saw the job, and from then on
+ * what really passed. A clock that is set meanwhile neither ends a job nor holds it up. What people
+ * read (and nothing else) is controller_now_unix_ms(). */
+int64_t task_now_unix_ms(const struct task *task);
 /* Something about the item or its pods has changed. */
 void task_wake(struct task *task);
 /* A chain that is under way is given up after its present request. */
@@ -122,5 +128,5 @@ enum pod_claim task_claim(const struct task *task, const struct pod_entry *entry
 enum task_phase task_phase_of(const struct item *item);
 bool task_is_delete(const struct task *task);
 const char *task_operation(const struct task *task);
-void pod_entry_judge(struct pod_entry *entry, const struct controller *controller,
+void pod_entry_judge(struct pod_entry *entry, const struct task *task,
                      struct pod_verdict *ret_verdict);

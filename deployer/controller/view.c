@@ -114,12 +114,12 @@ struct pod_entry *task_pod(const struct task *task, enum pod_claim *ret_claim)
     return foreign;
 }
 
-void pod_entry_judge(struct pod_entry *entry, const struct controller *controller,
+void pod_entry_judge(struct pod_entry *entry, const struct task *task,
                      struct pod_verdict *ret_verdict)
 {
-    int64_t now = controller_now_unix_ms(controller);
+    int64_t now = task_now_unix_ms(task);
 
-    pod_judge(entry->pod, controller->config, now, entry->stuck_since_unix_ms, ret_verdict);
+    pod_judge(entry->pod, task->controller->config, now, entry->stuck_since_unix_ms, ret_verdict);
     if (ret_verdict->outcome != POD_STUCK) {
         entry->stuck_since_unix_ms = 0;
         return;
@@ -137,7 +137,6 @@ static bool is_same_error(const json_t *a, const json_t *b)
 
 static void observe_pods(struct task *task, struct observed *o)
 {
-    struct controller *controller = task->controller;
     struct pod_entry *entry = task_pod(task, &o->pod);
     cleanup_pod_verdict struct pod_verdict verdict = {0};
 
@@ -150,7 +149,7 @@ static void observe_pods(struct task *task, struct observed *o)
     o->is_pod_delete = is_delete_pod(task, entry->pod);
     if (o->pod != POD_OF_JOB)
         return;
-    pod_entry_judge(entry, controller, &verdict);
+    pod_entry_judge(entry, task, &verdict);
     o->outcome = verdict.outcome;
     o->give_up_unix_ms = verdict.give_up_unix_ms;
     if (verdict.outcome == POD_WAITING || verdict.outcome == POD_RUNNING ||

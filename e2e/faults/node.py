@@ -17,7 +17,7 @@ SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 TARGET_SOURCE = "/data/ls/targets/target.json"
 STEP_SECONDS = 0.05
 # An answer that never comes is given up after that; half a minute would make for long tests.
-WAIT_REQUEST_SECONDS = 4
+WAIT_REQUEST_SECONDS = 5
 KILLED = 137
 
 
@@ -79,11 +79,11 @@ class Volumes:
 class Run:
     """play() is what a kubelet does with the pod. main(run) returns an exit code; it finds its files by run.file()."""
 
-    def __init__(self, pod, authority, main, *, api):
-        """api is where wait finds the API server: a proxy."""
+    def __init__(self, pod, authority, main, *, api, environment={}):
+        """api is where wait finds the API server: a proxy. environment is what init and wait have besides that of the pod."""
         self.pod, self.main = pod, main
         self.volumes = Volumes(pod, authority)
-        self.api = api
+        self.api, self.environment = api, environment
         self.init = self.wait = None
         self.processes = []
 
@@ -113,7 +113,7 @@ class Run:
     def _start(self, container, program, more, *arguments):
         log = self.volumes.root / f"{container}-termination-log"
         environment = {"PATH": os.environ["PATH"], "ASAN_OPTIONS": "detect_leaks=0", "LONGSHORE_TERMINATION_LOG": str(log),
-                       **self.volumes.environment(container), **more}
+                       **self.volumes.environment(container), **self.environment, **more}
         process = Process(f"longshore-{container}", [program, *arguments], env=environment)
         process.termination_log = log
         self.processes.append(process)

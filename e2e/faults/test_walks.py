@@ -8,7 +8,7 @@ COUNT = 50
 # met ten times and more by these seeds, and the rarest, which end by a timeout alone, a few times.
 KINDS = {"cut", "request lost", "answer lost after it was applied", "409", "410", "429", "500", "503", "slow", "half-open",
          "half-open for good", "half-open in mid-stream", "garbage", "noise", "GOAWAY", "GOAWAY in mid-stream", "RST_STREAM",
-         "RST_STREAM in mid-stream", "controller killed", "init killed", "wait killed"}
+         "RST_STREAM in mid-stream", "controller killed", "init killed", "wait killed", "clock set"}
 
 
 def test_fifty_walks_keep_what_longshore_promises(apiserver, registry):

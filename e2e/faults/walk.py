@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A random walk: one item from its first job to its deletion, with the real controller, init and wait, while the network
-between them and the API server or registry fails and programs are killed, as a seed says. What must be true all the same:
+between them and the API server or registry fails, programs are killed and the clock is set, as a seed says. What must be true
+all the same:
 
 - a job's main starts at most once, with all of its inputs;
 - the job ends in the phase that its main, and the kills, deserve;
@@ -14,6 +15,7 @@ import hashlib
 import json
 import random
 import shutil
+import signal
 import time
 
 from api.controller.harness import World
@@ -21,6 +23,7 @@ from bench.kube import ApiError
 from bench.process import forget
 from bench.waiting import wait_until
 from faults.chance import SHORT_OF_PATIENCE, Chance, kind_of, sorts_of
+from faults.clock import HOUR, Clock
 from faults.node import Run
 from faults.proxy import Action, FaultProxy
 
@@ -70,7 +73,11 @@ class Walk:
         for number in range(rng.choice([1, 1, 2, 2, 3])):
             self._plan_job(f"job-{number + 1}")
         self.crashes = {rng.randrange(5, 80): rng.choice(["before", "after"]) for _ in range(rng.choice([0, 1, 1, 2]))}
-        self.kills = collections.Counter()      # by program
+        # At which request of the controller the clock is set, and by how much. Not together with a crash: a controller that
+        # starts anew can only believe its clock, and what began hours ago by that has timed out.
+        self.jumps = {} if self.crashes else {rng.randrange(5, 60): rng.choice([-48, -5, -1, 1, 5, 48]) * HOUR for _ in range(4)}
+        self.clock = Clock() if self.jumps else None
+        self.others = collections.Counter()     # faults that no proxy knows of, by kind
         self.states = {None}        # what a main may find
         self.troubles = []          # broken invariants seen by other threads
         self.world = self.controller = None
@@ -103,7 +110,7 @@ class Walk:
             finally:
                 self._close()
         proxies = (self.controller_proxy, self.wait_proxy, self.init_proxy)
-        faults = sum((proxy.struck for proxy in proxies), self.kills)
+        faults = sum((proxy.struck for proxy in proxies), self.others)
         return {"seed": self.seed, "jobs": len(self.jobs), "requests": sum(len(proxy.requests) for proxy in proxies),
                 "faults": dict(sorted(faults.items())), "seconds": round(time.monotonic() - began, 2)}
 
@@ -118,7 +125,7 @@ class Walk:
         self._delete()
         code = self.controller.stop()
         # The last fault may have been to kill it at this very moment.
-        was_killed = code == -9 and bool(self.chance.met) and self.chance.met[-1][2].startswith("killed")
+        was_killed = code == -signal.SIGKILL and bool(self.chance.met) and self.chance.met[-1][2].startswith("killed")
         if code != 0 and not was_killed:
             raise Broken(f"the controller ended with {code}")
 
@@ -175,20 +182,25 @@ class Walk:
     # --- the controller ---
 
     def _start_controller(self):
-        self.controller = self.world.start(config=CONFIG, proxy=self.controller_proxy)
+        self.controller = self.world.start(config=CONFIG, proxy=self.controller_proxy, env=self.clock and self.clock.environment)
 
     def _keep_controller(self):
         if self.controller.running:
             return
-        if self.controller.exit_code != -9:
+        if self.controller.exit_code != -signal.SIGKILL:
             raise Broken(f"the controller ended by itself with {self.controller.exit_code}")
         self._start_controller()
 
     def _controller_plan(self, request):
-        moment = None if request.is_watch else self.crashes.get(self.chance.count("controller requests"))
+        number = None if request.is_watch else self.chance.count("controller requests")
+        if number in self.jumps:
+            self.clock.jump(self.jumps[number])
+            self.others["clock set"] += 1
+            self.chance.met.append(("controller", kind_of(request), f"clock set by {self.jumps[number] // HOUR} h"))
+        moment = self.crashes.get(number)
         if moment:
             self.chance.met.append(("controller", kind_of(request), f"killed {moment}"))
-            self.kills["controller killed"] += 1
+            self.others["controller killed"] += 1
             # A thread of the proxy's: the walk's own starts the next controller.
             kill = self.controller.kill
             return Action(forward=False, lose=True, before=kill) if moment == "before" else Action(lose=True, applied=kill)
@@ -201,7 +213,8 @@ class Walk:
         if job is None:
             self.troubles.append(f"a pod of a job that nobody ordered: {pod.job}")
             return
-        run = Run(pod, self.apiserver.authority, lambda run: self._main(run, job), api=self.wait_proxy)
+        run = Run(pod, self.apiserver.authority, lambda run: self._main(run, job), api=self.wait_proxy,
+                  environment=self.clock.environment if self.clock else {})
         self.runs.append(run)
         run.job = job
         try:
@@ -247,13 +260,18 @@ class Walk:
         return self.chance.pick(f"init of {run.job.name}", kind, {"any"}, REGISTRY_FAULTS)
 
     def _kill(self, run, program, request):
-        setattr(run.job, f"is_{program}_killed", True)
         self.chance.met.append((f"{program} of {run.job.name}", f"{request.method} {request.path}", "killed"))
-        self.kills[f"{program} killed"] += 1
 
         def kill():
             # It may ask before the thread that has started it knows of it.
-            wait_until(lambda: getattr(run, program), f"{program} started").kill()
+            process = wait_until(lambda: getattr(run, program), f"{program} started")
+            setattr(run.job, f"is_{program}_killed", True)
+            process.kill()
+            # A server that is slow to answer: the program has asked again meanwhile, and is done.
+            if process.exit_code != -signal.SIGKILL:
+                setattr(run.job, f"is_{program}_killed", False)
+            else:
+                self.others[f"{program} killed"] += 1
         return Action(lose=True, applied=kill) if run.job.is_applied else Action(forward=False, lose=True, before=kill)
 
     # --- the end ---

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/base64.h"
@@ -21,6 +22,7 @@
 #include "deployer/controller/poison.h"
 #include "deployer/controller/report.h"
 #include "deployer/controller/setup.h"
+#include "deployer/controller/task.h"
 
 static json_t *parse(const char *text)
 {
@@ -386,6 +388,30 @@ static void signals_wait_for_the_loop_from_the_first_moment(void **state)
     }
 }
 
+/* ---- Time ---- */
+
+static void a_job_is_judged_by_the_time_that_passed_whatever_the_clock_says(void **state)
+{
+    static const int64_t day_ms = 24 * 3600 * 1000;
+    struct clock_fake clock;
+    struct controller controller = {0};
+    struct task task = {.controller = &controller, .since_unix_ms = 50 * day_ms};
+    struct error err = {0};
+
+    (void)state;
+    clock_fake_init(&clock, task.since_unix_ms);
+    assert_int_equal(loop_new(&clock.clock, &controller.loop, &err), 0);
+    task.since_ms = loop_now_ms(controller.loop);
+    for (int64_t day = -2; day <= 2; day++) {
+        int64_t before = task_now_unix_ms(&task);
+
+        clock_fake_advance(&clock, 1000);
+        clock.unix_now_ms += day * day_ms;
+        assert_int_equal(task_now_unix_ms(&task) - before, 1000);
+    }
+    loop_free(controller.loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +427,7 @@ int main(void)
         cmocka_unit_test(an_unreadable_item_of_ours_is_failed_without_being_read),
         cmocka_unit_test(an_unreadable_item_of_a_type_that_is_switched_off_is_left_alone),
         cmocka_unit_test(addresses_to_listen_on_are_read_or_refused),
+        cmocka_unit_test(a_job_is_judged_by_the_time_that_passed_whatever_the_clock_says),
     };
 
     doc_setup();

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A wall clock that can be set by hand for a program under test, while it runs: a library of a few lines is preloaded (clock.c)."""
+
+import functools
+import pathlib
+import struct
+import subprocess
+
+from bench import paths
+
+HOUR = 3600
+
+
+@functools.cache
+def _library():
+    library = paths.fresh_directory("clock") / "clock.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, pathlib.Path(__file__).with_name("clock.c")], check=True)
+    return library
+
+
+class Clock:
+    """self.environment is for the programs that are to have it."""
+
+    def __init__(self):
+        self._file = paths.fresh_directory("clock") / "off-seconds"
+        self.off_seconds = 0
+        self.jump(0)
+        self.environment = {"LD_PRELOAD": str(_library()), "LONGSHORE_TEST_CLOCK": str(self._file)}
+
+    def jump(self, seconds):
+        self.off_seconds += seconds
+        # In place: the programs have this very file mapped.
+        with open(self._file, "r+b" if self._file.exists() else "wb") as file:
+            file.write(struct.pack("=q", self.off_seconds))

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wall clock of the controller's machine is set, by hours, while it works. The walks (walk.py) do the same to whole runs."""
+
+import threading
+
+import pytest
+
+from api.controller.harness import World, ended, running
+from bench.waiting import wait_until
+from faults.clock import HOUR, Clock
+from faults.proxy import PASS, Action, status
+
+LEASES = "coordination.k8s.io/v1/leases"
+LEASE = {"leaderElection": {"enabled": True, "leaseDuration": "3s"}}
+
+
+@pytest.fixture
+def world(apiserver, namespace):
+    made = World(apiserver, namespace)
+    yield made
+    made.close()
+
+
+def test_no_job_times_out_because_the_clock_was_set(world):
+    """The item's timeout is ten minutes. Each jump is followed by an event that has the controller think about the job."""
+    clock, reports, done = Clock(), threading.Semaphore(0), threading.Event()
+
+    def slow(pod):
+        pod.bind()
+        for number in range(4):
+            pod.status("Running", init=ended(), main=running(), wait=running(), message=f"event {number}")
+            reports.release()
+            done.wait(0.5)
+        done.wait(60)
+        pod.succeed()
+
+    world.kubelet.behaviour = slow
+    world.start(env=clock.environment)
+    world.item("item")
+    for seconds in (5 * HOUR, -10 * HOUR, 24 * HOUR):
+        reports.acquire()
+        clock.jump(seconds)
+    reports.acquire()
+    assert world.status("item")["phase"] == "Progressing"
+    done.set()
+    assert world.finished("item")["phase"] == "Succeeded"
+    assert len(world.kubelet.ran("item")) == 1
+
+
+def test_what_waits_to_be_tried_again_does_not_wait_for_hours_when_the_clock_was_set_back(world):
+    clock, is_refused = Clock(), threading.Event()
+    is_refused.set()
+
+    def plan(request):
+        if request.method == "POST" and request.path.endswith("/pods") and is_refused.is_set():
+            return Action(forward=False, answer=status(403, "Forbidden"))
+        return PASS
+
+    with world.behind(plan) as proxy:
+        controller = world.start(env=clock.environment, proxy=proxy)
+        world.item("item")
+        controller.wait_until(lambda: "held up" in controller.output(), "the job is held up")
+        clock.jump(-5 * HOUR)
+        is_refused.clear()
+        assert world.finished("item")["phase"] == "Succeeded"
+
+
+def test_a_lease_is_neither_lost_nor_taken_because_a_clock_was_set(world):
+    clocks = Clock(), Clock()
+
+    def renewed():
+        [lease] = world.kube.items(LEASES, world.host)
+        return lease["spec"]["renewTime"], lease["spec"]["holderIdentity"]
+
+    first = world.start(config=LEASE, env=clocks[0].environment)
+    first.wait_until(lambda: '"msg":"leading"' in first.output(), "the first leads")
+    second = world.start(config=LEASE, env=clocks[1].environment)
+    world.item("one")
+    world.finished("one")
+    _, holder = renewed()
+    for seconds in (5 * HOUR, -48 * HOUR):
+        clocks[0].jump(-seconds)
+        clocks[1].jump(seconds)
+        for _ in range(2):
+            before = renewed()
+            wait_until(lambda: renewed() != before, "the lease is renewed")
+    assert renewed()[1] == holder
+    assert "not leading" not in first.output() and '"msg":"leading"' not in second.output()
+    world.item("two")
+    assert world.finished("two")["phase"] == "Succeeded"
