@@ -34,7 +34,7 @@ struct kube_watch {
     struct kube *kube;
     char *group, *version, *plural;
     char *namespace_name, *label_selector, *field_selector;
-    char *what;
+    char *what, *path;
     bool is_watch_only, is_metadata_only;
     const char *const *left_out;
     size_t page_size;
@@ -73,6 +73,7 @@ static void destroy(struct kube_watch *watch)
     free(watch->label_selector);
     free(watch->field_selector);
     free(watch->what);
+    free(watch->path);
     free(watch);
 }
 
@@ -306,15 +307,11 @@ static void on_stream_done(void *data, const struct http_response *response,
     leave(watch);
 }
 
-static int make_url(struct kube_watch *watch, char **ret_url, struct error *err)
+static char *make_url(const struct kube_watch *watch)
 {
-    const struct kube_resource resource = resource_of(watch);
-    char *url = NULL;
+    char *url = xstrdup(watch->path);
     char seconds[32];
 
-    if (kube_path_make(kube_server(watch->kube), &resource, watch->namespace_name, NULL, NULL, &url,
-                       err) < 0)
-        return -1;
     (void)snprintf(seconds, sizeof(seconds), "%llu",
                    STREAM_SECONDS + (unsigned long long)(watch->retry.seed % STREAM_SECONDS));
     kube_query_add(&url, "watch", "true");
@@ -327,13 +324,12 @@ static int make_url(struct kube_watch *watch, char **ret_url, struct error *err)
     kube_query_add(&url, "timeoutSeconds", seconds);
     kube_query_add(&url, "labelSelector", watch->label_selector);
     kube_query_add(&url, "fieldSelector", watch->field_selector);
-    *ret_url = url;
-    return 0;
+    return url;
 }
 
 static void start_stream(struct kube_watch *watch)
 {
-    cleanup_free char *url = NULL;
+    cleanup_free char *url = make_url(watch);
     struct error err = {0};
     const struct http_header accept = {
         "Accept",
@@ -342,6 +338,7 @@ static void start_stream(struct kube_watch *watch)
     };
     struct http_request request = {
         .method = "GET",
+        .url = url,
         .headers = &accept,
         .header_count = 1,
         .stall_timeout_ms = STREAM_STALL_MS,
@@ -355,11 +352,6 @@ static void start_stream(struct kube_watch *watch)
     watch->stream_err = (struct error){0};
     watch->has_event = false;
     watch->stream_start_ms = loop_now_ms(kube_loop(watch->kube));
-    if (make_url(watch, &url, &err) < 0) {
-        go_on_after(watch, &err);
-        return;
-    }
-    request.url = url;
     if (kube_stream_start(watch->kube, &request, &watch->http, &err) < 0)
         go_on_after(watch, &err);
 }
@@ -386,9 +378,9 @@ int kube_watch_start(struct kube *kube, const struct kube_watch_options *options
     if (kube_path_make(kube_server(kube), &options->resource, options->namespace_name, NULL, NULL,
                        &path, err) < 0)
         return -1;
-    free(path);
     watch = xcalloc(1, sizeof(*watch));
     watch->kube = kube;
+    watch->path = path;
     watch->group = xstrdup_or_null(options->resource.group);
     watch->version = xstrdup(options->resource.version);
     watch->plural = xstrdup(options->resource.plural);

@@ -80,6 +80,8 @@ static const struct {
     {CONTEXT("{server: 'http://a'}", "{token: s3cret}"), NULL, "not encrypted"},
     {CONTEXT("{server: 'http://a'}", "{username: a, password: s3cret}"), NULL, "not encrypted"},
     {CONTEXT("{server: 'https://a', proxy-url: 'http://p'}", "{}"), NULL, "set HTTPS_PROXY"},
+    {CONTEXT("{server: 'https://a', certificate-authority: [1]}", "{}"), NULL,
+     "certificate-authority of cluster 'c' is no string"},
     {CONTEXT("{server: 'https://a', certificate-authority-data: '%'}", "{}"), NULL,
      "certificate-authority-data of cluster 'c' is no base64"},
     {CONTEXT("{server: 'https://a', certificate-authority-data: aGVsbG8=}", "{}"), NULL,
@@ -147,14 +149,17 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    static const char *const names[] = {"ca.crt", "token", "namespace", "config", "more"};
+    static const char *const names[] = {"ca.crt", "token", "namespace",    "config",
+                                        "more",   "empty", ".kube/config", "broken"};
     char *folder = *state;
+    cleanup_free char *kube = xasprintf("%s/.kube", folder);
 
     for (size_t i = 0; i < array_length(names); i++) {
         cleanup_free char *path = xasprintf("%s/%s", folder, names[i]);
 
         (void)unlink(path);
     }
+    (void)rmdir(kube);
     (void)rmdir(folder);
     free(folder);
     return 0;
@@ -285,6 +290,62 @@ static void where_there_is_no_pod_or_no_token_it_is_not_found(void **state)
     assert_non_null(strstr(err.text, "/.kube/config"));
 }
 
+static void a_service_account_that_cant_be_used_is_named_as_such(void **state)
+{
+    const char *folder = *state;
+    struct kube_config *config = NULL;
+    struct error err = {0};
+
+    put_file(folder, "token", "t0ken\n");
+    put_file(folder, "ca.crt", "-----BEGIN CA-----\n");
+    (void)setenv("KUBERNETES_SERVICE_HOST", "a host", 1);
+    (void)setenv("KUBERNETES_SERVICE_PORT", "443", 1);
+    assert_int_equal(kube_config_in_cluster(folder, &config, &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_string_equal(err.text, "service account of this pod: the server's URL is more than "
+                                  "host, port and path");
+    (void)unsetenv("KUBERNETES_SERVICE_HOST");
+    (void)unsetenv("KUBERNETES_SERVICE_PORT");
+}
+
+static void default_must_fail(enum error_kind kind, const char *words)
+{
+    struct kube_config *config = NULL;
+    struct error err = {0};
+
+    assert_int_equal(kube_config_default(NULL, &config, &err), -1);
+    assert_int_equal(err.kind, kind);
+    if (!strstr(err.text, words))
+        fail_msg("'%s' does not say '%s'", err.text, words);
+    assert_null(config);
+}
+
+/* What is there but wrong is told; only what is not there makes way for the next place. */
+static void the_place_whose_kubeconfig_is_wrong_is_named(void **state)
+{
+    const char *folder = *state;
+    cleanup_free char *broken = write_file(folder, "broken", "{a: [");
+    cleanup_free char *empty = write_file(folder, "empty", "{}");
+    cleanup_free char *missing = xasprintf("%s/none", folder);
+    cleanup_free char *list = xasprintf("%s:%s", empty, missing);
+    cleanup_free char *kube = xasprintf("%s/.kube", folder);
+
+    (void)setenv("KUBECONFIG", broken, 1);
+    default_must_fail(ERROR_INVALID, broken);
+    (void)setenv("KUBECONFIG", missing, 1);
+    default_must_fail(ERROR_NOT_FOUND, missing);
+    (void)setenv("KUBECONFIG", list, 1);
+    default_must_fail(ERROR_INVALID, list);
+    (void)unsetenv("KUBECONFIG");
+
+    (void)setenv("HOME", folder, 1);
+    assert_int_equal(mkdir(kube, 0700), 0);
+    put_file(kube, "config", "{a: [");
+    default_must_fail(ERROR_INVALID, "/.kube/config'");
+    (void)unsetenv("HOME");
+    default_must_fail(ERROR_NOT_FOUND, "this is no pod");
+}
+
 static void an_empty_token_is_refused(void **state)
 {
     cleanup_free char *path = write_file(*state, "token", " \n");
@@ -308,6 +369,8 @@ int main(void)
         in_folder(several_files_are_one_and_the_first_word_counts),
         in_folder(a_pod_uses_its_service_account),
         in_folder(where_there_is_no_pod_or_no_token_it_is_not_found),
+        in_folder(a_service_account_that_cant_be_used_is_named_as_such),
+        in_folder(the_place_whose_kubeconfig_is_wrong_is_named),
         in_folder(an_empty_token_is_refused),
     };
 

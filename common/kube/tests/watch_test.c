@@ -9,6 +9,7 @@
 
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "common/kube/client_internal.h"
 #include "common/kube/list.h"
 #include "common/kube/tests/kube_bench.h"
 #include "common/kube/watch.h"
@@ -270,6 +271,33 @@ static void an_object_that_cannot_be_read_comes_with_a_fault(void **state)
     run(bench, &seen, answers, 2, "La! Lb S B Ac!");
 }
 
+/* An object with this name and more bytes than any may have. */
+static char *huge_object(const char *name)
+{
+    cleanup_free char *bytes = xcalloc(1, KUBE_OBJECT_MAX + 1);
+
+    memset(bytes, 'x', KUBE_OBJECT_MAX);
+    return xasprintf("{\"metadata\":{\"name\":\"%s\"},\"data\":\"%s\"}", name, bytes);
+}
+
+static void an_object_that_is_too_large_is_told_and_passed_over(void **state)
+{
+    struct kube_bench *bench = *state;
+    cleanup_free char *huge = huge_object("huge");
+    cleanup_free char *page = xasprintf(PAGE("%s," OBJECT("a", "1"), ""), huge);
+    cleanup_free char *lines =
+        xasprintf("{\"type\":\"ADDED\",\"object\":%s}\n" EVENT("ADDED", "b", "101"), huge);
+    struct seen seen = {0};
+    char *answers[] = {answer_json("200 OK", page), answer_stream(lines)};
+
+    start(bench, &seen, false);
+    /* That of the list is told when the list is done, that of the stream where it comes. */
+    run(bench, &seen, answers, 2, "La S B B Ab");
+    assert_int_equal(seen.err.kind, ERROR_TOO_LARGE);
+    assert_string_equal(seen.err.text,
+                        "watch pods: an event of more than 4194304 bytes is passed over");
+}
+
 static void a_watch_may_be_stopped_from_inside_of_every_event(void **state)
 {
     static const struct {
@@ -379,6 +407,7 @@ int main(void)
         test(a_list_without_a_version_is_asked_for_again),
         test(watching_without_a_list_begins_with_what_is_there),
         test(an_object_that_cannot_be_read_comes_with_a_fault),
+        test(an_object_that_is_too_large_is_told_and_passed_over),
         test(a_watch_may_be_stopped_from_inside_of_every_event),
         test(a_watch_may_be_stopped_from_outside_at_any_time),
         test(names_that_cannot_be_sent_are_refused_at_once),

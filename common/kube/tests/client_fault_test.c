@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What fails before a request is on its way: the configuration, the token, the names, libcurl, the
+ * loop. The request that could not be sent is named, and nothing of it stays behind. */
+#include <curl/curl.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/base/memory.h"
+#include "common/base/tests/descriptors.h"
+#include "common/base/tests/fault.h"
+#include "common/kube/client_internal.h"
+#include "common/kube/config_internal.h"
+#include "common/kube/list.h"
+#include "common/kube/tests/kube_bench.h"
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names. */
+CURLcode __real_curl_easy_setopt(CURL *easy, CURLoption option, ...);
+CURLcode __wrap_curl_easy_setopt(CURL *easy, CURLoption option, ...);
+CURLcode __wrap_curl_easy_setopt(CURL *easy, CURLoption option, ...)
+{
+    va_list arguments;
+    void *value = NULL; /* as wide as every sort of value */
+
+    va_start(arguments, option);
+    value = va_arg(arguments, void *);
+    va_end(arguments);
+    return fault_strikes("curl_easy_setopt") ? CURLE_UNKNOWN_OPTION
+                                             : __real_curl_easy_setopt(easy, option, value);
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+static void ignore_item(void *data, const json_t *object, const struct error *err)
+{
+    (void)data;
+    (void)object;
+    (void)err;
+}
+
+static int get(struct kube *kube, const char *namespace_name, struct error *err)
+{
+    const struct kube_request request = {.verb = KUBE_GET,
+                                         .resource = KUBE_PODS,
+                                         .namespace_name = namespace_name,
+                                         .name = "b",
+                                         .is_not_retried = true};
+
+    return kube_perform(kube, &request, NULL, err);
+}
+
+static int list(struct kube *kube, const char *namespace_name, struct error *err)
+{
+    const struct kube_list_options options = {.resource = KUBE_PODS,
+                                              .namespace_name = namespace_name,
+                                              .is_not_retried = true,
+                                              .on_item = ignore_item};
+
+    return kube_list_perform(kube, &options, err);
+}
+
+static const struct {
+    int (*perform)(struct kube *kube, const char *namespace_name, struct error *err);
+    const char *what, *busy, *answer;
+} ways[] = {
+    {get, "get pods 'a/b': ", "a request is waited for inside an event",
+     "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"},
+    {list, "list pods in 'a': ", "a list is waited for inside an event",
+     "HTTP/1.1 200 OK\r\nContent-Length: 49\r\n\r\n"
+     "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]  }"},
+};
+
+static void must_fail(struct kube *kube, size_t way, const char *namespace_name,
+                      enum error_kind kind, const char *words)
+{
+    unsigned descriptors = open_descriptors();
+    struct error err = {0};
+
+    assert_int_equal(ways[way].perform(kube, namespace_name, &err), -1);
+    if (err.kind != kind || !strstr(err.text, words))
+        fail_msg("'%s' (%s) does not say '%s'", err.text, error_kind_name(err.kind), words);
+    assert_int_equal(open_descriptors(), descriptors);
+    assert_false(kube_is_busy(kube));
+}
+
+/* After whatever has failed before. */
+static void must_work(struct kube_bench *bench, size_t way)
+{
+    const char *answers[] = {ways[way].answer};
+    struct error err = {0};
+
+    kube_bench_set_answers(bench, answers, 1);
+    if (ways[way].perform(bench->kube, "a", &err) < 0)
+        fail_msg("%s", err.text);
+    bench->answer_count = 0;
+}
+
+static void what_libcurl_refuses_is_told_with_the_request(void **state)
+{
+    struct kube_bench *bench = *state;
+
+    for (size_t i = 0; i < array_length(ways); i++) {
+        size_t requests = bench->server.request_count;
+
+        fault_arm("curl_easy_setopt", 1, 0);
+        must_fail(bench->kube, i, "a", ERROR_INTERNAL, ways[i].what);
+        assert_true(fault_disarm());
+        assert_int_equal(bench->server.request_count, requests);
+        must_work(bench, i);
+    }
+}
+
+static void a_loop_that_fails_leaves_no_request_behind(void **state)
+{
+    struct kube_bench *bench = *state;
+
+    for (size_t i = 0; i < array_length(ways); i++) {
+        size_t requests = bench->server.request_count;
+
+        fault_arm("epoll_wait", 1, EBADF);
+        must_fail(bench->kube, i, "a", ERROR_INTERNAL, "wait for events: Bad file descriptor");
+        assert_true(fault_disarm());
+        kube_bench_run_idle(bench);
+        assert_int_equal(bench->server.request_count, requests);
+        must_work(bench, i);
+    }
+}
+
+static void names_that_cant_be_sent_are_refused(void **state)
+{
+    struct kube_bench *bench = *state;
+
+    for (size_t i = 0; i < array_length(ways); i++)
+        must_fail(bench->kube, i, "..", ERROR_INVALID, "'..'");
+}
+
+static void what_the_server_refuses_is_told(void **state)
+{
+    static const char *const answers[] = {
+        "HTTP/1.1 403 No\r\nContent-Length: 19\r\n\r\n{\"message\":\"no way\"}"};
+    struct kube_bench *bench = *state;
+
+    kube_bench_set_answers(bench, answers, 1);
+    for (size_t i = 0; i < array_length(ways); i++) {
+        struct error err = {0};
+
+        assert_int_equal(ways[i].perform(bench->kube, "a", &err), -1);
+        assert_int_equal(err.kind, ERROR_DENIED);
+        assert_non_null(strstr(err.text, ways[i].what));
+    }
+}
+
+struct inside {
+    struct kube *kube;
+    struct error errs[2];
+    bool is_done;
+};
+
+static void perform_inside(void *data, const json_t *object, const struct error *err)
+{
+    struct inside *inside = data;
+
+    assert_non_null(object);
+    assert_null(err);
+    for (size_t i = 0; i < array_length(ways); i++)
+        assert_int_equal(ways[i].perform(inside->kube, "a", &inside->errs[i]), -1);
+    inside->is_done = true;
+}
+
+/* An item is handed over while libcurl waits for our return. */
+static void waiting_inside_an_event_is_refused(void **state)
+{
+    struct kube_bench *bench = *state;
+    cleanup_free char *answer =
+        answer_json("200 OK", "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{}]}");
+    const char *answers[] = {answer};
+    struct inside inside = {.kube = bench->kube};
+    const struct kube_list_options options = {
+        .resource = KUBE_PODS, .on_item = perform_inside, .data = &inside};
+    struct error err = {0};
+
+    kube_bench_set_answers(bench, answers, 1);
+    assert_int_equal(kube_list_perform(bench->kube, &options, &err), 0);
+    assert_true(inside.is_done);
+    for (size_t i = 0; i < array_length(ways); i++) {
+        assert_int_equal(inside.errs[i].kind, ERROR_INTERNAL);
+        assert_string_equal(inside.errs[i].text, ways[i].busy);
+    }
+}
+
+/* ---- other clients than the bench's ---- */
+
+static struct kube_config *config_of(const char *server, const char *token_file)
+{
+    struct kube_config *config = xcalloc(1, sizeof(*config));
+
+    config->server = xstrdup(server);
+    config->token_file = xstrdup_or_null(token_file);
+    return config;
+}
+
+static void a_configuration_that_cant_be_used_makes_no_client(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct kube_config *config = config_of("ftp://a", NULL);
+    struct kube *kube = NULL;
+    struct error err = {0};
+
+    assert_int_equal(kube_new(bench->loop, bench->http, config, &kube, &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_string_equal(err.text, "the server is no https:// or http:// URL");
+    assert_null(kube);
+    kube_config_free(config);
+}
+
+/* Not "not found", which would be the pod. */
+static void a_token_that_cant_be_read_is_access_denied(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct kube *kube = NULL;
+    struct error err = {0};
+
+    assert_int_equal(
+        kube_new(bench->loop, bench->http, config_of("https://127.0.0.1:1", "/none"), &kube, &err),
+        0);
+    for (size_t i = 0; i < array_length(ways); i++) {
+        must_fail(kube, i, "a", ERROR_DENIED, "'/none'");
+        must_fail(kube, i, "a", ERROR_DENIED, ways[i].what);
+    }
+    kube_free(kube);
+}
+
+int main(void)
+{
+#define test(name_) cmocka_unit_test_setup_teardown(name_, kube_bench_setup, kube_bench_teardown)
+    const struct CMUnitTest tests[] = {
+        test(what_libcurl_refuses_is_told_with_the_request),
+        test(a_loop_that_fails_leaves_no_request_behind),
+        test(names_that_cant_be_sent_are_refused),
+        test(what_the_server_refuses_is_told),
+        test(waiting_inside_an_event_is_refused),
+        test(a_configuration_that_cant_be_used_makes_no_client),
+        test(a_token_that_cant_be_read_is_access_denied),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
