@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What fails before a request is on its way: the configuration, the token, the names, libcurl, the
  * loop. The request that could not be sent is named, and nothing of it stays behind. */
-#include <curl/curl.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,22 +17,6 @@
 #include "common/kube/config_internal.h"
 #include "common/kube/list.h"
 #include "common/kube/tests/kube_bench.h"
-
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names. */
-CURLcode __real_curl_easy_setopt(CURL *easy, CURLoption option, ...);
-CURLcode __wrap_curl_easy_setopt(CURL *easy, CURLoption option, ...);
-CURLcode __wrap_curl_easy_setopt(CURL *easy, CURLoption option, ...)
-{
-    va_list arguments;
-    void *value = NULL; /* as wide as every sort of value */
-
-    va_start(arguments, option);
-    value = va_arg(arguments, void *);
-    va_end(arguments);
-    return fault_strikes("curl_easy_setopt") ? CURLE_UNKNOWN_OPTION
-                                             : __real_curl_easy_setopt(easy, option, value);
-}
-/* NOLINTEND(bugprone-reserved-identifier) */
 
 static void ignore_item(void *data, const json_t *object, const struct error *err)
 {
