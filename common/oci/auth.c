@@ -207,6 +207,17 @@ int auth_parse_realm(const char *url, struct realm *ret_realm, struct error *err
     return 0;
 }
 
+int auth_check_realm(const char *url, const char *registry_host, bool is_registry_plain,
+                     struct realm *ret_realm, struct error *err)
+{
+    if (auth_parse_realm(url, ret_realm, err) < 0)
+        return -1;
+    if (!ret_realm->is_https && !is_registry_plain)
+        return error_set(err, ERROR_DENIED,
+                         "registry '%s' names a token server without TLS: refused", registry_host);
+    return 0;
+}
+
 void realm_done(struct realm *realm)
 {
     free(realm->host);

@@ -34,6 +34,10 @@ struct realm {
 
 /* ERROR_INVALID for what is no http(s) URL, has user info or a fragment. */
 int auth_parse_realm(const char *url, struct realm *ret_realm, struct error *err) must_check;
+/* The same for a realm that is to be asked: ERROR_DENIED if it has no TLS, unless the registry has
+ * none either. */
+int auth_check_realm(const char *url, const char *registry_host, bool is_registry_plain,
+                     struct realm *ret_realm, struct error *err) must_check;
 void realm_done(struct realm *realm);
 
 /* realm?service=..&scope=.., one scope parameter a word; a query of the realm stays. */

@@ -149,11 +149,8 @@ static int send_token_request(struct registry_token *token, struct error *err)
                                    .on_done = on_token,
                                    .data = token};
 
-    if (auth_parse_realm(host->realm, &realm, err) < 0)
+    if (auth_check_realm(host->realm, host->name, host->is_plain, &realm, err) < 0)
         return -1;
-    if (!realm.is_https && !host->is_plain)
-        return error_set(err, ERROR_DENIED,
-                         "registry '%s' names a token server without TLS: refused", host->name);
     request.tls = auth_is_realm_of(host->contact, realm.host) ? &host->tls : &token->registry->tls;
     token->is_refresh = has_identity && !token->is_refresh_unknown;
     if (token->is_refresh) {

@@ -196,6 +196,67 @@ static void an_identity_token_is_traded_in_or_used_as_password(void **state)
     }
 }
 
+static void answer_token_status(void *data, const struct fake_request *request,
+                                struct fake_answer *answer)
+{
+    int status = ((struct world *)data)->status;
+
+    answer_bearer(data, request, answer);
+    if (strncmp(request->path, "/token", 6) != 0)
+        return;
+    answer->is_dropped = status == 0;
+    answer->status = status;
+}
+
+static const struct {
+    int status; /* 0: hangs up */
+    bool has_user;
+    enum error_kind kind;
+    const char *words;
+} token_answers[] = {
+    {401, true, ERROR_DENIED, "the token server of registry '%s' refuses the credentials (401)"},
+    {403, false, ERROR_DENIED, "the token server of registry '%s' refuses anonymous access (403)"},
+    {418, false, ERROR_INVALID, "the token server of registry '%s' answers 418"},
+    {429, false, ERROR_TEMPORARY, "the token server of registry '%s' answers 429"},
+    {503, false, ERROR_TEMPORARY, "the token server of registry '%s' answers 503"},
+    {0, false, ERROR_TEMPORARY, "token server of registry '%s': "},
+};
+
+static void what_the_token_server_says_is_told_with_the_registry(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(token_answers); i++) {
+        struct world *world = world_new(answer_token_status);
+        char words[256];
+
+        world->status = token_answers[i].status;
+        if (token_answers[i].has_user)
+            world_add_user(world);
+        set_challenge(world, "127.0.0.1");
+        world_get_manifest(world, "1.0");
+        (void)snprintf(words, sizeof(words), "%.*s%s%s", (int)strcspn(token_answers[i].words, "%"),
+                       token_answers[i].words, world->host,
+                       strchr(token_answers[i].words, '%') + 2);
+        if (world->err.kind != token_answers[i].kind || !strstr(world->err.text, words))
+            fail_msg("'%s' does not say '%s'", world->err.text, words);
+        assert_null(strstr(world->err.text, "SECRET"));
+        world_end(world);
+    }
+}
+
+static void a_token_server_that_is_no_url_is_refused(void **state)
+{
+    struct world *world = world_new(answer_bearer);
+
+    (void)state;
+    (void)snprintf(challenge, sizeof(challenge), "WWW-Authenticate: Bearer realm=\"nonsense\"\r\n");
+    world_get_manifest(world, "1.0");
+    assert_int_equal(world->err.kind, ERROR_INVALID);
+    assert_non_null(strstr(world->err.text, "the registry names a token server that is no URL"));
+    assert_int_equal(world->count, 1);
+    world_end(world);
+}
+
 static char location[256];
 
 static void answer_redirect(void *data, const struct fake_request *request,
@@ -241,6 +302,8 @@ int main(void)
         cmocka_unit_test(a_foreign_realm_with_an_entry_of_its_own_gets_that),
         cmocka_unit_test(a_token_that_does_not_help_is_asked_for_once),
         cmocka_unit_test(an_identity_token_is_traded_in_or_used_as_password),
+        cmocka_unit_test(what_the_token_server_says_is_told_with_the_registry),
+        cmocka_unit_test(a_token_server_that_is_no_url_is_refused),
         cmocka_unit_test(a_redirect_to_another_host_sees_no_credentials),
     };
 

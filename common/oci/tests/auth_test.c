@@ -203,6 +203,25 @@ static void tokens_are_taken_only_if_a_header_can_carry_them(void **state)
     }
 }
 
+static void a_token_server_without_tls_is_asked_only_for_a_registry_without(void **state)
+{
+    (void)state;
+    for (int is_plain = 0; is_plain < 2; is_plain++) {
+        cleanup_realm struct realm https = {0};
+        cleanup_realm struct realm http = {0};
+        struct error err = {0};
+
+        assert_int_equal(auth_check_realm("https://a/t", "r.io", is_plain, &https, &err), 0);
+        assert_int_equal(auth_check_realm("http://a/t", "r.io", is_plain, &http, &err),
+                         is_plain ? 0 : -1);
+        if (!is_plain) {
+            assert_int_equal(err.kind, ERROR_DENIED);
+            assert_string_equal(err.text,
+                                "registry 'r.io' names a token server without TLS: refused");
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +232,7 @@ int main(void)
         cmocka_unit_test(realms_that_are_no_plain_urls_are_refused),
         cmocka_unit_test(a_token_request_has_one_scope_parameter_a_word),
         cmocka_unit_test(tokens_are_taken_only_if_a_header_can_carry_them),
+        cmocka_unit_test(a_token_server_without_tls_is_asked_only_for_a_registry_without),
     };
 
     doc_setup();

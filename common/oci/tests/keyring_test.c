@@ -167,6 +167,18 @@ static const char *const wrong[] = {
     "{\"auths\": {\"https:///x\": {\"username\": \"SECRET\"}}}",
 };
 
+static void an_address_without_a_host_is_refused(void **state)
+{
+    cleanup_keyring struct keyring *keyring = keyring_new();
+    const struct credential credential = {.username = "user", .password = "SECRET"};
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(keyring_add(keyring, "https:///path", &credential, &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_string_equal(err.text, "'https:///path' names no registry host");
+}
+
 static void what_is_wrong_is_named_without_the_secret(void **state)
 {
     (void)state;
@@ -209,6 +221,7 @@ int main(void)
         cmocka_unit_test(tokens_stand_for_themselves),
         cmocka_unit_test(the_bare_map_of_dockercfg_is_read),
         cmocka_unit_test(helpers_are_counted),
+        cmocka_unit_test(an_address_without_a_host_is_refused),
         cmocka_unit_test(what_is_wrong_is_named_without_the_secret),
         cmocka_unit_test(what_a_kubelet_gets_is_read_back),
     };

@@ -248,6 +248,44 @@ static void sizes_and_limits_hold_to_the_byte(void **state)
     }
 }
 
+static void blobs_that_cant_be_right_are_not_asked_for(void **state)
+{
+    struct world *world = world_new(answer_whole);
+    const struct registry_place place = {
+        .host = world->host, .repository = "some/repo", .is_plain_http = true};
+    const struct registry_blob wrong = {.digest = "sha256:short", .size = 1, .max_bytes = 1};
+    const struct registry_blob large = {.digest = world->blob_digest, .size = 11, .max_bytes = 10};
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(registry_get_blob(world->registry, &place, &wrong, NULL, &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_int_equal(registry_get_blob(world->registry, &place, &large, NULL, &err), -1);
+    assert_int_equal(err.kind, ERROR_TOO_LARGE);
+    assert_non_null(strstr(err.text, "has 11 bytes, the limit is 10"));
+    assert_int_equal(world->count, 0);
+    world_end(world);
+}
+
+static void answer_late(void *data, const struct fake_request *request, struct fake_answer *answer)
+{
+    struct world *world = data;
+
+    answer_whole(data, request, answer);
+    clock_fake_advance(&world->clock, 15000);
+}
+
+static void a_registry_that_sends_too_slowly_is_given_up(void **state)
+{
+    struct world *world = world_new(answer_late);
+
+    (void)state;
+    world_get_blob(world, sizeof(world->blob), sizeof(world->blob), true);
+    assert_int_equal(world->err.kind, ERROR_TEMPORARY);
+    assert_non_null(strstr(world->err.text, "the registry sends too slowly"));
+    world_end(world);
+}
+
 static void answer_altered(void *data, const struct fake_request *request,
                            struct fake_answer *answer)
 {
@@ -356,6 +394,8 @@ int main(void)
         cmocka_unit_test(without_ranges_it_starts_over_or_skips),
         cmocka_unit_test(another_range_than_asked_for_is_not_mixed_in),
         cmocka_unit_test(sizes_and_limits_hold_to_the_byte),
+        cmocka_unit_test(blobs_that_cant_be_right_are_not_asked_for),
+        cmocka_unit_test(a_registry_that_sends_too_slowly_is_given_up),
         cmocka_unit_test(one_altered_bit_is_found),
         cmocka_unit_test(names_that_could_change_the_path_are_refused),
         cmocka_unit_test(plain_http_is_tried_only_where_it_is_allowed),

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The blocking forms: what they bring, and each way in which they end without it. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/base/memory.h"
+#include "common/base/tests/fault.h"
+#include "common/data/doc.h"
+#include "world.h"
+
+static void answer_all(void *data, const struct fake_request *request, struct fake_answer *answer)
+{
+    const struct world *world = data;
+
+    world_answer_manifest(data, request, answer);
+    answer->status = world->status;
+    if (strstr(request->path, "/blobs/")) {
+        answer->body = world->blob;
+        answer->size = sizeof(world->blob);
+    }
+}
+
+static int read_blob(struct world *world, const char *object, struct error *err)
+{
+    const struct registry_place place = {
+        .host = world->host, .repository = "some/repo", .is_plain_http = true};
+    const char *digest = object ? object : world->blob_digest;
+
+    buffer_clear(&world->bytes);
+    return registry_read_blob(world->registry, &place, digest, sizeof(world->blob),
+                              sizeof(world->blob), &world->bytes, err);
+}
+
+static int read_manifest(struct world *world, const char *object, struct error *err)
+{
+    const struct registry_place place = {
+        .host = world->host, .repository = "some/repo", .is_plain_http = true};
+    cleanup_json json_t *manifest = NULL;
+    cleanup_free char *media_type = NULL;
+    cleanup_free char *digest = NULL;
+    int result = registry_read_manifest(world->registry, &place, object ? object : "1.0", &manifest,
+                                        &media_type, &digest, err);
+
+    assert_int_equal(result == 0, json_is_object(manifest));
+    assert_int_equal(result == 0, media_type != NULL);
+    assert_int_equal(result == 0, digest != NULL);
+    return result;
+}
+
+static const struct {
+    int (*read)(struct world *world, const char *object, struct error *err);
+    const char *wrong, *words;
+} reads[] = {
+    {read_blob, "sha256:short", "'sha256:short'"},
+    {read_manifest, "no tag!", "'no tag!' is neither a tag nor a digest"},
+};
+
+static void what_is_there_is_read(void **state)
+{
+    struct world *world = world_new(answer_all);
+
+    (void)state;
+    world->status = 200;
+    for (size_t i = 0; i < array_length(reads); i++) {
+        struct error err = {0};
+
+        if (reads[i].read(world, NULL, &err) < 0)
+            fail_msg("%s", err.text);
+    }
+    assert_int_equal(world->bytes.size, sizeof(world->blob));
+    world_end(world);
+}
+
+static void what_is_no_name_is_not_asked_for(void **state)
+{
+    struct world *world = world_new(answer_all);
+
+    (void)state;
+    for (size_t i = 0; i < array_length(reads); i++) {
+        struct error err = {0};
+
+        assert_int_equal(reads[i].read(world, reads[i].wrong, &err), -1);
+        assert_int_equal(err.kind, ERROR_INVALID);
+        assert_non_null(strstr(err.text, reads[i].words));
+    }
+    assert_int_equal(world->count, 0);
+    world_end(world);
+}
+
+static void what_the_registry_says_is_told(void **state)
+{
+    struct world *world = world_new(answer_all);
+
+    (void)state;
+    world->status = 404;
+    for (size_t i = 0; i < array_length(reads); i++) {
+        struct error err = {0};
+
+        assert_int_equal(reads[i].read(world, NULL, &err), -1);
+        assert_int_equal(err.kind, ERROR_NOT_FOUND);
+        assert_non_null(strstr(err.text, "some/repo"));
+    }
+    world_end(world);
+}
+
+static void a_loop_that_fails_leaves_no_call_behind(void **state)
+{
+    struct world *world = world_new(answer_all);
+
+    (void)state;
+    world->status = 200;
+    for (size_t i = 0; i < array_length(reads); i++) {
+        struct error err = {0};
+
+        fault_arm("epoll_wait", 1, EBADF);
+        assert_int_equal(reads[i].read(world, NULL, &err), -1);
+        assert_true(fault_disarm());
+        assert_string_equal(err.text, "wait for events: Bad file descriptor");
+        for (int turn = 0; turn < 20; turn++)
+            assert_int_equal(loop_run_once(world->loop, 1, &err), 0);
+        assert_int_equal(world->count, 0);
+    }
+    world_end(world);
+}
+
+static void a_client_without_a_loop_is_a_bug(void **state)
+{
+    const struct registry_options options = {0};
+    struct registry *registry = NULL;
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(registry_new(NULL, NULL, &options, &registry, &err), -1);
+    assert_int_equal(err.kind, ERROR_INTERNAL);
+    assert_null(registry);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_there_is_read),
+        cmocka_unit_test(what_is_no_name_is_not_asked_for),
+        cmocka_unit_test(what_the_registry_says_is_told),
+        cmocka_unit_test(a_loop_that_fails_leaves_no_call_behind),
+        cmocka_unit_test(a_client_without_a_loop_is_a_bug),
+    };
+
+    doc_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
