@@ -77,8 +77,10 @@ static int put_in_place(int parent_fd, const char *temporary, const char *name, 
 {
     if (renameat2(parent_fd, temporary, parent_fd, name, RENAME_EXCHANGE) == 0)
         return beneath_remove_tree(parent_fd, temporary, err);
-    /* Nothing is there, or the file system can't exchange. */
-    if (errno != ENOENT && beneath_remove_tree(parent_fd, name, err) < 0)
+    if (errno != ENOENT && errno != EINVAL)
+        return error_set_errno(err, errno, "rename the restored state to '%s'", name);
+    /* Nothing is there, or the file system can't exchange: then there is neither for a moment. */
+    if (errno == EINVAL && beneath_remove_tree(parent_fd, name, err) < 0)
         return -1;
     if (renameat(parent_fd, temporary, parent_fd, name) < 0)
         return error_set_errno(err, errno, "rename the restored state to '%s'", name);

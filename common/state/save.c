@@ -103,12 +103,7 @@ static int cut_bytes(void *data, const void *bytes, size_t size, struct error *e
         size_t room = STATE_CHUNK_BYTES - chunk->size;
         size_t taken = size < room ? size : room;
 
-        if (!room) {
-            if (end_chunk(cutting, err) < 0)
-                return -1;
-            continue;
-        }
-        if (buffer_append(chunk, from, taken, err) < 0)
+        if (room ? buffer_append(chunk, from, taken, err) < 0 : end_chunk(cutting, err) < 0)
             return -1;
         from += taken;
         size -= taken;

@@ -32,6 +32,12 @@ static struct {
     void *data;
 } armed;
 
+static struct {
+    const char *function; /* NULL: none */
+    unsigned nth;
+    int error;
+} next;
+
 void fault_arm(const char *function, unsigned nth, int error)
 {
     armed.function = function;
@@ -39,12 +45,20 @@ void fault_arm(const char *function, unsigned nth, int error)
     armed.error = error;
     armed.is_for_good = armed.has_struck = armed.has_stream_failed = false;
     armed.disturb = NULL;
+    next.function = NULL;
 }
 
 void fault_arm_for_good(const char *function, unsigned nth, int error)
 {
     fault_arm(function, nth, error);
     armed.is_for_good = true;
+}
+
+void fault_then(const char *function, unsigned nth, int error)
+{
+    next.function = function;
+    next.nth = nth;
+    next.error = error;
 }
 
 void fault_disturb(const char *function, unsigned nth, void (*disturb)(void *data), void *data)
@@ -57,6 +71,7 @@ void fault_disturb(const char *function, unsigned nth, void (*disturb)(void *dat
 bool fault_disarm(void)
 {
     armed.function = NULL;
+    armed.has_stream_failed = false;
     return armed.has_struck;
 }
 
@@ -79,6 +94,8 @@ bool fault_strikes(const char *function)
         return false;
     }
     errno = armed.error;
+    if (next.function)
+        fault_arm(next.function, next.nth, next.error);
     return true;
 }
 

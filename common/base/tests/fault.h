@@ -12,6 +12,8 @@
 void fault_arm(const char *function, unsigned nth, int error);
 /* The same, but all calls after it fail as well. */
 void fault_arm_for_good(const char *function, unsigned nth, int error);
+/* After the one that is armed has struck, this one is. */
+void fault_then(const char *function, unsigned nth, int error);
 /* Before the n-th call of this function somebody else does something; the call itself is made. */
 void fault_disturb(const char *function, unsigned nth, void (*disturb)(void *data), void *data);
 /* Ends it; whether it has struck. */

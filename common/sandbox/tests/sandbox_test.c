@@ -106,6 +106,20 @@ static long landlock_version(void)
     return syscall(SYS_landlock_create_ruleset, NULL, 0, 1);
 }
 
+static void need_landlock(long needed)
+{
+    long version = landlock_version();
+
+    if (version >= needed)
+        return;
+    if (version < 0)
+        print_message("skipped: this kernel has no Landlock, the test needs version %ld\n", needed);
+    else
+        print_message("skipped: this kernel has Landlock %ld, the test needs %ld\n", version,
+                      needed);
+    skip();
+}
+
 static int write_rename_remove(const struct place *place)
 {
     const struct timespec times[2] = {{.tv_sec = 5}, {.tv_sec = 6}};
@@ -407,15 +421,13 @@ static int bind_port(const struct place *place)
 
 static void files_outside_of_the_paths_are_out_of_reach(void **state)
 {
-    if (landlock_version() < 1)
-        skip();
+    need_landlock(1);
     assert_int_equal(run_inside(*state, true, false, reach_out), 0);
 }
 
 static void tcp_ports_are_out_of_reach_of_who_does_not_listen(void **state)
 {
-    if (landlock_version() < 4)
-        skip();
+    need_landlock(4);
     assert_int_equal(run_inside(*state, true, false, bind_port), 0);
 }
 
@@ -454,8 +466,7 @@ static void a_path_that_does_not_exist_is_an_error(void **state)
     int status = 0;
 
     (void)state;
-    if (landlock_version() < 1)
-        skip();
+    need_landlock(1);
     child = fork();
     if (child == 0)
         _exit(sandbox_enter(&options, &result, &err) < 0 && err.kind == ERROR_NOT_FOUND &&

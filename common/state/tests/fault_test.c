@@ -199,6 +199,60 @@ static void a_disk_in_trouble_never_brings_an_older_state_back(void **state)
     assert_true(fault_sweep(&scenario) >= 40);
 }
 
+static void forget_state(void *data)
+{
+    struct world *world = data;
+    struct error err = {0};
+
+    remove_temporary(world);
+    assert_int_equal(beneath_remove_tree(world->scratch.root_fd, "state", &err), 0);
+}
+
+static void a_first_restore_is_whole_or_told(void **state)
+{
+    const struct fault_scenario scenario = {.name = "first restore",
+                                            .prepare = forget_state,
+                                            .run = restore,
+                                            .check = check_restored,
+                                            .data = *state};
+
+    assert_true(fault_sweep(&scenario) >= 40);
+}
+
+static void what_cant_be_exchanged_nor_removed_stays_and_is_told(void **state)
+{
+    struct world *world = *state;
+    cleanup_free char *text = NULL;
+    struct error err = {0};
+
+    prepare_other_state(world);
+    fault_arm("renameat2", 1, EINVAL);
+    fault_then("unlinkat", 1, EROFS);
+    assert_int_equal(restore(world, &err), -1);
+    assert_true(fault_disarm());
+    assert_non_null(strstr(err.text, "remove 'state': Read-only file system"));
+    text = scratch_read(world->scratch.root_fd, "state/file");
+    assert_string_equal(text, "what was there");
+}
+
+/* Only a file system that can't exchange is reason enough to remove what is there. */
+static void what_was_there_outlives_a_rename_that_failed(void **state)
+{
+    struct world *world = *state;
+    cleanup_free char *text = NULL;
+    struct error err = {0};
+
+    prepare_other_state(world);
+    fault_arm("renameat2", 1, EIO);
+    fault_then("renameat", 1, EIO);
+    assert_int_equal(restore(world, &err), -1);
+    (void)fault_disarm();
+    assert_non_null(strstr(err.text, "rename the restored state to 'state': Input/output error"));
+    text = scratch_read(world->scratch.root_fd, "state/file");
+    assert_non_null(text);
+    assert_string_equal(text, "what was there");
+}
+
 /* ---- chunks in a directory ---- */
 
 static void mount_chunks(const struct world *world)
@@ -260,6 +314,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             the_newest_whole_generation_is_the_one_before_unless_saving_succeeded, setup, teardown),
         cmocka_unit_test_setup_teardown(a_disk_in_trouble_never_brings_an_older_state_back, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_first_restore_is_whole_or_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_cant_be_exchanged_nor_removed_stays_and_is_told, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_was_there_outlives_a_rename_that_failed, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(
             mounted_chunks_that_cant_be_read_are_no_reason_for_an_older_state, setup, teardown),

@@ -402,6 +402,49 @@ static void mounted_chunks_are_a_source(void **state)
     state_set_done(&set);
 }
 
+static void add_must_fail(const struct scratch *mount, enum error_kind kind, const char *words)
+{
+    struct state_set set = {0};
+    struct error err = {0};
+
+    assert_int_equal(state_set_add_directory(&set, mount->root_fd, &err), -1);
+    assert_int_equal(err.kind, kind);
+    if (!strstr(err.text, words))
+        fail_msg("'%s' does not say '%s'", err.text, words);
+    state_set_done(&set);
+}
+
+static void metadata_that_is_none_is_named(void **state)
+{
+    cleanup_scratch struct scratch mount;
+    cleanup_free char *much = xcalloc(1, 256 * 1024 + 2);
+
+    (void)state;
+    scratch_init(&mount);
+    assert_int_equal(mkdirat(mount.root_fd, "one", 0777), 0);
+    assert_int_equal(mkdirat(mount.root_fd, "one/" FILE_STATE_METADATA, 0777), 0);
+    add_must_fail(&mount, ERROR_INVALID, "'one/" FILE_STATE_METADATA "' is no regular file");
+    assert_int_equal(unlinkat(mount.root_fd, "one/" FILE_STATE_METADATA, AT_REMOVEDIR), 0);
+    memset(much, 'x', 256 * 1024 + 1);
+    scratch_write(mount.root_fd, "one/" FILE_STATE_METADATA, much);
+    add_must_fail(&mount, ERROR_TOO_LARGE, "read 'one/" FILE_STATE_METADATA "': more than");
+}
+
+static void there_are_only_so_many_chunks(void **state)
+{
+    cleanup_scratch struct scratch mount;
+    struct state_set set = {.chunk_count = 100000}; /* without their memory: nobody looks */
+    struct error err = {0};
+
+    (void)state;
+    scratch_init(&mount);
+    assert_int_equal(mkdirat(mount.root_fd, "one", 0777), 0);
+    scratch_write(mount.root_fd, "one/" FILE_STATE_METADATA, "{}");
+    assert_int_equal(state_set_add_directory(&set, mount.root_fd, &err), -1);
+    assert_int_equal(err.kind, ERROR_TOO_LARGE);
+    assert_string_equal(err.text, "more than 100000 state chunks");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -416,6 +459,8 @@ int main(void)
         cmocka_unit_test(what_go_wrote_comes_back),
         cmocka_unit_test(what_go_wrote_and_somebody_damaged_does_not),
         cmocka_unit_test(mounted_chunks_are_a_source),
+        cmocka_unit_test(metadata_that_is_none_is_named),
+        cmocka_unit_test(there_are_only_so_many_chunks),
     };
 
     doc_setup();

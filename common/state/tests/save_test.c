@@ -198,7 +198,7 @@ static void a_tree_that_changes_is_a_conflict_and_never_a_generation(void **stat
 
 static void a_tree_that_changed_between_the_passes_is_a_conflict(void **state)
 {
-    static const size_t noises[] = {5, 500000, 3000000};
+    static const size_t noises[] = {5, 500000, 3000000, 3500000};
 
     (void)state;
     for (size_t i = 0; i < array_length(noises); i++) {
