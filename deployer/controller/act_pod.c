@@ -102,12 +102,13 @@ static void on_ended(struct task *task, json_t *object, const struct error *err)
 {
     struct pod_entry *entry = entry_at_hand(task);
 
-    if (err->kind == ERROR_NOT_FOUND || err->kind == ERROR_CONFLICT) {
-        /* Gone, or another pod has the name by now, which the watch tells. */
+    if (err->kind == ERROR_NOT_FOUND) {
         forget_pod(task);
         task_done(task);
         return;
     }
+    /* A conflict, too: another pod has the name by now, which the watch tells, or others wrote at
+     * the same time, and it is still there. */
     if (err->kind != ERROR_NONE) {
         task_hold(task, "the pod can't be ended", err);
         return;
@@ -138,7 +139,7 @@ void act_end_pod(struct task *task)
 
 static void on_removed(struct task *task, json_t *object, const struct error *err)
 {
-    if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND && err->kind != ERROR_CONFLICT) {
+    if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
         task_hold(task, "the pod can't be removed", err);
         return;
     }
@@ -179,7 +180,7 @@ static void on_deleted(struct task *task, json_t *object, const struct error *er
     struct pod_entry *entry = entry_at_hand(task);
 
     (void)object;
-    if (err->kind == ERROR_NOT_FOUND || err->kind == ERROR_CONFLICT || !entry) {
+    if (err->kind == ERROR_NOT_FOUND || !entry) {
         forget_pod(task);
         task_done(task);
         return;

@@ -344,3 +344,30 @@ def test_old_generations_of_state_do_not_pile_up(world):
     assert 2 <= len(left) <= 2 + 4
     newest = max(left, key=lambda secret: int(secret["metadata"]["annotations"][f"longshore.{GROUP}/sequence"]))
     assert newest["metadata"]["annotations"][f"longshore.{GROUP}/job"] == "job-8"
+
+
+def test_a_conflict_with_nobody_does_not_leave_the_pod_behind(world):
+    """The API server gives up on a write that met others too often; when the answer comes, all that the watch had to say is said."""
+    struck = set()
+
+    def plan(request):
+        if request.method in ("DELETE", "PATCH") and "/pods/" in request.path and request.method not in struck:
+            struck.add(request.method)
+            return Action(forward=False, answer=refusal(409, "Conflict"))
+        return PASS
+
+    with world.behind(plan) as proxy:
+        world.start(proxy=proxy)
+        world.item("item")
+        assert world.finished("item")["phase"] == "Succeeded"
+        world.quiet()
+        assert struck == {"DELETE", "PATCH"}
+
+        # The same where a pod is ended, not removed.
+        world.kubelet.behaviour = hang
+        world.trigger("item", "job-2")
+        wait_until(lambda: world.status("item").get("phase") == "Progressing" and world.pods(), "the second job runs")
+        struck.clear()
+        world.interrupt("item", "job-2")
+        world.quiet()
+        assert struck == {"DELETE", "PATCH"}
