@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preloaded into a program under test: its wall clock is off by as many seconds as stand in the file $LONGSHORE_TEST_CLOCK, at every moment.
- * What is not ours stays: the monotonic clock, which nobody can set, and time(), by which OpenSSL judges certificates. */
+/* Preloaded into a program under test: its wall clock is off by as many seconds as stand in the
+ * file $LONGSHORE_TEST_CLOCK, at every moment. What is not ours stays: the monotonic clock, which
+ * nobody can set, and time(), by which OpenSSL judges certificates. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -17,7 +18,8 @@ __attribute__((constructor)) static void set_up(void)
 {
     const char *path = getenv("LONGSHORE_TEST_CLOCK");
     int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    void *found = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(*off_seconds), PROT_READ, MAP_SHARED, fd, 0);
+    void *found =
+        fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(*off_seconds), PROT_READ, MAP_SHARED, fd, 0);
 
     if (found == MAP_FAILED)
         abort();

@@ -279,8 +279,10 @@ class Walk:
     def _broken(self, error):
         met = "\n".join("    " + ": ".join(fault) for fault in self.chance.met)
         tail = "\n".join(self.controller.output().splitlines()[-15:]) if self.controller else ""
-        return Broken(f"walk {self.seed}: {error}\n  repeat it with: e2e/faults/walks.py --seed {self.seed}\n  faults:\n{met}\n"
-                      f"  controller:\n{tail}")
+        broken = Broken(f"walk {self.seed}: {error}\n  repeat it with: e2e/faults/walks.py --seed {self.seed}\n  faults:\n{met}\n"
+                        f"  controller:\n{tail}")
+        broken.seed = self.seed
+        return broken
 
     def _close(self):
         self.world.close()

@@ -70,7 +70,8 @@ def run(count, first_seed=1, *, apiserver=None, registry=None, jobs=JOBS, say=la
         began = time.monotonic()
         figures, broken = walk_all(apiserver, registry, range(first_seed, first_seed + count), jobs=jobs, say=say)
         if broken:
-            raise Broken(f"{len(broken)} of {count} walks are broken, the first one:\n{broken[0]}")
+            seeds = ", ".join(str(error.seed) for error in broken)
+            raise Broken(f"{len(broken)} of {count} walks are broken, of the seeds {seeds}; the first one:\n{broken[0]}")
         faults = sum((collections.Counter(one["faults"]) for one in figures), collections.Counter())
         return {"walks": count, "first seed": first_seed, "broken": 0, "faults": faults.total(),
                 "crashes": sum(faults[kind] for kind in faults if kind.endswith("killed")),
