@@ -131,10 +131,18 @@ static int start_call(struct lease *lease, enum kube_verb verb, const json_t *bo
     return kube_start(lease->kube, &request, &lease->call, err);
 }
 
+static void try_call(struct lease *lease, enum kube_verb verb, const json_t *body,
+                     kube_done_fn *on_done)
+{
+    struct error err = {0};
+
+    if (start_call(lease, verb, body, on_done, &err) < 0)
+        on_failed(lease, &err);
+}
+
 static void act(struct lease *lease, enum lease_action action)
 {
     cleanup_json json_t *body = NULL;
-    struct error err = {0};
     char time[TIMESTAMP_MAX];
 
     if (action == LEASE_WAIT) {
@@ -146,9 +154,7 @@ static void act(struct lease *lease, enum lease_action action)
     timestamp_format_micro(clock_unix_ms(loop_clock(lease->loop)), time);
     body = lease_object_make(lease->object, lease->namespace_name, lease->name, lease->identity,
                              lease->duration_ms, action, time);
-    if (start_call(lease, action == LEASE_CREATE ? KUBE_CREATE : KUBE_UPDATE, body, on_written,
-                   &err) < 0)
-        on_failed(lease, &err);
+    try_call(lease, action == LEASE_CREATE ? KUBE_CREATE : KUBE_UPDATE, body, on_written);
 }
 
 static void decide_and_act(struct lease *lease)
@@ -176,7 +182,6 @@ static void on_read(void *data, json_t *object, const struct error *err)
 static void try_now(void *data)
 {
     struct lease *lease = data;
-    struct error err = {0};
 
     if (lease->call)
         return;
@@ -185,8 +190,7 @@ static void try_now(void *data)
         decide_and_act(lease);
         return;
     }
-    if (start_call(lease, KUBE_GET, NULL, on_read, &err) < 0)
-        on_failed(lease, &err);
+    try_call(lease, KUBE_GET, NULL, on_read);
 }
 
 int lease_start(struct kube *kube, const struct lease_options *options, struct lease **ret_lease,

@@ -125,6 +125,8 @@ static void trailing_bytes_after_the_archive(void **state)
         {"bytes behind the archive", "tail", 4, false, true},
         {"zeros behind gzip", "\0\0\0\0", 4, true, true},
         {"bytes behind gzip", "tail", 4, true, false},
+        {"another magic behind gzip", "\x1f\x1f", 2, true, false},
+        {"unknown flags behind gzip", "\x1f\x8b\x08\xe0\0\0\0\0\0", 10, true, false},
         {"half a gzip header behind gzip", "\x1f\x8b\x08", 3, true, false},
     };
 

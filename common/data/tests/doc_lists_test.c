@@ -107,6 +107,7 @@ static const struct {
     {"{\"a\":{\"l\":[1]},\n\"a\":{\"l\":[2]}}", "line 2, column 1: a key appears twice"},
     {"a: {l: [1]}\n---\na: {l: [2]}\n", "more than one document"},
     {"{\"a\":{\"l\":[1]}} x", "line 1"},
+    {"{\"a\":\"1\" \"b\":2}", "did not find expected ',' or '}'"},
     {"{\"\\q\":1}", "line 1, column 3: found unknown escape character"},
 };
 

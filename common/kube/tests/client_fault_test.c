@@ -17,6 +17,7 @@
 #include "common/kube/config_internal.h"
 #include "common/kube/list.h"
 #include "common/kube/tests/kube_bench.h"
+#include "common/kube/watch.h"
 
 static void ignore_item(void *data, const json_t *object, const struct error *err)
 {
@@ -95,6 +96,52 @@ static void what_libcurl_refuses_is_told_with_the_request(void **state)
         assert_int_equal(bench->server.request_count, requests);
         must_work(bench, i);
     }
+}
+
+struct seen {
+    int broken_count, other_count;
+    struct error err;
+};
+
+static void note_event(void *data, enum kube_event event, const json_t *object,
+                       const struct error *err)
+{
+    struct seen *seen = data;
+
+    (void)object;
+    if (event == KUBE_EVENT_BROKEN) {
+        seen->broken_count++;
+        seen->err = *err;
+    } else {
+        seen->other_count++;
+    }
+}
+
+static void a_stream_that_libcurl_refuses_is_told_and_tried_again(void **state)
+{
+    struct kube_bench *bench = *state;
+    cleanup_free char *answer = answer_stream("{\"type\":\"ADDED\",\"object\":{}}\n");
+    const char *answers[] = {answer};
+    struct seen seen = {0};
+    const struct kube_watch_options options = {.resource = KUBE_PODS,
+                                               .is_watch_only = true,
+                                               .retry_first_ms = 1,
+                                               .retry_max_ms = 1,
+                                               .on_event = note_event,
+                                               .data = &seen};
+    struct kube_watch *watch = NULL;
+    struct error err = {0};
+
+    kube_bench_set_answers(bench, answers, 1);
+    assert_int_equal(kube_watch_start(bench->kube, &options, &watch, &err), 0);
+    fault_arm("curl_easy_setopt", 1, 0);
+    while (!seen.other_count)
+        kube_bench_run_once(bench);
+    assert_true(fault_disarm());
+    assert_int_equal(seen.broken_count, 1);
+    assert_int_equal(seen.err.kind, ERROR_INTERNAL);
+    assert_int_equal(strncmp(seen.err.text, "watch pods: ", 12), 0);
+    kube_watch_stop(watch);
 }
 
 static void a_loop_that_fails_leaves_no_request_behind(void **state)
@@ -222,6 +269,7 @@ int main(void)
 #define test(name_) cmocka_unit_test_setup_teardown(name_, kube_bench_setup, kube_bench_teardown)
     const struct CMUnitTest tests[] = {
         test(what_libcurl_refuses_is_told_with_the_request),
+        test(a_stream_that_libcurl_refuses_is_told_and_tried_again),
         test(a_loop_that_fails_leaves_no_request_behind),
         test(names_that_cant_be_sent_are_refused),
         test(what_the_server_refuses_is_told),

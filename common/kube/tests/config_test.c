@@ -328,8 +328,12 @@ static void the_place_whose_kubeconfig_is_wrong_is_named(void **state)
     cleanup_free char *empty = write_file(folder, "empty", "{}");
     cleanup_free char *missing = xasprintf("%s/none", folder);
     cleanup_free char *list = xasprintf("%s:%s", empty, missing);
+    struct kube_config *config = NULL;
+    struct error err = {0};
     cleanup_free char *kube = xasprintf("%s/.kube", folder);
 
+    assert_int_equal(kube_config_default(broken, &config, &err), -1);
+    assert_non_null(strstr(err.text, broken));
     (void)setenv("KUBECONFIG", broken, 1);
     default_must_fail(ERROR_INVALID, broken);
     (void)setenv("KUBECONFIG", missing, 1);

@@ -269,6 +269,27 @@ static void a_lease_of_another_is_left_alone_on_release(void **state)
     json_decref(api.stored);
 }
 
+static void a_name_that_cannot_be_sent_is_told_again_and_again(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct api api = {.bench = bench};
+    const struct lease_options options = {.namespace_name = "..",
+                                          .name = "l",
+                                          .identity = "us",
+                                          .on_change = on_change,
+                                          .on_problem = on_problem,
+                                          .data = &api};
+    struct error err = {0};
+
+    assert_int_equal(lease_start(bench->kube, &options, &api.lease, &err), 0);
+    pass(&api, 60000);
+    pass(&api, 60000);
+    assert_true(api.problem_count >= 2);
+    assert_string_equal(api.changes, "");
+    assert_int_equal(bench->server.request_count, 0);
+    end(&api);
+}
+
 static void times_that_do_not_fit_together_are_refused(void **state)
 {
     static const struct {
@@ -314,6 +335,7 @@ int main(void)
         test(a_leader_whose_lease_was_taken_learns_it_by_the_conflict),
         test(the_lease_is_given_back_on_release_and_nobody_is_told),
         test(a_lease_of_another_is_left_alone_on_release),
+        test(a_name_that_cannot_be_sent_is_told_again_and_again),
         test(times_that_do_not_fit_together_are_refused),
     };
 

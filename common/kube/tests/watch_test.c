@@ -371,12 +371,22 @@ static void count_item(void *data, const json_t *object, const struct error *err
     ++*(int *)data;
 }
 
+static void note_version(void *data, const char *resource_version, const struct error *err)
+{
+    assert_int_equal(err->kind, ERROR_NONE);
+    assert_string_equal(resource_version, "100");
+    *(int *)data += 100;
+}
+
 static void a_later_page_is_asked_for_again_and_the_list_goes_on(void **state)
 {
     struct kube_bench *bench = *state;
     int count = 0;
-    const struct kube_list_options options = {
-        .resource = KUBE_PODS, .is_metadata_only = true, .on_item = count_item, .data = &count};
+    const struct kube_list_options options = {.resource = KUBE_PODS,
+                                              .is_metadata_only = true,
+                                              .on_item = count_item,
+                                              .on_done = note_version,
+                                              .data = &count};
     char *answers[] = {
         answer_json("200 OK", PAGE(OBJECT("a", "1"), "next")),
         answer_json("503 Later", ""),
@@ -386,7 +396,7 @@ static void a_later_page_is_asked_for_again_and_the_list_goes_on(void **state)
 
     kube_bench_set_answers(bench, (const char *const *)answers, 3);
     assert_int_equal(kube_list_perform(bench->kube, &options, &err), 0);
-    assert_int_equal(count, 2);
+    assert_int_equal(count, 2 + 100);
     assert_true(loopback_has(&bench->server, 2, "continue=next"));
     assert_true(loopback_has(&bench->server, 0, "as=PartialObjectMetadataList"));
     for (size_t i = 0; i < array_length(answers); i++)

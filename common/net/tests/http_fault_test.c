@@ -111,9 +111,13 @@ static void certificates_that_cant_be_read_are_named(void **state)
     const struct http_tls huge_file = {.ca_file = huge};
     const struct http_tls small_file = {.ca_file = small};
     const struct http_tls folder_file = {.ca_file = folder};
+    cleanup_free char *text = xcalloc(1, TOO_MUCH + 1);
+    const struct http_tls huge_text = {.ca_pem = text, .is_system_trusted = true};
 
     must_be_refused(bench, &missing_file, "read certificates of '/none': No such file");
     must_be_refused(bench, &folder_file, "': not a file");
+    memset(text, 'x', TOO_MUCH);
+    must_be_refused(bench, &huge_text, "more than 8388608 bytes");
     must_be_refused(bench, &huge_file, "/huge': more than 8388608 bytes");
     fault_arm("read", 1, EIO);
     must_be_refused(bench, &small_file, "/small': Input/output error");

@@ -129,6 +129,24 @@ static void a_loop_that_fails_leaves_no_call_behind(void **state)
     world_end(world);
 }
 
+static void what_libcurl_refuses_is_told(void **state)
+{
+    struct world *world = world_new(answer_all);
+
+    (void)state;
+    for (size_t i = 0; i < array_length(reads); i++) {
+        struct error err = {0};
+
+        fault_arm("curl_easy_setopt", 1, 0);
+        assert_int_equal(reads[i].read(world, NULL, &err), -1);
+        assert_true(fault_disarm());
+        assert_int_equal(err.kind, ERROR_INTERNAL);
+        assert_non_null(strstr(err.text, "some/repo"));
+    }
+    assert_int_equal(world->count, 0);
+    world_end(world);
+}
+
 static void a_client_without_a_loop_is_a_bug(void **state)
 {
     const struct registry_options options = {0};
@@ -148,6 +166,7 @@ int main(void)
         cmocka_unit_test(what_is_no_name_is_not_asked_for),
         cmocka_unit_test(what_the_registry_says_is_told),
         cmocka_unit_test(a_loop_that_fails_leaves_no_call_behind),
+        cmocka_unit_test(what_libcurl_refuses_is_told),
         cmocka_unit_test(a_client_without_a_loop_is_a_bug),
     };
 

@@ -267,6 +267,24 @@ static void blobs_that_cant_be_right_are_not_asked_for(void **state)
     world_end(world);
 }
 
+static void answer_nonsense(void *data, const struct fake_request *request,
+                            struct fake_answer *answer)
+{
+    world_answer_manifest(data, request, answer);
+    answer->headers = "Docker-Content-Digest: nonsense\r\n";
+}
+
+static void a_digest_that_is_none_is_refused(void **state)
+{
+    struct world *world = world_new(answer_nonsense);
+
+    (void)state;
+    world_get_manifest(world, "1.0");
+    assert_int_equal(world->err.kind, ERROR_INVALID);
+    assert_non_null(strstr(world->err.text, "'nonsense'"));
+    world_end(world);
+}
+
 static void answer_late(void *data, const struct fake_request *request, struct fake_answer *answer)
 {
     struct world *world = data;
@@ -395,6 +413,7 @@ int main(void)
         cmocka_unit_test(another_range_than_asked_for_is_not_mixed_in),
         cmocka_unit_test(sizes_and_limits_hold_to_the_byte),
         cmocka_unit_test(blobs_that_cant_be_right_are_not_asked_for),
+        cmocka_unit_test(a_digest_that_is_none_is_refused),
         cmocka_unit_test(a_registry_that_sends_too_slowly_is_given_up),
         cmocka_unit_test(one_altered_bit_is_found),
         cmocka_unit_test(names_that_could_change_the_path_are_refused),
