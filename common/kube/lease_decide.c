@@ -64,8 +64,10 @@ json_t *lease_object_make(const json_t *object, const char *namespace_name, cons
         doc_set_new(lease, "spec", json_object());
     if (action != LEASE_RENEW) {
         doc_set_text(lease, "spec.acquireTime", time);
-        doc_set_new(lease, "spec.leaseTransitions",
-                    json_integer(action == LEASE_TAKE ? transitions + 1 : transitions));
+        /* An int32 of the API, whatever was there. */
+        if (action == LEASE_TAKE && transitions < INT32_MAX)
+            transitions++;
+        doc_set_new(lease, "spec.leaseTransitions", json_integer(transitions));
     }
     doc_set_text(lease, "spec.holderIdentity", identity);
     doc_set_text(lease, "spec.renewTime", time);
