@@ -75,7 +75,7 @@ fuzz: ## every fuzzer for 60 s (FUZZ_SECONDS=n)
 	@cmake --build --preset fuzz -- --quiet
 	@.ci/fuzz build/fuzz
 
-coverage: ## which lines the unit tests reach; the error paths that they do not, listed
+coverage: ## which lines the unit tests reach; fails if an error path of common/ is not among them
 	@.ci/packages build coverage
 	@cmake --preset coverage --log-level=WARNING >/dev/null
 	@cmake --build --preset coverage -- --quiet

@@ -256,21 +256,31 @@ static void replace_file(void *data)
     scratch_write(world->scratch.root_fd, "other", "another one");
 }
 
+/* Each of these calls comes after the look that the first fstatat() is. */
+static const struct {
+    const char *function;
+    unsigned nth;
+    bool is_link;
+} looks[] = {
+    {"openat", 2, false}, /* the first opens the directory */
+    {"readlinkat", 1, true},
+    {"fstatat", 2, true},
+};
+
 static void what_is_replaced_after_the_look_at_it_is_a_conflict(void **state)
 {
     struct world *world = *state;
 
     buffer_init(&world->packed, 1 << 20);
-    for (int is_link = 0; is_link < 2; is_link++) {
+    for (size_t i = 0; i < array_length(looks); i++) {
         struct error err = {0};
 
         clear(world);
-        if (is_link)
+        if (looks[i].is_link)
             assert_int_equal(symlinkat("1", world->scratch.root_fd, "other"), 0);
         else
             scratch_write(world->scratch.root_fd, "other", "1");
-        /* The first of fstatat() is the look; the first of openat() opens the directory. */
-        fault_disturb(is_link ? "fstatat" : "openat", 2, replace_file, world);
+        fault_disturb(looks[i].function, looks[i].nth, replace_file, world);
         assert_int_equal(pack(world, &err), -1);
         assert_true(fault_disarm());
         assert_int_equal(err.kind, ERROR_CONFLICT);
