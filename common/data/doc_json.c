@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/data/doc_quick.h"
 #include "common/data/doc_scan.h"
 #include "common/data/doc_writer.h"
 
@@ -44,8 +45,10 @@ static int parse(const char *text, size_t size, size_t max_bytes, struct doc_sca
     if (doc_scan_run(scan, err) < 0)
         return -1;
     edited = doc_scan_edited(scan, &size);
-    doc =
-        json_loadb(edited ? edited : text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &fault);
+    text = edited ? edited : text;
+    doc = doc_quick_read(text, size);
+    if (!doc)
+        doc = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &fault);
     if (!doc)
         return error_set(err, ERROR_INVALID, "line %d, column %d: %s", fault.line, fault.column,
                          explain(json_error_code(&fault)));
@@ -98,7 +101,7 @@ static int compare_keys(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-static const char **keys_of(const json_t *object, bool is_sorted)
+static const char **sorted_keys(const json_t *object)
 {
     const char **keys = xcalloc(json_object_size(object), sizeof(*keys));
     const char *key = NULL;
@@ -109,26 +112,50 @@ static const char **keys_of(const json_t *object, bool is_sorted)
     {
         keys[count++] = key;
     }
-    if (is_sorted)
-        qsort(keys, count, sizeof(*keys), compare_keys);
+    qsort(keys, count, sizeof(*keys), compare_keys);
     return keys;
 }
 
 static void put_value(struct doc_writer *out, const json_t *value, bool is_sorted);
 
+static void put_member(struct doc_writer *out, const char *key, const json_t *value, bool is_sorted,
+                       size_t index)
+{
+    if (index > 0)
+        doc_put(out, ",", 1);
+    put_string(out, key, strlen(key));
+    doc_put(out, ":", 1);
+    put_value(out, value, is_sorted);
+}
+
+static void put_sorted_members(struct doc_writer *out, const json_t *object)
+{
+    cleanup_free const char **keys = sorted_keys(object);
+
+    for (size_t i = 0; i < json_object_size(object); i++)
+        put_member(out, keys[i], json_object_get(object, keys[i]), true, i);
+}
+
+static void put_members(struct doc_writer *out, const json_t *object)
+{
+    const char *key = NULL;
+    const json_t *value = NULL;
+    size_t index = 0;
+
+    doc_foreach(object, key, value)
+    {
+        put_member(out, key, value, false, index++);
+    }
+}
+
 static void put_object(struct doc_writer *out, const json_t *object, bool is_sorted)
 {
-    cleanup_free const char **keys = keys_of(object, is_sorted);
-
-    doc_put_text(out, "{");
-    for (size_t i = 0; i < json_object_size(object); i++) {
-        if (i > 0)
-            doc_put_text(out, ",");
-        put_string(out, keys[i], strlen(keys[i]));
-        doc_put_text(out, ":");
-        put_value(out, json_object_get(object, keys[i]), is_sorted);
-    }
-    doc_put_text(out, "}");
+    doc_put(out, "{", 1);
+    if (is_sorted)
+        put_sorted_members(out, object);
+    else
+        put_members(out, object);
+    doc_put(out, "}", 1);
 }
 
 static void put_array(struct doc_writer *out, const json_t *array, bool is_sorted)

@@ -46,13 +46,25 @@ static const char *short_escape(uint32_t code)
     }
 }
 
+/* What neither JSON nor YAML escapes between quotes: nearly everything. */
+static size_t ordinary_length(const char *text, size_t size)
+{
+    size_t length = 0;
+
+    while (length < size && text[length] >= ' ' && text[length] <= '~' && text[length] != '"' &&
+           text[length] != '\\')
+        length++;
+    return length;
+}
+
 void doc_put_quoted(struct doc_writer *writer, const char *text, size_t size,
                     bool (*is_plain)(uint32_t code))
 {
     size_t from = 0; /* what is written as it is, up to i */
 
     doc_put_text(writer, "\"");
-    for (size_t i = 0; i < size;) {
+    for (size_t i = ordinary_length(text, size); i < size;
+         i += ordinary_length(text + i, size - i)) {
         uint32_t code = 0xfffd;
         size_t length = utf8_decode(text + i, size - i, &code);
         const char *escape = short_escape(code);
@@ -62,7 +74,8 @@ void doc_put_quoted(struct doc_writer *writer, const char *text, size_t size,
             i += length;
             continue;
         }
-        (void)snprintf(number, sizeof(number), "\\u%04x", code & 0xffffU);
+        if (!escape)
+            (void)snprintf(number, sizeof(number), "\\u%04x", code & 0xffffU);
         doc_put(writer, text + from, i - from);
         doc_put_text(writer, escape ? escape : number);
         i += length ? length : 1;

@@ -47,7 +47,7 @@ static void destroy_call(struct http_call *call)
         call->next->previous = call->previous;
     loop_timer_stop(&call->stall_timer);
     remove_from_pool(call);
-    curl_easy_cleanup(call->easy);
+    http_handle_give(call->client, call->easy, call->is_easy_kept);
     curl_slist_free_all(call->headers);
     curl_slist_free_all(call->connect_to);
     if (call->body_copy)
@@ -97,6 +97,9 @@ static void finish_call(struct http_call *call, CURLcode code)
         http_error_from_curl(call, code, &err);
     leave_pool_behind(call, code);
     remove_from_pool(call);
+    call->is_easy_kept = code == CURLE_OK;
+    if (!call->is_easy_kept)
+        http_handles_drop(call->client); /* the resolver's configuration may be an old one */
     call->on_done(call->data, &call->response, &err);
     destroy_call(call);
 }
@@ -250,6 +253,7 @@ void http_client_free(struct http_client *client)
         client->pools = pool->next;
         http_pool_free(pool);
     }
+    http_handles_drop(client);
     loop_timer_stop(&client->work_timer);
     if (client->has_global)
         curl_global_cleanup();
@@ -304,9 +308,7 @@ static struct http_call *new_call(struct http_client *client, const struct http_
     call->response.body = &call->body;
     buffer_init(&call->body, request->body_max ? request->body_max : HTTP_BODY_MAX_DEFAULT);
     loop_timer_init(&call->stall_timer, client->loop, on_stall_check, call);
-    call->easy = curl_easy_init();
-    if (!call->easy)
-        out_of_memory();
+    call->easy = http_handle_take(client);
     return call;
 }
 

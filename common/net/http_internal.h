@@ -19,6 +19,7 @@ enum {
     HTTP_KEEPALIVE_IDLE_S = 15,
     HTTP_KEEPALIVE_INTERVAL_S = 5,
     HTTP_STALL_CHECKS = 4,
+    HTTP_IDLE_HANDLES_MAX = 16,
 };
 
 /* A multi handle and so a set of connections. A stream that times out does not close the HTTP/2
@@ -42,6 +43,8 @@ struct http_client {
     int settling;                 /* how many settle() we are inside of */
     bool has_work;                /* a call is queued, dead or to be resumed, or a pool is old */
     bool has_global;
+    CURL *idle[HTTP_IDLE_HANDLES_MAX]; /* handles for the next calls */
+    size_t idle_count;
     uint64_t connection_count, request_count;
 };
 
@@ -58,6 +61,7 @@ struct http_call {
     enum http_call_state state;
     struct http_pool *pool; /* NULL: not in a multi handle */
     CURL *easy;
+    bool is_easy_kept; /* the handle can serve another call */
     struct curl_slist *headers, *connect_to;
     char *body_copy;
     size_t body_size;
@@ -88,6 +92,12 @@ void http_pool_free(struct http_pool *pool); /* its calls are gone */
 /* http.c: around every function of curl that may call back. Not inside of http_start(). */
 void http_enter(struct http_client *client);
 void http_leave(struct http_client *client);
+
+/* http_handle.c: a handle from the client's idle ones or a new one; and back, to be kept or not. To
+ * make one costs as much as a request: with c-ares it reads the resolver's configuration. */
+CURL *http_handle_take(struct http_client *client);
+void http_handle_give(struct http_client *client, CURL *easy, bool is_kept);
+void http_handles_drop(struct http_client *client); /* frees the idle ones */
 
 /* http_easy.c: the curl handle of a request. */
 int http_easy_setup(struct http_call *call, const struct http_request *request, struct error *err)

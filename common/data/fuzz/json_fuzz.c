@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was read can be written, and reads back as the same tree; sorted or not; the lenient reader
- * reads all that the strict one does, and to the same tree. */
+ * reads all that the strict one does, and to the same tree; and that tree is jansson's. */
 #include <stdint.h>
 #include <string.h>
 
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "common/data/doc_budget.h"
 
 enum { SIZE_LIMIT = 1 << 20 };
 
@@ -27,6 +28,21 @@ static void is_same(const json_t *doc, char *text)
     insist(json_equal(doc, back));
 }
 
+/* We read what jansson reads, and integers past 64 bits as reals; nothing deeper or with a NUL. */
+static void compare_with_jansson(const uint8_t *data, size_t size, const json_t *doc)
+{
+    json_error_t fault = {0};
+    cleanup_json json_t *theirs =
+        json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &fault);
+
+    if (doc && theirs)
+        insist(json_equal(doc, theirs));
+    else if (doc)
+        insist(json_error_code(&fault) == json_error_numeric_overflow);
+    else if (theirs)
+        insist(memchr(data, '\0', size) || doc_height(theirs) > DOC_DEPTH_MAX);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     cleanup_json json_t *doc = NULL;
@@ -38,6 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int lenient_result = doc_parse_json_lenient((const char *)data, size, SIZE_LIMIT, &lenient,
                                                 &is_mended, &lenient_err);
 
+    compare_with_jansson(data, size, doc);
     if (lenient_result == 0)
         is_same(lenient, doc_dump(lenient));
     if (result < 0) {
