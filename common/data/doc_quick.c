@@ -199,16 +199,21 @@ static json_t *read_array(struct reader *reader)
     }
 }
 
+static bool is_digit(char letter)
+{
+    return letter >= '0' && letter <= '9';
+}
+
 static json_t *read_integer(struct reader *reader)
 {
     bool is_negative = skip(reader, '-');
     const char *start = reader->at;
     json_int_t number = 0;
 
-    while (look(reader) >= '0' && look(reader) <= '9' && reader->at - start <= SAFE_DIGITS)
+    while (is_digit(look(reader)) && reader->at - start < SAFE_DIGITS)
         number = number * 10 + (*reader->at++ - '0');
     /* None, too many, 007, -0; and what makes a real of it. */
-    if (reader->at == start || reader->at - start > SAFE_DIGITS ||
+    if (reader->at == start || is_digit(look(reader)) ||
         (*start == '0' && (is_negative || reader->at - start > 1)) ||
         (look(reader) && strchr(".eE", look(reader))))
         return NULL;

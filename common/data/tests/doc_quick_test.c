@@ -77,6 +77,7 @@ static void the_unusual_and_the_wrong_are_left_to_jansson(void **state)
         "-",
         "007",
         "1234567890123456789",
+        "-9223372036854775809.0",
         "[1,]",
         "[,1]",
         "[1 2]",
