@@ -19,6 +19,11 @@
         "EXIT STATUS", "2", "wrong usage or configuration, by name"                                \
     }
 
+/* A command that reads the files it is given, by the name of its rows. */
+#define COMMAND_OF_FILES(name_)                                                                    \
+    .program = "longshore " #name_, .synopsis = "[OPTIONS] FILE...", .operand = "FILE",            \
+    .rows = name_##_rows
+
 /* ---- run ---- */
 
 static const struct option_row run_rows[] = {
@@ -64,8 +69,7 @@ static const struct option_row run_rows[] = {
     option_choice("output", 'o', struct run_values, output, "FORM", "what is printed", "text json",
                   "text"),
     option_flag("verbose", 'v', struct run_values, is_verbose, "show what init and wait log"),
-    option_flag("help", 'h', struct run_values, is_help, TABLE_HELP),
-    {0},
+    TABLE_LAST_ROWS(struct run_values),
 };
 
 static const struct option_fact run_facts[] = {
@@ -108,8 +112,7 @@ static const struct option_row validate_rows[] = {
     option_choice("output", 'o', struct validate_values, output, "FORM", "what is printed",
                   "text json", "text"),
     option_flag("strict", 0, struct validate_values, is_strict, "unknown fields are mistakes too"),
-    option_flag("help", 'h', struct validate_values, is_help, TABLE_HELP),
-    {0},
+    TABLE_LAST_ROWS(struct validate_values),
 };
 
 static const struct option_fact validate_facts[] = {
@@ -119,13 +122,10 @@ static const struct option_fact validate_facts[] = {
 };
 
 const struct option_command COMMAND_VALIDATE = {
-    .program = "longshore validate",
+    COMMAND_OF_FILES(validate),
     .brief = "name every mistake in DeployItems, with its path",
-    .synopsis = "[OPTIONS] FILE...",
     .summary =
         "Names every mistake in DeployItems, Targets and Configurations. '-' is standard input",
-    .operand = "FILE",
-    .rows = validate_rows,
     .facts = validate_facts,
 };
 
@@ -142,20 +142,16 @@ static const struct option_row render_rows[] = {
                   OPERATIONS, OPERATION_RECONCILE),
     option_choice("output", 'o', struct render_values, output, "FORM",
                   "a stream of documents, or an object a line", "yaml json", "yaml"),
-    option_flag("help", 'h', struct render_values, is_help, TABLE_HELP),
-    {0},
+    TABLE_LAST_ROWS(struct render_values),
 };
 
 static const struct option_fact usual_exits[] = {EXIT_DONE, EXIT_FAILED, EXIT_WRONG, {0}};
 
 const struct option_command COMMAND_RENDER = {
-    .program = "longshore render",
+    COMMAND_OF_FILES(render),
     .brief = "print every object that the controller would make for a DeployItem",
-    .synopsis = "[OPTIONS] FILE...",
     .summary =
         "Prints every object that the controller would make for a DeployItem, Secrets included",
-    .operand = "FILE",
-    .rows = render_rows,
     .facts = usual_exits,
 };
 
@@ -173,9 +169,7 @@ static const struct option_row controller_rows[] = {
     option_text("health-address", 0, struct controller_values, health_address, "HOST:PORT",
                 "where to serve /healthz and /readyz; 'off' for nowhere"),
     TABLE_LOG_ROWS(struct controller_values),
-    option_flag("version", 0, struct controller_values, is_version, TABLE_VERSION),
-    option_flag("help", 'h', struct controller_values, is_help, TABLE_HELP),
-    {0},
+    TABLE_PROGRAM_ROWS(struct controller_values),
 };
 
 static const struct option_fact controller_facts[] = {
@@ -205,8 +199,7 @@ const struct option_command COMMAND_CONTROLLER = {
 
 static const struct option_row version_rows[] = {
     option_flag("json", 0, struct version_values, is_json, "print a JSON document"),
-    option_flag("help", 'h', struct version_values, is_help, TABLE_HELP),
-    {0},
+    TABLE_LAST_ROWS(struct version_values),
 };
 
 const struct option_command COMMAND_VERSION = {
@@ -218,8 +211,7 @@ const struct option_command COMMAND_VERSION = {
 };
 
 static const struct option_row plain_rows[] = {
-    option_flag("help", 'h', struct plain_values, is_help, TABLE_HELP),
-    {0},
+    TABLE_LAST_ROWS(struct plain_values),
 };
 
 static const struct option_fact completion_facts[] = {
@@ -271,9 +263,7 @@ const struct option_command COMMAND_HELP = {
 /* ---- longshore ---- */
 
 static const struct option_row longshore_rows[] = {
-    option_flag("version", 0, struct longshore_values, is_version, TABLE_VERSION),
-    option_flag("help", 'h', struct longshore_values, is_help, TABLE_HELP),
-    {0},
+    TABLE_PROGRAM_ROWS(struct longshore_values),
 };
 
 static const struct option_command *const longshore_commands[] = {

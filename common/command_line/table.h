@@ -83,6 +83,14 @@ extern const struct option_command COMMAND_INIT, COMMAND_WAIT;
         option_flag("disable-stacktrace", 0, record, log.no_stacktrace, TABLE_NO_EFFECT),          \
         option_flag("disable-caller", 0, record, log.no_caller, TABLE_NO_EFFECT),                  \
         option_flag("disable-timestamp", 0, record, log.no_timestamp, TABLE_NO_EFFECT)
+/* The last rows of a program that is started by itself, and of its record. */
+#define TABLE_PROGRAM_ROWS(record)                                                                 \
+    option_flag("version", 0, record, is_version, TABLE_VERSION), TABLE_LAST_ROWS(record)
+#define TABLE_LAST_ROWS(record)                                                                    \
+    option_flag("help", 'h', record, is_help, TABLE_HELP),                                         \
+    {                                                                                              \
+        0                                                                                          \
+    }
 #define TABLE_NO_EFFECT "taken for the Go program's sake, without effect"
 #define TABLE_VERSION "print the version and exit"
 #define TABLE_HELP "print this help and exit"

@@ -5,9 +5,7 @@
 
 static const struct option_row init_rows[] = {
     TABLE_LOG_ROWS(struct init_values),
-    option_flag("version", 0, struct init_values, is_version, TABLE_VERSION),
-    option_flag("help", 'h', struct init_values, is_help, TABLE_HELP),
-    {0},
+    TABLE_PROGRAM_ROWS(struct init_values),
 };
 
 static const struct option_fact init_facts[] = {
@@ -51,9 +49,7 @@ static const struct option_row wait_rows[] = {
     option_text("service-account", 0, struct wait_values, service_account_dir, "DIR",
                 "directory with token and ca.crt, if not the pod's own"),
     TABLE_LOG_ROWS(struct wait_values),
-    option_flag("version", 0, struct wait_values, is_version, TABLE_VERSION),
-    option_flag("help", 'h', struct wait_values, is_help, TABLE_HELP),
-    {0},
+    TABLE_PROGRAM_ROWS(struct wait_values),
 };
 
 static const struct option_fact wait_facts[] = {

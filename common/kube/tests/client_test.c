@@ -50,6 +50,19 @@ static struct kube_call *start(struct kube_bench *bench, const struct kube_reque
     return call;
 }
 
+/* The same answer to every try. */
+static int perform(struct kube_bench *bench, const struct kube_request *request, const char *answer,
+                   json_t **ret_object, struct error *err)
+{
+    const char *answers[] = {answer};
+    int result = 0;
+
+    kube_bench_set_answers(bench, answers, 1);
+    result = kube_perform(bench->kube, request, ret_object, err);
+    bench->answer_count = 0;
+    return result;
+}
+
 static void an_answer_is_an_object(void **state)
 {
     static const char *const answers[] = {HEAD("200 OK") "7\r\n\r\n{\"a\":1}"};
@@ -79,14 +92,12 @@ static void answers_that_are_no_objects_are_errors(void **state)
     struct kube_bench *bench = *state;
 
     for (size_t i = 0; i < array_length(cases); i++) {
-        const char *answer[] = {cases[i].answer};
         struct kube_request request = get_pod;
         struct error err = {0};
         json_t *object = NULL;
 
         request.body_max = 16;
-        kube_bench_set_answers(bench, answer, 1);
-        assert_int_equal(kube_perform(bench->kube, &request, &object, &err), -1);
+        assert_int_equal(perform(bench, &request, cases[i].answer, &object, &err), -1);
         assert_int_equal(err.kind, cases[i].kind);
         assert_non_null(strstr(err.text, "get pods 'a/b': "));
         assert_null(object);
@@ -95,65 +106,56 @@ static void answers_that_are_no_objects_are_errors(void **state)
 
 static void nothing_at_all_is_an_empty_object(void **state)
 {
-    static const char *const answers[] = {HEAD("200 OK") "0\r\n\r\n"};
-    struct kube_bench *bench = *state;
     cleanup_json json_t *object = NULL;
     struct error err = {0};
 
-    kube_bench_set_answers(bench, answers, 1);
-    assert_int_equal(kube_perform(bench->kube, &get_pod, &object, &err), 0);
+    assert_int_equal(perform(*state, &get_pod, HEAD("200 OK") "0\r\n\r\n", &object, &err), 0);
     assert_int_equal(json_object_size(object), 0);
     assert_true(json_is_object(object));
 }
 
 static void text_becomes_a_string_whatever_bytes_it_has(void **state)
 {
-    static const char *const answers[] = {HEAD("200 OK") "8\r\n\r\na\xff\xc3\xa4\xc3\n{\x01"};
-    struct kube_bench *bench = *state;
+    static const char answer[] = HEAD("200 OK") "8\r\n\r\na\xff\xc3\xa4\xc3\n{\x01";
     struct kube_request request = get_pod;
     cleanup_json json_t *object = NULL;
     struct error err = {0};
 
     request.is_raw = true;
-    kube_bench_set_answers(bench, answers, 1);
-    assert_int_equal(kube_perform(bench->kube, &request, &object, &err), 0);
+    assert_int_equal(perform(*state, &request, answer, &object, &err), 0);
     assert_string_equal(json_string_value(object), "a\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd\n{\x01");
 }
 
 static void an_answer_that_nobody_reads_is_asked_for_short_and_not_parsed(void **state)
 {
-    static const char *const answers[] = {HEAD("200 OK") "4\r\n\r\n{{{}",
-                                          HEAD("409 Conflict") "2\r\n\r\n{}"};
     struct kube_bench *bench = *state;
     struct kube_request request = get_pod;
     json_t *object = NULL;
     struct error err = {0};
 
     request.is_unread = true;
-    kube_bench_set_answers(bench, answers, 2);
-    assert_int_equal(kube_perform(bench->kube, &request, &object, &err), 0);
+    assert_int_equal(perform(bench, &request, HEAD("200 OK") "4\r\n\r\n{{{}", &object, &err), 0);
     assert_null(object);
     assert_non_null(strstr(bench->server.requests[0],
                            "Accept: application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,"
                            "application/json\r\n"));
-    assert_int_equal(kube_perform(bench->kube, &request, &object, &err), -1);
+    assert_int_equal(perform(bench, &request, HEAD("409 Conflict") "2\r\n\r\n{}", &object, &err),
+                     -1);
     assert_int_equal(err.kind, ERROR_CONFLICT);
 }
 
 static void what_is_to_be_left_out_of_an_answer_is_not_parsed(void **state)
 {
-    static const char *const answers[] = {HEAD("200 OK") "16\r\n\r\n{\"b\":{{{},\"a\":1}",
-                                          HEAD("200 OK") "14\r\n\r\n{\"b\":{},\"a\":1}"};
+    static const char broken[] = HEAD("200 OK") "16\r\n\r\n{\"b\":{{{},\"a\":1}";
+    static const char whole[] = HEAD("200 OK") "14\r\n\r\n{\"b\":{},\"a\":1}";
     static const char *const left_out[] = {"b", NULL};
-    struct kube_bench *bench = *state;
     struct kube_request request = get_pod;
     cleanup_json json_t *object = NULL;
     struct error err = {0};
 
     request.left_out = left_out;
-    kube_bench_set_answers(bench, answers, 2);
-    assert_int_equal(kube_perform(bench->kube, &request, &object, &err), -1);
-    assert_int_equal(kube_perform(bench->kube, &request, &object, &err), 0);
+    assert_int_equal(perform(*state, &request, broken, &object, &err), -1);
+    assert_int_equal(perform(*state, &request, whole, &object, &err), 0);
     assert_int_equal(json_object_size(object), 1);
     assert_int_equal(doc_integer_or(object, "a", 0), 1);
 }

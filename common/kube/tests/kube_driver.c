@@ -15,6 +15,7 @@
 #include "common/data/doc.h"
 #include "common/kube/lease.h"
 #include "common/kube/list.h"
+#include "common/kube/tests/verbs.h"
 #include "common/kube/watch.h"
 
 enum { COMMAND_MAX = 8 * 1024 * 1024, THINGS_MAX = 64 };
@@ -113,28 +114,6 @@ static void on_called(void *data, json_t *object, const struct error *err)
     else
         print(json_pack("{s:s, s:o}", "id", thing->id, "error", error_object(err)));
     free_thing(thing);
-}
-
-static enum kube_verb verb_of(const char *text)
-{
-    static const char *const verbs[] = {
-        [KUBE_GET] = "get",
-        [KUBE_LIST] = "list",
-        [KUBE_CREATE] = "create",
-        [KUBE_UPDATE] = "update",
-        [KUBE_PATCH_MERGE] = "patch-merge",
-        [KUBE_PATCH_JSON] = "patch-json",
-        [KUBE_APPLY] = "apply",
-        [KUBE_DELETE] = "delete",
-        [KUBE_DELETE_COLLECTION] = "delete-collection",
-    };
-
-    for (size_t i = 0; i < array_length(verbs); i++) {
-        if (strcmp(text, verbs[i]) == 0)
-            return (enum kube_verb)i;
-    }
-    (void)fprintf(stderr, "verb '%s'?\n", text);
-    abort();
 }
 
 static void do_call(struct driver *driver, const json_t *command)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The other side of a benchmark, cheap enough not to be what is measured. Used by e2e/perf.
  *
- *   kube_load KUBECONFIG kubelet NAMESPACE    every new pod has succeeded at once, until SIGTERM
- *   kube_load KUBECONFIG floor COUNT WIDTH    stdin is a JSON array of requests, the "run": COUNT
- * runs, WIDTH of them at a time, as fast as the server answers.
- *                                             @N@ in any string is the number of the run.
- *                                             Prints {"requests": n, "failed": n, "seconds": s}. */
+ *   kube_load KUBECONFIG kubelet NAMESPACE
+ *     Every new pod has succeeded at once, until SIGTERM.
+ *
+ *   kube_load KUBECONFIG floor COUNT WIDTH
+ *     Standard input is a JSON array of requests, the "run": COUNT runs, WIDTH of them at a time,
+ *     as fast as the server answers. @N@ in any string is the number of the run.
+ *     Prints {"requests": n, "failed": n, "seconds": s}. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "common/kube/tests/verbs.h"
 #include "common/kube/watch.h"
 
 enum { SCRIPT_MAX = 4 * 1024 * 1024, WIDTH_MAX = 256, STEPS_MAX = 64 };
@@ -180,24 +183,6 @@ static void on_answer(void *data, json_t *object, const struct error *err)
             (void)fprintf(stderr, "kube_load: %s\n", err->text);
     }
     next_step(run);
-}
-
-static enum kube_verb verb_of(const char *text)
-{
-    static const struct {
-        const char *name;
-        enum kube_verb verb;
-    } verbs[] = {{"get", KUBE_GET},           {"list", KUBE_LIST},
-                 {"create", KUBE_CREATE},     {"update", KUBE_UPDATE},
-                 {"patch", KUBE_PATCH_MERGE}, {"apply", KUBE_APPLY},
-                 {"delete", KUBE_DELETE},     {"deletecollection", KUBE_DELETE_COLLECTION}};
-
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-        if (strcmp(verbs[i].name, text) == 0)
-            return verbs[i].verb;
-    }
-    fatal(text, NULL);
-    return KUBE_GET;
 }
 
 static void send_step(struct run *run)
