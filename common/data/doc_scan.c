@@ -59,6 +59,17 @@ static bool is_digit(char letter)
     return letter >= '0' && letter <= '9';
 }
 
+static void skip_digits(struct doc_scan *scan)
+{
+    while (scan->at < scan->size && is_digit(scan->text[scan->at]))
+        scan->at++;
+}
+
+static bool is_next(const struct doc_scan *scan, const char *letters)
+{
+    return scan->at < scan->size && scan->text[scan->at] && strchr(letters, scan->text[scan->at]);
+}
+
 static bool is_too_big(const char *digits, size_t length)
 {
     char copy[SAFE_DIGITS + 8] = {0};
@@ -73,19 +84,31 @@ static bool is_too_big(const char *digits, size_t length)
     return errno == ERANGE;
 }
 
+/* Past a fraction and an exponent: their digits are no number of their own. */
+static void skip_rest_of_real(struct doc_scan *scan)
+{
+    if (is_next(scan, ".")) {
+        scan->at++;
+        skip_digits(scan);
+    }
+    if (!is_next(scan, "eE"))
+        return;
+    scan->at++;
+    scan->at += is_next(scan, "+-");
+    skip_digits(scan);
+}
+
 /* Go (and so the API server) reads integers past 64 bits as doubles. jansson refuses them, and one
  * odd number would cost us the whole list it came in; with ".0" behind it, it is a real. */
 static void scan_number(struct doc_scan *scan)
 {
     size_t start = scan->at;
-    char next = '\0';
 
     scan->at += scan->text[scan->at] == '-';
-    while (scan->at < scan->size && is_digit(scan->text[scan->at]))
-        scan->at++;
-    next = scan->at < scan->size ? scan->text[scan->at] : '\0';
-    if (next != '.' && next != 'e' && next != 'E' &&
-        is_too_big(scan->text + start, scan->at - start))
+    skip_digits(scan);
+    if (is_next(scan, ".eE"))
+        skip_rest_of_real(scan);
+    else if (is_too_big(scan->text + start, scan->at - start))
         add_edit(scan, scan->at, 0, ".0");
 }
 
