@@ -248,39 +248,74 @@ static void a_tree_is_packed_whole_or_the_failure_is_told(void **state)
     assert_true(fault_sweep_function(&scenario, "deflate", EIO) >= 20);
 }
 
-static void replace_file(void *data)
+static void make_file(int root_fd)
 {
-    const struct world *world = data;
-
-    assert_int_equal(unlinkat(world->scratch.root_fd, "other", 0), 0);
-    scratch_write(world->scratch.root_fd, "other", "another one");
+    scratch_write(root_fd, "other", "another one");
 }
 
-/* Each of these calls comes after the look that the first fstatat() is. */
-static const struct {
+static void make_small_file(int root_fd)
+{
+    scratch_write(root_fd, "other", "1");
+}
+
+static void make_link(int root_fd)
+{
+    assert_int_equal(symlinkat("1", root_fd, "other"), 0);
+}
+
+static void make_old_folder(int root_fd)
+{
+    static const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+
+    assert_int_equal(mkdirat(root_fd, "other", 0755), 0);
+    assert_int_equal(utimensat(root_fd, "other", times, 0), 0);
+}
+
+static void make_folder(int root_fd)
+{
+    assert_int_equal(mkdirat(root_fd, "other", 0755), 0);
+}
+
+/* What is there, what takes its place, and before which call: all of these come after the look that
+ * the first fstatat() is. */
+static const struct replacement {
+    void (*make)(int root_fd), (*make_other)(int root_fd);
     const char *function;
     unsigned nth;
-    bool is_link;
-} looks[] = {
-    {"openat", 2, false}, /* the first opens the directory */
-    {"readlinkat", 1, true},
-    {"fstatat", 2, true},
+} replacements[] = {
+    {make_link, make_file, "readlinkat", 1},
+    {make_link, make_file, "fstatat", 2},
+    /* The first opens the root. */
+    {make_old_folder, make_folder, "openat", 2},
+    {make_small_file, make_file, "openat", 2},
 };
+
+struct swap {
+    struct world *world;
+    const struct replacement *replacement;
+};
+
+static void replace(void *data)
+{
+    const struct swap *swap = data;
+    struct error err = {0};
+
+    assert_int_equal(beneath_remove_tree(swap->world->scratch.root_fd, "other", &err), 0);
+    swap->replacement->make_other(swap->world->scratch.root_fd);
+}
 
 static void what_is_replaced_after_the_look_at_it_is_a_conflict(void **state)
 {
     struct world *world = *state;
 
     buffer_init(&world->packed, 1 << 20);
-    for (size_t i = 0; i < array_length(looks); i++) {
+    for (size_t i = 0; i < array_length(replacements); i++) {
+        struct swap swap = {.world = world, .replacement = &replacements[i]};
         struct error err = {0};
 
         clear(world);
-        if (looks[i].is_link)
-            assert_int_equal(symlinkat("1", world->scratch.root_fd, "other"), 0);
-        else
-            scratch_write(world->scratch.root_fd, "other", "1");
-        fault_disturb(looks[i].function, looks[i].nth, replace_file, world);
+        replacements[i].make(world->scratch.root_fd);
+        fault_disturb(replacements[i].function, replacements[i].nth, replace, &swap);
         assert_int_equal(pack(world, &err), -1);
         assert_true(fault_disarm());
         assert_int_equal(err.kind, ERROR_CONFLICT);
