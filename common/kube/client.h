@@ -80,9 +80,9 @@ define_cleanup(struct kube *, kube_free)
      * quiet stream shares the connection, until the server says something else. */
     void kube_set_stream_client(struct kube *kube, struct http_client *http);
 
-/* One HTTP/2 connection carries all calls; what is more than it takes at a time waits in line,
- * and timeout_ms counts from when it is sent. Fails only for requests that can't be built.
- * ret_call may be NULL. */
+/* One HTTP/2 connection carries all calls, watches aside; what is more than it takes at a time
+ * waits in line, and timeout_ms counts from when it is sent. Fails only for requests that can't be
+ * built. ret_call may be NULL. */
 int kube_start(struct kube *kube, const struct kube_request *request, struct kube_call **ret_call,
                struct error *err) must_check;
 void kube_cancel(struct kube_call *call); /* NULL is fine */

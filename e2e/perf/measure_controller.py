@@ -4,8 +4,9 @@
 import time
 
 from bench.kube import DEPLOYITEMS
+from bench.proc import cpu_seconds, memory as memory_of
 from bench.waiting import wait_until
-from stage import counted, cpu_seconds, create_items, harness, memory_bytes, settled, world
+from stage import counted, create_items, harness, settled, world
 
 
 def requests(quick):
@@ -47,8 +48,9 @@ def memory(quick):
             mark = made.apiserver.audit.mark()
             controller = made.start(verbosity="error")
             settled(made, controller, mark)
-            rows.append({"items": count, "rssBytes": memory_bytes(controller.pid), "cpuSeconds": cpu_seconds(controller.pid),
-                         "peakBytes": memory_bytes(controller.pid, "VmHWM"), "requests": counted(made, controller, mark)})
+            used = memory_of(controller.pid)
+            rows.append({"items": count, "rssBytes": used["VmRSS"], "cpuSeconds": cpu_seconds(controller.pid),
+                         "peakBytes": used["VmHWM"], "requests": counted(made, controller, mark)})
             controller.stop()
             made.controllers.remove(controller)
     return rows

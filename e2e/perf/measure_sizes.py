@@ -4,9 +4,7 @@
 import gzip
 import io
 import os
-import pathlib
 import random
-import re
 import shutil
 import subprocess
 import tarfile
@@ -14,11 +12,12 @@ import time
 
 from bench import paths
 from bench.apiserver import ApiServer
+from bench.proc import memory
 from bench.registry import Registry
 from init import samples
 from init.parts import blueprint_blob, context, descriptor, push_component, reference, resource
 from init.harness import Pod
-from wait.harness import Item, ended, memory, wait_for_log
+from wait.harness import Item, ended, wait_for_log
 from wait.reader import newest_generation
 
 MIB = 1 << 20
@@ -39,11 +38,10 @@ def _peak_while(process):
     peak = {"RssAnon": 0, "VmRSS": 0}
     while process.poll() is None:
         try:
-            status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+            found = memory(process.pid)
         except OSError:
             continue
-        for name, value in re.findall(r"^(RssAnon|VmRSS):\s+(\d+) kB", status, re.M):
-            peak[name] = max(peak[name], int(value) * 1024)
+        peak = {name: max(value, found.get(name, 0)) for name, value in peak.items()}
         time.sleep(0.001)
     return peak
 
@@ -105,7 +103,7 @@ def wait_by_size(quick):
             process = item.start(flags=["-v", "debug"])
             wait_for_log(process, "the pod was seen")
             time.sleep(1)
-            waiting = memory(process)
+            waiting = memory(process.pid)
             item.end_main()
             peak = _peak_while(process._popen)
             ended(process, 0)

@@ -5,11 +5,11 @@ import re
 import time
 import urllib.request
 
-import load
-from bench import ports
+from bench import load, ports
 from bench.kube import DEPLOYITEMS
+from bench.proc import cpu_seconds, memory
 from bench.waiting import wait_until
-from stage import counted, cpu_seconds, create_items, harness, memory_bytes, trigger, world
+from stage import counted, create_items, trigger, world
 
 _RBAC = "rbac.authorization.k8s.io/v1"
 _RESOURCES = {"deployitems": DEPLOYITEMS, "roles": f"{_RBAC}/roles", "rolebindings": f"{_RBAC}/rolebindings",
@@ -112,7 +112,7 @@ def _one(count):
         used = cpu_seconds(controller.pid) - cpu
         made.quiet(timeout=120)
         counts = counted(made, controller, mark)
-        peak = memory_bytes(controller.pid, "VmHWM")
+        peak = memory(controller.pid)["VmHWM"]
         controller.stop()
         kubelet.stop()
         per_run = {what: round(number / count) for what, number in counts.items() if round(number / count)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the measurements of the controller share: an API server with items, and what the kernel says about a process."""
+"""What the measurements of the controller share: an API server with items."""
 
 import collections
 import contextlib
@@ -7,7 +7,7 @@ import importlib.util
 import pathlib
 import time
 
-import load
+from bench import load
 from bench.apiserver import ApiServer
 from bench.audit import resource_of
 from bench.kube import DEPLOYITEMS
@@ -37,18 +37,6 @@ def counted(made, controller, mark):
     """{"verb resource": how often}, watches aside."""
     found = made.apiserver.audit.entries(mark, user=controller.user)
     return dict(collections.Counter(f"{e['verb']} {resource_of(e)}" for e in found if e["verb"] != "watch"))
-
-
-def cpu_seconds(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / 100
-
-
-def memory_bytes(pid, name="VmRSS"):
-    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith(f"{name}:"):
-            return int(line.split()[1]) * 1024
-    return 0
 
 
 def item(name, namespace):

@@ -167,17 +167,6 @@ def wait_for_log(process, text):
     process.wait_until(lambda: text in process.output(), f"'{text}' in the log")
 
 
-def memory(process):
-    """Bytes by name from /proc: VmRSS, VmHWM, RssAnon, RssFile."""
-    lines = pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines()
-    found = {}
-    for line in lines:
-        name, _, value = line.partition(":")
-        if value.strip().endswith("kB"):
-            found[name] = int(value.split()[0]) * 1024
-    return found
-
-
 # The reader stands in a module of its own; it is imported last because it uses nothing of the above.
 from wait.reader import newest_generation  # noqa: E402
 

@@ -11,7 +11,8 @@ import time
 
 import pytest
 
-from wait.harness import Item, ended, memory, wait_for_log
+from bench.proc import memory
+from wait.harness import Item, ended, wait_for_log
 from wait.reader import newest_generation
 
 MIB = 1 << 20
@@ -31,7 +32,7 @@ def test_waiting_costs_at_most_8_mib(item):
     process = item.start(flags=["-v", "debug"])
     wait_for_log(process, "the pod was seen")
     time.sleep(1)
-    found = memory(process)
+    found = memory(process.pid)
     shown("waiting", found)
     assert found["VmRSS"] <= 8 * MIB
     item.end_main()
@@ -50,7 +51,7 @@ class Peaks(threading.Thread):
     def run(self):
         while self.process.running:
             try:
-                for name, value in memory(self.process).items():
+                for name, value in memory(self.process.pid).items():
                     self.found[name] = max(self.found.get(name, 0), value)
             except (FileNotFoundError, ProcessLookupError):
                 return

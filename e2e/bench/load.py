@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kube_load, the other side of a benchmark: a kubelet that finishes pods at once, and a bare client that repeats requests."""
+"""kube_load, the other side of a measurement: a kubelet that finishes pods at once, and a bare client that repeats requests."""
 
 import json
 import os
@@ -21,7 +21,8 @@ def kubelet(server, namespace):
 
 
 def repeat(server, requests, count, width=32):
-    """Sends the list of requests count times, width of them side by side; {"requests", "failed", "seconds"}."""
+    """Sends the list of requests count times, width of them side by side, as fast as the server answers, which Python is not;
+    {"requests", "failed", "seconds"}."""
     kubeconfig = server.user_kubeconfig("load", groups=["system:masters"])
     done = subprocess.run([PROGRAM, kubeconfig, "floor", str(count), str(width)], input=json.dumps(requests),
                           stdout=subprocess.PIPE, text=True, check=True)
