@@ -51,7 +51,7 @@ FAULTS = {
     "half-open for good": (0.05, {"any"}, lambda rng: Action(forward=rng.random() < 0.5, freeze=True)),
 }
 # Weights for a program whose timeouts are short.
-SHORT_OF_PATIENCE = {"half-open for good": 2}
+SHORT_OF_PATIENCE = {"half-open for good": 4}
 
 
 def sorts_of(request):

@@ -5,7 +5,7 @@ from faults import walks
 
 COUNT = 50
 # Which requests there are between two faults is the programs' own, so numbers differ a little from run to run; but each kind is
-# met ten times and more by these seeds, and the rarest, which end by a timeout alone, a few times.
+# met ten times and more by these seeds, and the rarest (init or wait killed, what only a timeout ends) four to seven times.
 KINDS = {"cut", "request lost", "answer lost after it was applied", "409", "410", "429", "500", "503", "slow", "half-open",
          "half-open for good", "half-open in mid-stream", "garbage", "noise", "GOAWAY", "GOAWAY in mid-stream", "RST_STREAM",
          "RST_STREAM in mid-stream", "controller killed", "init killed", "wait killed", "clock set"}

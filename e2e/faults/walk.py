@@ -51,7 +51,7 @@ class Job:
         self.state_bytes = rng.choice([0, 0, 100, 100, 100_000, LARGE_BYTES])
         # Which request of init and wait is their last, and whether the server still sees it.
         self.kill_wait = rng.randrange(4) if kills and rng.random() < 0.15 else None
-        self.kill_init = rng.randrange(6) if kills and rng.random() < 0.1 else None
+        self.kill_init = rng.randrange(6) if kills and rng.random() < 0.2 else None
         self.is_applied = rng.random() < 0.5
         self.starts = 0
         self.is_wait_killed = self.is_init_killed = False
