@@ -85,7 +85,9 @@ static char read_code(struct reader *reader)
     high = hex_value(reader->at[2]);
     low = hex_value(reader->at[3]);
     reader->at += 4;
-    return high < 0 || high > 7 || low < 0 ? '\0' : (char)(high << 4 | low);
+    if (high < 0 || high > 7 || low < 0)
+        return '\0';
+    return (char)(high << 4 | low);
 }
 
 /* What an escape stands for; '\0': not one of ours. */
