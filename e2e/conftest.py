@@ -3,6 +3,7 @@
 
 import atexit
 import os
+import pathlib
 import re
 import threading
 
@@ -21,6 +22,13 @@ from bench.registry import Registry
 def pytest_runtest_setup(item):
     process.mark_test_begin()
     yield
+
+
+def pytest_collection_modifyitems(items):
+    here = pathlib.Path(__file__).resolve().parent
+    for item in items:
+        if item.path.is_relative_to(here / "api") or item.path.is_relative_to(here / "faults"):
+            item.add_marker("api")
 
 
 @pytest.hookimpl(hookwrapper=True)
