@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What calls leave to those after them: connections, and handles of libcurl. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/base/memory.h"
+#include "common/net/http_internal.h"
+#include "common/net/tests/http_bench.h"
+
+static void connections_are_used_again_unless_a_call_wants_its_own(void **state)
+{
+    struct bench *bench = *state;
+    cleanup_free char *url = bench_url(&bench->server, "/");
+    uint64_t connections = 0;
+    uint64_t requests = 0;
+
+    bench->answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n12";
+    for (int i = 0; i < 5; i++) {
+        struct got got = {0};
+        struct http_request request = bench_request(bench, &got, url);
+
+        request.is_own_connection = i == 2;
+        bench_fetch(&request, &got);
+        got_done(&got);
+    }
+    http_client_counts(bench->client, &connections, &requests);
+    assert_int_equal(connections, 2);
+    assert_int_equal(requests, 5);
+    assert_int_equal(bench->server.connection_count, 2);
+}
+
+static void a_handle_serves_again_and_has_forgotten_its_call(void **state)
+{
+    struct bench *bench = *state;
+    cleanup_free char *url = bench_url(&bench->server, "/");
+    const struct http_header header = {"X-Mark", "of the first"};
+    struct got first = {0}, second = {0};
+    struct http_request request = bench_request(bench, &first, url);
+    struct http_request plain = bench_request(bench, &second, url);
+
+    bench->answer = "HTTP/1.1 500 No\r\nX-Answer: one\r\nContent-Length: 0\r\n\r\n";
+    request.method = "POST";
+    request.bearer = "t0ken";
+    request.body = "the body";
+    request.body_size = strlen("the body");
+    request.headers = &header;
+    request.header_count = 1;
+    bench_fetch(&request, &first);
+    assert_int_equal(bench->client->idle_count, 1);
+    bench->answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    second.header_name = "X-Answer";
+    bench_fetch(&plain, &second);
+    assert_int_equal(second.status, 200);
+    assert_null(second.header);
+    assert_int_equal(bench->client->idle_count, 1);
+    assert_true(loopback_has(&bench->server, 0, "Bearer t0ken"));
+    assert_true(loopback_has(&bench->server, 1, "GET / HTTP"));
+    assert_false(loopback_has(&bench->server, 1, "Authorization"));
+    assert_false(loopback_has(&bench->server, 1, "X-Mark"));
+    assert_false(loopback_has(&bench->server, 1, "the body"));
+    got_done(&first);
+    got_done(&second);
+}
+
+/* The reason may be an old configuration of the resolver, which each handle has read. */
+static void after_a_failure_no_handle_is_kept(void **state)
+{
+    struct bench *bench = *state;
+    cleanup_free char *url = bench_url(&bench->server, "/");
+    struct got good[2] = {{0}}, bad = {0};
+    struct http_request failing = bench_request(bench, &bad, url);
+
+    bench->answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    for (size_t i = 0; i < array_length(good); i++) {
+        struct http_request request = bench_request(bench, &good[i], url);
+
+        bench_start(&request, &good[i]);
+    }
+    for (size_t i = 0; i < array_length(good); i++) {
+        bench_run_until_done(bench, &good[i]);
+        got_done(&good[i]);
+    }
+    assert_int_equal(bench->client->idle_count, array_length(good));
+    bench->answer = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n";
+    bench->is_closed_after = true;
+    bench_fetch(&failing, &bad);
+    assert_int_not_equal(bad.err.kind, ERROR_NONE);
+    assert_int_equal(bench->client->idle_count, 0);
+    got_done(&bad);
+}
+
+int main(void)
+{
+#define test(name_) cmocka_unit_test_setup_teardown(name_, bench_setup, bench_teardown)
+    const struct CMUnitTest tests[] = {
+        test(connections_are_used_again_unless_a_call_wants_its_own),
+        test(a_handle_serves_again_and_has_forgotten_its_call),
+        test(after_a_failure_no_handle_is_kept),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
