@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs as files: size, and instructions from start to end of the smallest thing they do."""
+"""The programs as files and images: size, and instructions from start to end of the smallest thing they do."""
 
 import os
 import pathlib
@@ -9,6 +9,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("LONGSHORE_BUILD") or ROOT / "build/dev")
 RELEASE = pathlib.Path(os.environ.get("LONGSHORE_RELEASE_BUILD") or ROOT / "build/release")
+OUT = pathlib.Path(os.environ.get("LONGSHORE_OUT") or ROOT / "out")
 PROGRAMS = {"longshore": "deployer/longshore", "longshore-init": "init/longshore-init", "longshore-wait": "wait/longshore-wait"}
 
 
@@ -26,4 +27,7 @@ def programs(quick):
         if static.exists():
             found[name]["staticBytes"] = static.stat().st_size
             found[name]["staticStartInstructions"] = instructions(str(static))
+        archive = OUT / f"{name}.oci.tar"
+        if archive.exists():
+            found[name]["imageBytes"] = archive.stat().st_size
     return found

@@ -16,6 +16,8 @@ def _programs(found):
     for name, program in found.items():
         if program.get("staticBytes"):
             yield f"{name}, static, bytes", f"{program['staticBytes']:,}", ORIGINAL["binary"]
+        if program.get("imageBytes"):
+            yield f"{name}, image as it is pulled, bytes", f"{program['imageBytes']:,}", ""
         yield f"{name}, instructions to start", f"{program['startInstructions']:,}", ""
 
 
@@ -26,7 +28,7 @@ def _requests(found):
 
 def _controller(found):
     for row in found:
-        items = f"{row['items']:,} items"
+        items = f"{row['items']:,} items" + (f", {row['runs']:,} of them run" if row["runs"] < row["items"] else "")
         yield f"{items}: runs a second", f"{row['runsPerSecond']:.1f}", ORIGINAL["runs"]
         yield f"{items}: of the floor (a bare client)", f"{row['ofTheFloor']:.2f}", ""
         yield f"{items}: CPU a run, ms", f"{row['cpuMsPerRun']:.1f}", ORIGINAL["cpu"]
