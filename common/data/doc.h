@@ -24,6 +24,12 @@ void doc_setup(void);
 int doc_parse_json(const char *text, size_t size, size_t max_bytes, json_t **ret_doc,
                    struct error *err) must_check;
 
+/* The same without the members of the top object that left_out names ("a" or "a.b", NULL at the
+ * end; or NULL), which are not read at all and need not be JSON. */
+int doc_parse_json_without(const char *text, size_t size, size_t max_bytes,
+                           const char *const *left_out, json_t **ret_doc, struct error *err)
+    must_check;
+
 /* For texts of others that are only looked into, where one odd value must not spoil the rest: NUL
  * in a text becomes U+FFFD and what lies deeper than DOC_DEPTH_MAX becomes null. *ret_is_mended
  * tells that something was changed; nobody may act on the changed parts. */

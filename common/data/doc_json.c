@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON through jansson, behind a pass of our own over the text (doc_scan.h). jansson's own messages
+/* JSON as programs write it is read by doc_quick.h; all other by jansson, behind a pass of our own
+ * over the text (doc_scan.h). jansson's own messages
  * quote the text, which may be a secret: ours are made from its codes. */
 #include "common/data/doc.h"
 
@@ -9,6 +10,7 @@
 #include "common/data/doc_quick.h"
 #include "common/data/doc_scan.h"
 #include "common/data/doc_writer.h"
+#include "common/data/slice.h"
 
 static const char *explain(enum json_error_code code)
 {
@@ -42,13 +44,14 @@ static int parse(const char *text, size_t size, size_t max_bytes, struct doc_sca
         return error_set(err, ERROR_TOO_LARGE, "more than %zu bytes of JSON", max_bytes);
     if (size == 0)
         return error_set(err, ERROR_INVALID, "line 1, column 1: the text is empty");
-    if (doc_scan_run(scan, err) < 0)
-        return -1;
-    edited = doc_scan_edited(scan, &size);
-    text = edited ? edited : text;
-    doc = doc_quick_read(text, size);
-    if (!doc)
-        doc = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &fault);
+    doc = doc_quick_read(text, size, scan->depth_max, NULL);
+    if (!doc) {
+        if (doc_scan_run(scan, err) < 0)
+            return -1;
+        edited = doc_scan_edited(scan, &size);
+        doc = json_loadb(edited ? edited : text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
+                         &fault);
+    }
     if (!doc)
         return error_set(err, ERROR_INVALID, "line %d, column %d: %s", fault.line, fault.column,
                          explain(json_error_code(&fault)));
@@ -72,6 +75,24 @@ int doc_parse_json_within(const char *text, size_t size, size_t depth_max, json_
 
     doc_scan_init(&scan, text, size, depth_max, false);
     return parse(text, size, size, &scan, ret_doc, err);
+}
+
+int doc_parse_json_without(const char *text, size_t size, size_t max_bytes,
+                           const char *const *left_out, json_t **ret_doc, struct error *err)
+{
+    const struct slice whole = {text, size};
+    cleanup_free char *shorter = NULL;
+    json_t *doc = NULL;
+
+    if (left_out && size <= max_bytes)
+        doc = doc_quick_read(text, size, DOC_DEPTH_MAX, left_out);
+    if (doc) {
+        *ret_doc = doc;
+        return 0;
+    }
+    if (left_out)
+        shorter = slice_without(whole, left_out, &size);
+    return doc_parse_json(shorter ? shorter : text, size, max_bytes, ret_doc, err);
 }
 
 int doc_parse_json_lenient(const char *text, size_t size, size_t max_bytes, json_t **ret_doc,

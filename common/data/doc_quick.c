@@ -7,20 +7,19 @@
 #include "common/base/buffer.h"
 #include "common/base/utf8.h"
 #include "common/data/doc.h"
+#include "common/data/slice.h"
 
 enum { SAFE_DIGITS = 18 }; /* any integer of so many digits fits into 64 bits */
 
 struct reader {
     const char *at, *end;
     struct buffer unescaped; /* the last string that had an escape */
+    size_t depth_left;
+    const char *const *left_out;
 };
 
-struct string {
-    const char *text; /* in the document, or in reader->unescaped */
-    size_t size;
-};
-
-static json_t *read_value(struct reader *reader);
+/* parent: the key of the object if its members may be left out, empty at the top; else NULL. */
+static json_t *read_value(struct reader *reader, const struct slice *parent);
 
 static char look(const struct reader *reader)
 {
@@ -105,7 +104,7 @@ static char read_escape(struct reader *reader)
     return found ? meanings[found - letters] : '\0';
 }
 
-static bool read_escaped(struct reader *reader, const char *start, struct string *ret_string)
+static bool read_escaped(struct reader *reader, const char *start, struct slice *ret_string)
 {
     struct error ignored = {0};
 
@@ -124,11 +123,12 @@ static bool read_escaped(struct reader *reader, const char *start, struct string
     }
     if (buffer_append(&reader->unescaped, start, (size_t)(reader->at - start), &ignored) < 0)
         return false;
-    *ret_string = (struct string){reader->unescaped.data, reader->unescaped.size};
+    *ret_string = (struct slice){reader->unescaped.data, reader->unescaped.size};
     return skip(reader, '"');
 }
 
-static bool read_string(struct reader *reader, bool is_key, struct string *ret_string)
+/* In the document, or in reader->unescaped. */
+static bool read_string(struct reader *reader, bool is_key, struct slice *ret_string)
 {
     const char *start = reader->at + 1;
 
@@ -137,68 +137,86 @@ static bool read_string(struct reader *reader, bool is_key, struct string *ret_s
     /* A key is still needed when the next string is read. */
     if (look(reader) == '\\')
         return !is_key && read_escaped(reader, start, ret_string);
-    *ret_string = (struct string){start, (size_t)(reader->at - start)};
+    *ret_string = (struct slice){start, (size_t)(reader->at - start)};
     return skip(reader, '"');
 }
 
 static json_t *read_text(struct reader *reader)
 {
-    struct string string = {0};
+    struct slice string = {0};
 
     return read_string(reader, false, &string) ? json_stringn_nocheck(string.text, string.size)
                                                : NULL;
 }
 
-static json_t *read_object(struct reader *reader)
+/* The value of a key, put into the object unless it is left out. */
+static bool read_member(struct reader *reader, const struct slice *parent, struct slice key,
+                        json_t *object)
 {
-    cleanup_json json_t *object = json_object();
+    enum slice_fate fate = parent ? slice_fate(reader->left_out, *parent, key) : SLICE_KEPT;
+    size_t count = json_object_size(object);
+    json_t *value = NULL;
 
-    reader->at++;
-    if (next(reader) == '}') {
-        reader->at++;
-        return steal(&object);
+    if (fate == SLICE_LEFT_OUT) {
+        (void)next(reader);
+        reader->at = slice_skip_value(reader->at, reader->end);
+        return reader->at != NULL;
     }
-    for (size_t count = 1;; count++) {
-        struct string key = {0};
-        json_t *value = NULL;
+    value = read_value(reader, fate == SLICE_LOOKED_INTO ? &key : NULL);
+    return value && json_object_setn_new_nocheck(object, key.text, key.size, value) == 0 &&
+           json_object_size(object) > count; /* else the key was there before */
+}
+
+static bool read_members(struct reader *reader, const struct slice *parent, json_t *object)
+{
+    if (next(reader) == '}')
+        return true;
+    for (;;) {
+        struct slice key = {0};
 
         if (next(reader) != '"' || !read_string(reader, true, &key) || next(reader) != ':')
-            return NULL;
+            return false;
         reader->at++;
-        value = read_value(reader);
-        if (!value || json_object_setn_new_nocheck(object, key.text, key.size, value) < 0 ||
-            json_object_size(object) != count) /* else the key was there before */
-            return NULL;
-        if (next(reader) == '}') {
-            reader->at++;
-            return steal(&object);
-        }
+        if (!read_member(reader, parent, key, object))
+            return false;
+        if (next(reader) == '}')
+            return true;
         if (!skip(reader, ','))
-            return NULL;
+            return false;
     }
 }
 
-static json_t *read_array(struct reader *reader)
+static bool read_elements(struct reader *reader, json_t *array)
 {
-    cleanup_json json_t *array = json_array();
-
-    reader->at++;
-    if (next(reader) == ']') {
-        reader->at++;
-        return steal(&array);
-    }
+    if (next(reader) == ']')
+        return true;
     for (;;) {
-        json_t *value = read_value(reader);
+        json_t *value = read_value(reader, NULL);
 
         if (!value || json_array_append_new(array, value) < 0)
-            return NULL;
-        if (next(reader) == ']') {
-            reader->at++;
-            return steal(&array);
-        }
+            return false;
+        if (next(reader) == ']')
+            return true;
         if (!skip(reader, ','))
-            return NULL;
+            return false;
     }
+}
+
+/* An object or a list, from its bracket on. */
+static json_t *read_container(struct reader *reader, const struct slice *parent)
+{
+    bool is_object = look(reader) == '{';
+    cleanup_json json_t *container = is_object ? json_object() : json_array();
+
+    if (reader->depth_left == 0)
+        return NULL;
+    reader->depth_left--;
+    reader->at++;
+    if (is_object ? !read_members(reader, parent, container) : !read_elements(reader, container))
+        return NULL;
+    reader->depth_left++;
+    reader->at++;
+    return steal(&container);
 }
 
 static bool is_digit(char letter)
@@ -231,13 +249,12 @@ static json_t *read_word(struct reader *reader, const char *word, json_t *value)
     return value;
 }
 
-static json_t *read_value(struct reader *reader)
+static json_t *read_value(struct reader *reader, const struct slice *parent)
 {
     switch (next(reader)) {
     case '{':
-        return read_object(reader);
     case '[':
-        return read_array(reader);
+        return read_container(reader, parent);
     case '"':
         return read_text(reader);
     case 't':
@@ -251,13 +268,19 @@ static json_t *read_value(struct reader *reader)
     }
 }
 
-json_t *doc_quick_read(const char *text, size_t size)
+json_t *doc_quick_read(const char *text, size_t size, size_t depth_max, const char *const *left_out)
 {
-    struct reader reader = {.at = text, .end = text + size};
+    static const struct slice top = {0};
+    struct reader reader = {
+        .at = text,
+        .end = text + size,
+        .depth_left = depth_max,
+        .left_out = left_out,
+    };
     cleanup_json json_t *doc = NULL;
 
     buffer_init(&reader.unescaped, size);
-    doc = read_value(&reader);
+    doc = read_value(&reader, left_out ? &top : NULL);
     buffer_done(&reader.unescaped);
     /* Whatever follows is a mistake. */
     return doc && next(&reader) == '\0' && reader.at == reader.end ? steal(&doc) : NULL;

@@ -7,5 +7,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* The document, or NULL: ask jansson. The depth of text has been bounded (doc_scan.h). */
-json_t *doc_quick_read(const char *text, size_t size);
+/* The document, or NULL: ask jansson, also if it has more than depth_max levels. Without the
+ * members that left_out names (slice_without()), if it is not NULL. */
+json_t *doc_quick_read(const char *text, size_t size, size_t depth_max,
+                       const char *const *left_out);

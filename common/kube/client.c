@@ -12,7 +12,6 @@
 #include "common/kube/client_internal.h"
 #include "common/kube/config_internal.h"
 #include "common/kube/request.h"
-#include "common/kube/slice.h"
 #include "common/kube/status.h"
 #include "common/kube/token.h"
 #include "common/net/retry.h"
@@ -247,10 +246,6 @@ static bool is_foreign(const struct buffer *body)
 static int parse_answer(const struct kube_call *call, const struct buffer *body,
                         json_t **ret_object, struct error *err)
 {
-    const struct slice text = {body->data, body->size};
-    size_t size = body->size;
-    cleanup_free char *shorter = NULL;
-
     if (call->is_raw) {
         *ret_object = raw_text(body->data, body->size);
         return 0;
@@ -264,9 +259,8 @@ static int parse_answer(const struct kube_call *call, const struct buffer *body,
         *ret_object = json_object();
         return 0;
     }
-    if (call->left_out)
-        shorter = slice_without(text, call->left_out, &size);
-    if (doc_parse_json(shorter ? shorter : text.text, size, call->body_max, ret_object, err) < 0)
+    if (doc_parse_json_without(body->data, body->size, call->body_max, call->left_out, ret_object,
+                               err) < 0)
         return error_wrap(err, "%s: answer", call->wire.what);
     return 0;
 }

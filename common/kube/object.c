@@ -5,8 +5,8 @@
 
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "common/data/slice.h"
 #include "common/kube/client_internal.h"
-#include "common/kube/slice.h"
 
 /* Copies a member that can be read; what cannot is left out. */
 static void copy_member(struct slice object, const char *key, json_t *target)
@@ -62,22 +62,13 @@ static json_t *reduce(struct slice text)
     return doc_text(object, "metadata.name") ? steal(&object) : NULL;
 }
 
-static int parse_without(struct slice text, const char *const *left_out, json_t **ret_object,
-                         struct error *err)
-{
-    size_t size = text.size;
-    cleanup_free char *shorter = left_out ? slice_without(text, left_out, &size) : NULL;
-
-    return doc_parse_json(shorter ? shorter : text.text, size, KUBE_OBJECT_MAX, ret_object, err);
-}
-
 int kube_object_parse(const char *text, size_t size, const char *const *left_out,
                       json_t **ret_object, struct error *ret_fault, struct error *err)
 {
     struct error fault = {0};
     cleanup_json json_t *object = NULL;
 
-    if (parse_without((struct slice){text, size}, left_out, &object, &fault) == 0) {
+    if (doc_parse_json_without(text, size, KUBE_OBJECT_MAX, left_out, &object, &fault) == 0) {
         if (!json_is_object(object))
             return error_set(err, ERROR_INVALID, "not an object");
         *ret_object = steal(&object);

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "common/base/memory.h"
-#include "common/kube/slice.h"
+#include "common/data/slice.h"
 
 static void a_member_is_found_at_the_first_level_only(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/kube/slice.h"
+#include "common/data/slice.h"
 
 #include <string.h>
 
@@ -28,9 +28,8 @@ static const char *skip_string(const char *at, const char *end)
     return NULL;
 }
 
-/* Past a value of any kind, or NULL if it does not end. What is inside of brackets is only counted.
- */
-static const char *skip_value(const char *at, const char *end)
+/* What is inside of brackets is only counted. */
+const char *slice_skip_value(const char *at, const char *end)
 {
     size_t depth = 0;
 
@@ -81,7 +80,7 @@ static const char *read_member(const char *at, const char *end, struct member *r
     if (after == end || *after != ':')
         return NULL;
     value = skip_space(after + 1, end);
-    after = skip_value(value, end);
+    after = slice_skip_value(value, end);
     if (after)
         ret_member->value = (struct slice){value, (size_t)(after - value)};
     return after;
@@ -136,24 +135,21 @@ static void put(struct copy *copy, const char *text, size_t size)
     copy->size += size;
 }
 
-enum fate { KEPT, LEFT_OUT, LOOKED_INTO };
-
-/* parent is empty for members of the object itself. */
-static enum fate fate_of(const struct copy *copy, struct slice parent, struct slice key)
+enum slice_fate slice_fate(const char *const *left_out, struct slice parent, struct slice key)
 {
-    enum fate fate = KEPT;
+    enum slice_fate fate = SLICE_KEPT;
 
-    for (const char *const *path = copy->left_out; *path; path++) {
+    for (const char *const *path = left_out; *path; path++) {
         size_t length = strcspn(*path, ".");
         const char *rest = (*path)[length] ? *path + length + 1 : NULL;
 
         if (parent.size) {
             if (rest && is_key(parent, *path, length) && is_key(key, rest, strlen(rest)))
-                return LEFT_OUT;
+                return SLICE_LEFT_OUT;
         } else if (is_key(key, *path, length)) {
             if (!rest)
-                return LEFT_OUT;
-            fate = LOOKED_INTO;
+                return SLICE_LEFT_OUT;
+            fate = SLICE_LOOKED_INTO;
         }
     }
     return fate;
@@ -161,11 +157,11 @@ static enum fate fate_of(const struct copy *copy, struct slice parent, struct sl
 
 static bool copy_object(struct copy *copy, struct slice parent, struct slice object);
 
-static void copy_value(struct copy *copy, enum fate fate, const struct member *member)
+static void copy_value(struct copy *copy, enum slice_fate fate, const struct member *member)
 {
     size_t before = copy->size;
 
-    if (fate == LOOKED_INTO && copy_object(copy, member->key, member->value))
+    if (fate == SLICE_LOOKED_INTO && copy_object(copy, member->key, member->value))
         return;
     copy->size = before;
     put(copy, member->value.text, member->value.size);
@@ -182,13 +178,13 @@ static bool copy_object(struct copy *copy, struct slice parent, struct slice obj
     put(copy, "{", 1);
     while (at < end && *at == '"') {
         struct member member = {0};
-        enum fate fate = KEPT;
+        enum slice_fate fate = SLICE_KEPT;
 
         at = read_member(at, end, &member);
         if (!at)
             return false;
-        fate = fate_of(copy, parent, member.key);
-        if (fate != LEFT_OUT) {
+        fate = slice_fate(copy->left_out, parent, member.key);
+        if (fate != SLICE_LEFT_OUT) {
             if (has_member)
                 put(copy, ",", 1);
             has_member = true;
