@@ -82,6 +82,7 @@ def test_a_missing_context_is_told_and_waited_for(world):
     assert status["phase"] == "Init"
     world.context("later")
     assert world.finished("item")["phase"] == "Succeeded"
+    world.quiet()
     assert len(world.events("item")) == 1
 
 

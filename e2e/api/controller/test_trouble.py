@@ -27,8 +27,8 @@ def test_a_failed_main_is_told_with_container_reason_exit_code_and_signal(world)
     status = world.status("item")
     assert status["providerStatus"]["podStatus"]["containerStatus"]["exitCode"] == 137
     assert "lastSuccessfulJobID" not in status["providerStatus"]["podStatus"]
+    world.quiet()  # an event follows the status
     assert [e["reason"] for e in world.events("item")] == ["OOMKilled"]
-    world.quiet()
 
 
 def test_a_failed_init_is_told(world):
@@ -104,6 +104,7 @@ def test_a_pull_error_that_passes_is_no_failure_and_is_shown_meanwhile(world):
     world.item("item")
     status = world.finished("item")
     assert status["phase"] == "Succeeded" and "lastError" not in status
+    world.quiet()
     assert [e["reason"] for e in world.events("item")] == ["ErrImagePull"]
 
 
@@ -257,7 +258,7 @@ def test_a_pod_in_a_crashed_controllers_hands_is_finished_by_the_next(world):
     wait_until(lambda: world.status("item").get("phase") == "Progressing", "Progressing")
     controller.kill()
     controller.expected = False
-    [pod] = [p for p in world.kubelet.pods.values()]
+    [pod] = wait_until(lambda: list(world.kubelet.pods.values()), "the pod at its kubelet")
     pod.export({"a": 1})
     pod.succeed()
     world.start()
