@@ -38,7 +38,7 @@ def _memory(found):
     for row in found:
         yield (f"RSS with {row['items']:,} finished items, MB", _mb(row["rssBytes"]),
                ORIGINAL["rss10000"] if row["items"] == 10000 else "")
-        yield f"requests at start with {row['items']:,}", str(sum(row["requests"].values())), ""
+        yield f"CPU to read them, s ({sum(row['requests'].values())} requests)", f"{row['cpuSeconds']:.2f}", ""
 
 
 def _start(found):
@@ -66,7 +66,7 @@ def _init_by_size(found):
 
 def _cluster(found):
     yield "real cluster: item to result beside a bare pod", f"{found['first']:.2f} times", ORIGINAL["clusterFirst"]
-    yield "real cluster: the same again", f"{found['repeated']:.2f} times", ORIGINAL["clusterRepeated"]
+    yield "real cluster: again at once, while the last pod goes", f"{found['repeated']:.2f} times", ORIGINAL["clusterRepeated"]
 
 
 def _local(found):
@@ -74,7 +74,8 @@ def _local(found):
 
 
 def _walks(found):
-    yield f"random walks through faults: {found['walks']:,}, broken invariants", str(found["broken"]), ""
+    yield (f"random walks: {found['walks']:,} with {found['faults']:,} faults, {found['crashes']:,} of them kills; broken ones",
+           str(found["broken"]), "")
 
 
 PARTS = {"programs": _programs, "requests": _requests, "controller": _controller, "memory": _memory, "start": _start,
