@@ -90,8 +90,7 @@ def _runs_ended(address):
     return sum(int(value) for value in re.findall(r"^longshore_runs_total\{.*\} (\d+)$", text, re.M))
 
 
-# Of ten thousand items these are run: an API server with two cores and all of them would take half an hour, mostly for lists of
-# the Secrets that wait for their turn.
+# Of ten thousand items these are run: with all of them at once the API server answers 130 requests a second, with these 200 and more.
 RUNS_MAX = 2000
 
 
