@@ -6,10 +6,9 @@
 
 #include "common/base/buffer.h"
 #include "common/base/utf8.h"
+#include "common/data/digit.h"
 #include "common/data/doc.h"
 #include "common/data/slice.h"
-
-enum { SAFE_DIGITS = 18 }; /* any integer of so many digits fits into 64 bits */
 
 struct reader {
     const char *at, *end;
@@ -217,11 +216,6 @@ static json_t *read_container(struct reader *reader, const struct slice *parent)
     reader->depth_left++;
     reader->at++;
     return steal(&container);
-}
-
-static bool is_digit(char letter)
-{
-    return letter >= '0' && letter <= '9';
 }
 
 static json_t *read_integer(struct reader *reader)

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "common/base/memory.h"
-
-enum { SAFE_DIGITS = 18 }; /* any integer of so many digits fits into 64 bits */
+#include "common/data/digit.h"
 
 void doc_scan_init(struct doc_scan *scan, const char *text, size_t size, size_t depth_max,
                    bool is_lenient)
@@ -52,11 +51,6 @@ static void scan_string(struct doc_scan *scan)
         scan->at++;
     }
     scan->at++;
-}
-
-static bool is_digit(char letter)
-{
-    return letter >= '0' && letter <= '9';
 }
 
 static void skip_digits(struct doc_scan *scan)

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/data/digit.h"
+
 static const struct {
     const char *name;
     uint64_t ns;
@@ -15,11 +17,6 @@ static const struct {
 };
 
 static const uint64_t magnitude_max = (uint64_t)1 << 63; /* of the most negative duration */
-
-static bool is_digit(char letter)
-{
-    return letter >= '0' && letter <= '9';
-}
 
 /* Digits before the point. */
 static bool read_whole(const char **at, uint64_t *ret_value)

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/data/digit.h"
+
 static const int64_t day_ms = 86400000;
 static const int64_t year_0_ms = -62167219200000;    /* 0000-01-01T00:00:00Z */
 static const int64_t year_9999_ms = 253402300799999; /* 9999-12-31T23:59:59.999Z */
@@ -48,11 +50,6 @@ static struct civil civil_of(int64_t days)
     if (date.month <= 2)
         date.year++;
     return date;
-}
-
-static bool is_digit(char letter)
-{
-    return letter >= '0' && letter <= '9';
 }
 
 static bool read_number(const char **at, int digits, int64_t max, int64_t *ret_value)
