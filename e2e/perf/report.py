@@ -123,8 +123,8 @@ def _plots(results, docs):
 
 def page(results, docs):
     text = ["# Performance", "",
-            "Made by `make bench`; run it again to get the figures of your machine (`e2e/perf/run.py --help` for parts of it). Counts do not",
-            "depend on the machine, times do: read them as ratios. The column of the Go original was measured on a machine like the one of",
+            "Made by `e2e/perf/run.py`, which `make bench` calls; run it to get the figures of your machine. What was not measured is not here.",
+            "Counts do not depend on the machine, times do: read them as ratios. The column of the Go original was measured on a machine like the one of",
             "the last run. The floor is a bare client that sends the same requests to the same API server in the same run; the bare pod has",
             "the image of the item and nothing of ours.", "",
             "| | longshore | Go original |", "|---|---:|---:|"]
