@@ -25,11 +25,11 @@ class Registry:
         self.host = f"{address}:{port}"
         self.url = f"{'https' if tls else 'http'}://{self.host}"
         self.credentials = (USER, PASSWORD) if auth else None
-        self.authority = certificates.session_authority().certificate if tls else None
+        self.authority = certificates.session_authority() if tls else None
         self.tokens = None
         http = {"addr": self.host}
         if tls:
-            pair = certificates.session_authority().server(address, "localhost")
+            pair = self.authority.server(address, "localhost")
             http["tls"] = {"certificate": str(pair.certificate), "key": str(pair.key)}
         config = {"version": "0.1", "log": {"level": "info", "formatter": "json"}, "http": http,
                   "storage": {"filesystem": {"rootdirectory": str(self.directory / "data")}, "delete": {"enabled": True}}}
@@ -58,7 +58,8 @@ class Registry:
 
     def client(self, credentials="own"):
         """A client with the right credentials, or with those given (None: without)."""
-        return RegistryClient(self.url, self.credentials if credentials == "own" else credentials, self.authority)
+        return RegistryClient(self.url, self.credentials if credentials == "own" else credentials,
+                              self.authority and self.authority.certificate)
 
     def mark(self):
         """The present end of the request log."""

@@ -29,6 +29,7 @@ class Http2:
 
     def __init__(self, proxy, connection):
         self.proxy, self.connection = proxy, connection
+        self._closing = proxy.closing   # of this life: the proxy may start again
         self._lock = threading.Lock()
         self._room = threading.Condition(self._lock)   # the client has opened a window, or all is over
         self._h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
@@ -64,9 +65,9 @@ class Http2:
 
     def _receive(self):
         """The next bytes; empty at the end of the connection, or when it was frozen."""
-        while not self._is_over and not self.proxy.closing.is_set():
+        while not self._is_over and not self._closing.is_set():
             if self._is_frozen:
-                self.proxy.closing.wait(1)
+                self._closing.wait(1)
                 continue
             if not self.connection.pending():
                 self._poll(select.POLLIN)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proxy with bad manners between a program and an API server or a registry.
+"""A proxy with bad manners between a program and an API server or a registry, or in the place of one.
 
 It ends TLS, so that it sees each request, and asks a plan what to do with it: pass it on, refuse it, lose it, apply it
 and lose the answer, break it off in the middle. Bodies of answers are streamed, so watches work. It speaks HTTP/1.1, which
@@ -7,11 +7,15 @@ every client can fall back to, and with http2=True what the clients prefer (http
 
     with FaultProxy(apiserver, plan=lambda request: PASS) as proxy:
         ...KUBERNETES_SERVICE_HOST=proxy.host, KUBERNETES_SERVICE_PORT=proxy.port
+    with FaultProxy(registry, plan=lambda request: Action(cut=100) if "/blobs/" in request.path else PASS) as proxy:
+        ...proxy.url
 """
 
 import collections
 import dataclasses
+import functools
 import http.client
+import itertools
 import json
 import socket
 import ssl
@@ -30,7 +34,8 @@ HANG_SECONDS = 600
 class Action:
     """What happens to a request. Hooks run at their point, in the proxy's thread."""
     forward: bool = True        # pass it on to the server
-    answer: tuple = None        # (status, object or bytes[, headers]) given in place of the server's answer
+    answer: tuple = None        # (status, object or bytes or ENDLESS[, headers]) given in place of the server's answer
+    alter: object = None        # called with the headers (to change) and the whole body of the answer: the body that is sent
     lose: bool = False          # break the connection in place of an answer
     hang: bool = False          # neither answer nor break
     freeze: bool = False        # the same for everything on this connection, now and later: half-open
@@ -49,6 +54,8 @@ class Action:
 
 PASS = Action()
 TRICKLE_SECONDS = 0.02
+# The body of an answer that never ends.
+ENDLESS = itertools.repeat(b"x" * 65536)
 # What FaultProxy.struck calls the end of an answer in the middle.
 CUTS = {"break": "cut", "reset": "RST_STREAM in mid-stream", "goaway": "GOAWAY in mid-stream", "freeze": "half-open in mid-stream"}
 
@@ -60,12 +67,17 @@ def status(code, reason, message="made up by the fault proxy", retry_after=None)
     return (code, body) if retry_after is None else (code, body, {"retry-after": str(retry_after)})
 
 
+def redirect(url):
+    """An answer for Action: what is wanted is elsewhere."""
+    return (307, b"", {"location": url})
+
+
 @dataclasses.dataclass
 class Request:
     method: str
     path: str                   # without query
     query: dict
-    headers: dict
+    headers: dict               # names are lower-case
     body: bytes
     number: int                 # of all requests, from 0
     target: str                 # path and query as they go to the server
@@ -79,44 +91,60 @@ class Request:
         return json.loads(self.body) if self.body else None
 
 
-_tls_made = {}
+# Made once: certificates take their time. Not by functools.cache alone, which would let two threads make the same.
 _tls_lock = threading.Lock()
 
 
-def _tls(authority, http2):
-    """How to speak to a server of this authority and how to play one. Made once: certificates take their time."""
-    with _tls_lock:
-        if (authority, http2) not in _tls_made:
-            pair = authority.server("127.0.0.1", "localhost")
-            playing = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            playing.load_cert_chain(str(pair.certificate), str(pair.key))
-            playing.set_alpn_protocols(["h2", "http/1.1"] if http2 else ["http/1.1"])
-            _tls_made[authority, http2] = ssl.create_default_context(cafile=str(authority.certificate)), playing
-        return _tls_made[authority, http2]
+@functools.cache
+def _asking_tls(authority):
+    """How to speak to a server of this authority."""
+    return ssl.create_default_context(cafile=str(authority.certificate))
+
+
+@functools.cache
+def _playing_tls(authority, address, http2):
+    """How to play one."""
+    pair = authority.server(address, "localhost")
+    playing = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    playing.load_cert_chain(str(pair.certificate), str(pair.key))
+    playing.set_alpn_protocols(["h2", "http/1.1"] if http2 else ["http/1.1"])
+    return playing
 
 
 class FaultProxy:
     """Listens on loopback, with a certificate of the server's authority where the server has TLS."""
 
-    def __init__(self, server, plan=lambda request: PASS, *, http2=False, rewrite=lambda path: path):
-        """server is an ApiServer or a Registry. rewrite maps the path of a request to the one that the server is asked for."""
+    def __init__(self, server, plan=lambda request: PASS, *, http2=False, rewrite=lambda path: path, address="127.0.0.1",
+                 authority=None):
+        """server is an ApiServer or a Registry; None where the plan has an answer to everything. rewrite maps the path of a
+        request to the one that the server is asked for. authority makes for TLS before a server that has none itself."""
         self.plan = plan
         self.rewrite = rewrite
         self.requests = []
         self.struck = collections.Counter()     # faults that a client really met, by kind
-        self._upstream = urllib.parse.urlsplit(getattr(server, "server", None) or server.url)
+        self._upstream = urllib.parse.urlsplit(getattr(server, "server", None) or getattr(server, "url", ""))
         self._client_tls = self._server_tls = None
-        if self._upstream.scheme == "https":
-            self._client_tls, self._server_tls = _tls(server.authority, http2)
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.host, self.port = self._listener.getsockname()
-        self.url = f"{self._upstream.scheme}://{self.host}:{self.port}"
+        with _tls_lock:
+            if self._upstream.scheme == "https":
+                self._client_tls = _asking_tls(server.authority)
+                authority = authority or server.authority
+            if authority:
+                self._server_tls = _playing_tls(authority, address, http2)
+        self.host, self.port = address, 0
         self._lock = threading.Lock()
         self._open = set()          # connections of clients
         self._asking = set()        # connections to the server that have an answer under way
         self._idle = []             # (since, connection to the server)
+        self.start()
+
+    def start(self):
+        """Listens; after close() on the same port again, as a server that was killed and comes back."""
+        self._listener = socket.create_server((self.host, self.port))
+        self.port = self._listener.getsockname()[1]
+        self.netloc = f"{self.host}:{self.port}"
+        self.url = f"{'https' if self._server_tls else 'http'}://{self.netloc}"
         self.closing = threading.Event()
-        threading.Thread(target=self._accept, daemon=True).start()
+        threading.Thread(target=self._accept, args=(self._listener, self.closing), daemon=True).start()
 
     def close(self):
         self.closing.set()
@@ -148,10 +176,10 @@ class FaultProxy:
 
     # --- connections of clients: one thread each ---
 
-    def _accept(self):
-        while not self.closing.is_set():
+    def _accept(self, listener, closing):
+        while not closing.is_set():
             try:
-                connection, _ = self._listener.accept()
+                connection, _ = listener.accept()
             except OSError:
                 return
             with self._lock:
@@ -251,14 +279,21 @@ class FaultProxy:
     def _send_own(self, action, reply):
         code, body, *more = action.answer
         self._strike("garbage" if code == 200 else str(code))
+        headers = {"content-type": "application/json", **(more[0] if more else {})}
+        if body is ENDLESS:
+            reply.begin(code, headers, None)
+            for piece in body:
+                reply.send(piece)
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        reply.begin(code, {"content-type": "application/json", **(more[0] if more else {})}, len(data))
+        reply.begin(code, headers, len(data))
         reply.send(data)
         reply.end()
 
     def _relay(self, action, answer, reply):
         headers = {name.lower(): value for name, value in answer.getheaders() if name.lower() not in HOP_HEADERS}
         length = headers.pop("content-length", None)
+        if action.alter:
+            return self._relay_altered(action.alter, headers, answer, reply)
         reply.begin(answer.status, headers, None if length is None else int(length))
         sent = 0
         while piece := answer.read1(action.trickle or 65536):
@@ -269,6 +304,14 @@ class FaultProxy:
             sent += len(piece)
             if action.trickle:
                 time.sleep(TRICKLE_SECONDS)
+        reply.end()
+        return True
+
+    def _relay_altered(self, alter, headers, answer, reply):
+        body = alter(headers, answer.read())
+        self._strike("altered")
+        reply.begin(answer.status, headers, len(body))
+        reply.send(body)
         reply.end()
         return True
 
@@ -287,6 +330,8 @@ class FaultProxy:
                 if time.monotonic() - since < REUSE_SECONDS:
                     return upstream
                 upstream.close()
+        if not self._upstream.hostname:
+            raise ConnectionRefusedError("there is no server behind this proxy")
         address = (self._upstream.hostname, self._upstream.port)
         if self._client_tls:
             return http.client.HTTPSConnection(*address, context=self._client_tls, timeout=HANG_SECONDS)

@@ -12,8 +12,8 @@ from bench import paths
 from bench.process import Process
 from bench.registry import Registry
 from bench.waiting import wait_until
+from faults.proxy import PASS, Action, FaultProxy
 from init.parts import blueprint_blob, context, descriptor, push_component, reference, resource
-from init.proxy import Proxy
 
 NAMES = [f"example.com/faults/c{i}" for i in range(5)]
 
@@ -32,13 +32,17 @@ def published(registry):
 
 @pytest.fixture
 def proxy(published):
-    server = Proxy(published[0])
-    yield server
-    server.close()
+    with FaultProxy(published[0]) as server:
+        yield server
 
 
 def configuration(server):
     return reference(context(f"{server.url}/faults"), NAMES[0], blueprint="blueprint")
+
+
+def ranges(proxy, blob):
+    """What the requests for a blob wanted of it; None is all."""
+    return [request.headers.get("range") for request in proxy.requests if blob.digest in request.path]
 
 
 def check(result):
@@ -47,28 +51,36 @@ def check(result):
     assert len(result.content()["data"]) == 300_000
 
 
-@pytest.mark.parametrize("fault", [("status", 503), ("status", 500), ("status", 429, {"Retry-After": "0"}), ("drop",), ("cut", 50)])
+def refusal(code, **headers):
+    """An answer of a registry's own that says no."""
+    return Action(forward=False, answer=(code, {}, headers))
+
+
+LOST = Action(forward=False, lose=True)
+
+
+@pytest.mark.parametrize("fault", [refusal(503), refusal(500), refusal(429, **{"retry-after": "0"}), LOST, Action(cut=50)],
+                         ids=["503", "500", "429", "lost", "cut"])
 def test_every_second_request_fails(pod, proxy, fault):
-    proxy.spoil = lambda number, path: fault if number % 2 else None
+    proxy.plan = lambda request: PASS if request.number % 2 else fault
     check(pod.run(configuration(proxy), timeout=180))
 
 
 def test_a_registry_that_asks_for_patience(pod, proxy):
-    proxy.spoil = lambda number, path: ("status", 429, {"Retry-After": "1"}) if number == 1 else None
+    proxy.plan = lambda request: refusal(429, **{"retry-after": "1"}) if request.number == 0 else PASS
     check(pod.run(configuration(proxy)))
 
 
 def test_a_blob_that_breaks_off_is_resumed_not_begun_again(pod, proxy, published):
     _, blob = published
-    proxy.spoil = lambda number, path: ("cut", 100_000) if blob.digest in path else None
+    proxy.plan = lambda request: Action(cut=100_000) if blob.digest in request.path else PASS
     check(pod.run(configuration(proxy)))
-    ranges = [headers.get("Range") for path, headers in proxy.requests if blob.digest in path]
-    assert ranges[:3] == [None, "bytes=100000-", "bytes=200000-"]
+    assert ranges(proxy, blob)[:3] == [None, "bytes=100000-", "bytes=200000-"]
 
 
 def test_a_slow_registry_is_waited_for(pod, proxy, published):
     _, blob = published
-    proxy.spoil = lambda number, path: ("slow", 300_000) if blob.digest in path else ("slow", 60_000)
+    proxy.plan = lambda request: Action(trickle=6000 if blob.digest in request.path else 1200)
     check(pod.run(configuration(proxy)))
 
 
@@ -77,12 +89,12 @@ def test_a_registry_that_restarts_in_the_middle(pod):
     registry = Registry()
     blob = blueprint_blob({"data": os.urandom(300_000)})
     push_component(registry.client(), "faults", descriptor(NAMES[0], resources=[resource(blob)]), [blob])
-    proxy = Proxy(registry, lambda number, path: ("slow", 120_000) if blob.digest in path else None)
+    proxy = FaultProxy(registry, lambda request: Action(trickle=2400) if blob.digest in request.path else PASS)
     # The registry is this thread's child and would end with any other, so it is init that runs in another thread.
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         running = pool.submit(pod.run, configuration(proxy))
         for seen in range(3):
-            wait_until(lambda: sum(blob.digest in path for path, _ in proxy.requests) > seen, "the next download")
+            wait_until(lambda: len(ranges(proxy, blob)) > seen, "the next download")
             time.sleep(0.3)
             proxy.close()
             registry.process.kill()
@@ -93,8 +105,7 @@ def test_a_registry_that_restarts_in_the_middle(pod):
     proxy.close()
     registry.close()
     assert len(result.content()["data"]) == 300_000
-    ranges = [headers["Range"] for path, headers in proxy.requests if blob.digest in path and "Range" in headers]
-    assert len(ranges) >= 3
+    assert sum(wanted is not None for wanted in ranges(proxy, blob)) >= 3
 
 
 def test_a_registry_that_comes_late(pod, proxy):
@@ -109,9 +120,9 @@ def test_a_registry_that_comes_late(pod, proxy):
 
 
 def test_a_registry_that_stays_away_is_named_at_the_deadline(pod, proxy):
-    proxy.spoil = lambda number, path: ("status", 503)
+    proxy.plan = lambda request: refusal(503)
     result = pod.run(configuration(proxy), env={"LONGSHORE_INIT_DEADLINE": "3s"})
-    result.must_fail("given up after", proxy.host, "503")
+    result.must_fail("given up after", proxy.netloc, "503")
     assert result.failure["kind"] == "temporary"
     assert "LONGSHORE_INIT_DEADLINE" in result.failure["advice"]
     assert len(proxy.requests) > 2
@@ -119,7 +130,7 @@ def test_a_registry_that_stays_away_is_named_at_the_deadline(pod, proxy):
 
 @pytest.mark.parametrize("status, kind", [(400, "invalid"), (401, "denied"), (403, "denied"), (404, "not-found")])
 def test_final_answers_are_not_asked_for_again(pod, proxy, status, kind):
-    proxy.spoil = lambda number, path: ("status", status)
+    proxy.plan = lambda request: refusal(status)
     result = pod.run(configuration(proxy)).must_fail()
     assert result.failure["kind"] == kind
     assert len(proxy.requests) == 1

@@ -12,10 +12,10 @@ import pytest
 
 from bench import certificates
 from bench.oci import Blob, manifest_of, tar_of
+from faults.proxy import ENDLESS, PASS, Action, FaultProxy, redirect
 from init.harness import tree
 from init.parts import (BLUEPRINT_YAML, CONFIG, DESCRIPTOR, TAR_GZIP, blueprint_blob, context, descriptor, entry,
                         push_artifact, push_component, reference, resource, tar_with)
-from init.proxy import Proxy
 
 NAME = "example.com/hostile/app"
 SECRET = "CANARY-7f3a"
@@ -168,9 +168,13 @@ def test_racing_attacker(pod, registry):
 
 @pytest.fixture
 def proxy(registry):
-    server = Proxy(registry)
-    yield server
-    server.close()
+    with FaultProxy(registry) as server:
+        yield server
+
+
+def own(*answer):
+    """An answer that no real registry gives."""
+    return Action(forward=False, answer=answer)
 
 
 def published(registry):
@@ -183,28 +187,33 @@ def through(proxy):
 
 def test_endless_manifest(pod, registry, proxy):
     published(registry)
-    proxy.spoil = lambda number, path: ("endless",)
+    proxy.plan = lambda request: own(200, ENDLESS)
     result = pod.run(through(proxy)).must_fail()
     assert result.failure["kind"] == "too-large"
 
 
 def test_endless_blob(pod, registry, proxy):
     published(registry)
-    proxy.spoil = lambda number, path: ("endless",) if "/blobs/" in path else None
+    proxy.plan = lambda request: own(200, ENDLESS) if "/blobs/" in request.path else PASS
     pod.run(through(proxy)).must_fail("more bytes come than")
     assert len(proxy.requests) == 2
+
+
+def with_the_last_bit_flipped(headers, body):
+    headers.pop("docker-content-digest", None)
+    return body[:-1] + bytes([body[-1] ^ 1])
 
 
 @pytest.mark.parametrize("part", ["manifests", "config", "layer", "blueprint"])
 def test_altered_bytes(pod, registry, proxy, part):
     """The last byte of the manifest, the config, the descriptor and the blueprint, each in turn."""
     published(registry)
-    number = {"manifests": 1, "config": 2, "layer": 3, "blueprint": 4}[part]
-    proxy.spoil = lambda count, path: ("alter",) if count == number else None
+    number = {"manifests": 0, "config": 1, "layer": 2, "blueprint": 3}[part]
+    proxy.plan = lambda request: Action(alter=with_the_last_bit_flipped) if request.number == number else PASS
     result = pod.run(through(proxy)).must_fail()
     assert result.failure["kind"] == "invalid"
     assert result.content() == {}
-    assert len(proxy.requests) == number
+    assert len(proxy.requests) == number + 1
 
 
 @pytest.mark.parametrize("size", [1, 10_000_000])
@@ -243,88 +252,92 @@ def test_a_tag_that_was_moved_does_not_pass_for_the_digest_of_the_descriptor(pod
 
 # --- who gets to see credentials ---
 
-CHALLENGE = {"WWW-Authenticate": 'Basic realm="x"'}
+def challenge(scheme):
+    """The answer that wants a password."""
+    return own(401, {}, {"www-authenticate": scheme})
 
 
-def own_registry(secret_for, pod):
-    pod.pull_secret(secret_for, ("ship", SECRET))
+BASIC = challenge('Basic realm="x"')
+
+
+def authorizations(proxy):
+    """All passwords and tokens that were ever sent there."""
+    return [request.headers["authorization"] for request in proxy.requests if request.headers.get("authorization")]
+
+
+def own_registry(proxy, pod):
+    pod.pull_secret(proxy.netloc, ("ship", SECRET))
 
 
 def test_redirect_to_another_host(pod, registry, proxy):
     """Blobs lie on a storage host: it must serve them without being shown the password."""
     published(registry)
-    storage = Proxy(registry, address="127.0.0.2")
-    own_registry(proxy.host, pod)
+    own_registry(proxy, pod)
 
-    def spoil(number, path):
-        headers = proxy.requests[number - 1][1]
-        if "Authorization" not in headers:
-            return ("status", 401, CHALLENGE)
-        return ("redirect", storage.url + path) if "/blobs/" in path else None
+    def plan(request):
+        if "authorization" not in request.headers:
+            return BASIC
+        return own(*redirect(storage.url + request.target)) if "/blobs/" in request.path else PASS
 
-    proxy.spoil = spoil
-    result = pod.run(through(proxy)).must_succeed()
-    assert storage.requests and storage.authorizations() == []
-    assert proxy.authorizations()
+    proxy.plan = plan
+    with FaultProxy(registry, address="127.0.0.2") as storage:
+        result = pod.run(through(proxy)).must_succeed()
+    assert storage.requests and authorizations(storage) == []
+    assert authorizations(proxy)
     assert SECRET not in result.error
-    storage.close()
 
 
 def test_redirect_from_tls_to_plain_http(pod, registry):
     """A downgrade is refused, not followed."""
     published(registry)
-    plain = Proxy(registry)
-    pair = certificates.session_authority().server("127.0.0.1", "localhost")
-    secure = Proxy(registry, pair=pair)
-    secure.spoil = lambda number, path: ("redirect", plain.url + path) if "/blobs/" in path else None
-    env = {"SSL_CERT_FILE": str(pod.write("ca.pem", certificates.session_authority().certificate.read_text())),
-           "LONGSHORE_INIT_DEADLINE": "2s"}
-    pod.run(through(secure), env=env).must_fail("blob")
-    assert any("/blobs/" in path for path, _ in secure.requests)
+    authority = certificates.session_authority()
+    env = {"SSL_CERT_FILE": str(pod.write("ca.pem", authority.certificate.read_text())), "LONGSHORE_INIT_DEADLINE": "2s"}
+
+    def plan(request):
+        return own(*redirect(plain.url + request.target)) if "/blobs/" in request.path else PASS
+
+    with FaultProxy(registry) as plain, FaultProxy(registry, plan, authority=authority) as secure:
+        pod.run(through(secure), env=env).must_fail("blob")
+    assert any("/blobs/" in request.path for request in secure.requests)
     assert plain.requests == []
-    secure.close()
-    plain.close()
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_foreign_realm_fishes_for_credentials(pod, registry, proxy, scheme):
     published(registry)
-    thief = Proxy(None, lambda number, path: ("body", b'{"token": "x"}'), address="127.0.0.2")
-    own_registry(proxy.host, pod)
-    realm = f'Bearer realm="{thief.url.replace("http:", scheme + ":")}/token",service="x"'
-    proxy.spoil = lambda number, path: ("status", 401, {"WWW-Authenticate": realm})
-    result = pod.run(through(proxy), env={"LONGSHORE_INIT_DEADLINE": "2s"}).must_fail()
+    own_registry(proxy, pod)
+    with FaultProxy(None, lambda request: own(200, {"token": "x"}), address="127.0.0.2") as thief:
+        realm = f'Bearer realm="{scheme}://{thief.netloc}/token",service="x"'
+        proxy.plan = lambda request: challenge(realm)
+        result = pod.run(through(proxy), env={"LONGSHORE_INIT_DEADLINE": "2s"}).must_fail()
     if scheme == "http":
         assert thief.requests, "the realm was asked, but anonymously"
         assert "another domain" in result.failure["error"]
-    assert thief.authorizations() == []
-    assert SECRET not in json.dumps([headers for _, headers in thief.requests]) + result.error + result.message
-    thief.close()
+    assert authorizations(thief) == []
+    assert SECRET not in json.dumps([request.headers for request in thief.requests]) + result.error + result.message
 
 
 @pytest.mark.parametrize("realm", ["http://ship:x@127.0.0.1/t", "file:///etc/passwd", "gopher://127.0.0.1:1/x", "http://", "\\\\x"])
 def test_realms_that_are_no_urls(pod, registry, proxy, realm):
     published(registry)
-    own_registry(proxy.host, pod)
-    proxy.spoil = lambda number, path: ("status", 401, {"WWW-Authenticate": f'Bearer realm="{realm}"'})
+    own_registry(proxy, pod)
+    proxy.plan = lambda request: challenge(f'Bearer realm="{realm}"')
     result = pod.run(through(proxy)).must_fail("token server")
     assert SECRET not in result.error
 
 
 def test_an_answer_that_echoes_the_password_is_not_repeated(pod, registry, proxy):
     published(registry)
-    own_registry(proxy.host, pod)
+    own_registry(proxy, pod)
 
-    def spoil(number, path):
-        sent = proxy.requests[number - 1][1].get("Authorization")
-        if not sent:
-            return ("status", 401, CHALLENGE)
-        return ("body", json.dumps({"errors": [{"code": SECRET, "message": sent}]}).encode())
+    def plan(request):
+        sent = request.headers.get("authorization")
+        return own(200, {"errors": [{"code": SECRET, "message": sent}]}) if sent else BASIC
 
-    proxy.spoil = spoil
+    proxy.plan = plan
     result = pod.run(through(proxy), arguments=["-v", "debug"]).must_fail()
     seen = result.error + result.message
-    assert SECRET not in seen and proxy.authorizations()[0] not in seen
+    assert SECRET not in seen and authorizations(proxy)[0] not in seen
 
 
 def test_secrets_stay_out_of_every_line(pod, basic_registry):
@@ -380,25 +393,25 @@ def test_descriptor_that_is_a_trap(pod, registry, document):
                                       b'{"config": {"digest": "sha256:' + b"0" * 64 + b'", "size": -5}}'])
 def test_manifest_that_is_a_trap(pod, proxy, registry, manifest):
     published(registry)
-    proxy.spoil = lambda number, path: ("body", manifest)
+    proxy.plan = lambda request: own(200, manifest)
     pod.run(through(proxy)).must_fail("manifest")
 
 
 def test_references_without_end(pod, registry, proxy):
     """Every component refers to a new one: the search ends at a limit and says where."""
-    def spoil(number, path):
-        name = path.split("/component-descriptors/")[1].split("/manifests/")[0].split("/blobs/")[0]
+    def plan(request):
+        name = request.path.split("/component-descriptors/")[1].split("/manifests/")[0].split("/blobs/")[0]
         count = int(name.rsplit("c", 1)[1])
         body = descriptor(name, references=[(f"example.com/endless/c{count + 1}", "1.0.0")])
         layer = Blob(tar_of({"component-descriptor.yaml": json.dumps(body).encode()}), DESCRIPTOR)
         config = Blob(json.dumps({"componentDescriptorLayer": layer.descriptor()}).encode(), CONFIG)
         manifest = manifest_of(config, [layer])
         for blob in (config, layer):
-            if path.endswith(blob.digest):
-                return ("body", blob.data)
-        return ("body", manifest.data, {"Content-Type": manifest.media_type})
+            if request.path.endswith(blob.digest):
+                return own(200, blob.data)
+        return own(200, manifest.data, {"content-type": manifest.media_type})
 
-    proxy.spoil = spoil
+    proxy.plan = plan
     result = pod.run(reference(context(f"{proxy.url}/x"), "example.com/endless/c0"))
     result.must_fail("more than 500 components", "c500")
     assert not (pod.shared / "component_descriptor.json").exists()

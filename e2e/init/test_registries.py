@@ -92,7 +92,7 @@ def test_a_private_authority_must_be_trusted(pod, tls_registry):
 @pytest.mark.parametrize("way", ["SSL_CERT_FILE", "OCM root certificates", "OCM credentials", "insecureSkipVerify"])
 def test_ways_to_trust_a_private_authority(pod, tls_registry, way):
     configuration = publish(tls_registry)
-    pem = tls_registry.authority.read_text()
+    pem = tls_registry.authority.certificate.read_text()
     env = {}
     if way == "SSL_CERT_FILE":
         env["SSL_CERT_FILE"] = str(pod.write("ca.pem", pem))
@@ -131,7 +131,7 @@ def test_three_requests_a_component_none_twice_one_for_the_blueprint(request, po
     names = tower(registry.client(), "tower", 12)
     if registry.credentials:
         pod.pull_secret(registry.host, registry.credentials)
-    env = {"SSL_CERT_FILE": str(pod.write("ca.pem", registry.authority.read_text()))} if registry.authority else {}
+    env = {"SSL_CERT_FILE": str(pod.write("ca.pem", registry.authority.certificate.read_text()))} if registry.authority else {}
     mark = registry.mark()
     tokens = len(registry.tokens.requests) if registry.tokens else 0
     result = pod.run(reference(context(f"{registry.url}/tower"), names[0], blueprint="blueprint"), env=env).must_succeed()

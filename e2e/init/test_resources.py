@@ -13,10 +13,10 @@ import pytest
 
 from bench import paths
 from bench.oci import Blob, tar_of
+from faults.proxy import PASS, Action, FaultProxy
 from init import samples
 from init.parts import (DESCRIPTOR, DESCRIPTOR_JSON, DESCRIPTOR_YAML, blueprint_blob, context, descriptor, dump, push_component,
                         reference, resource)
-from init.proxy import Proxy
 
 NAME = "example.com/resources/app"
 MIB = 1024 * 1024
@@ -138,20 +138,18 @@ def test_the_sandbox_closes_before_anything_is_fetched(as_root, pod, registry):
     blob = blueprint_blob({"data": os.urandom(200_000)})
     push_component(registry.client(), "locked", descriptor(NAME, resources=[resource(blob)]), [blob])
     seen = {}
-    proxy = Proxy(registry)
 
-    def look(number, path):
-        if number == 1:
+    def look(request):
+        if request.number == 0:
             pid = process.pid
             seen.update(re.findall(r"^(\w+):\s+(\S+)", open(f"/proc/{pid}/status").read(), re.M))
-        return None
+        return PASS
 
-    proxy.spoil = look
-    pod.write("configuration.json", reference(context(f"{proxy.url}/locked"), NAME, blueprint="blueprint"))
-    process = subprocess.Popen(pod.command(), env={"PATH": os.environ["PATH"], **pod.env}, cwd="/", stderr=subprocess.DEVNULL,
-                               **pod.identity())
-    assert process.wait(60) == 0
-    proxy.close()
+    with FaultProxy(registry, look) as proxy:
+        pod.write("configuration.json", reference(context(f"{proxy.url}/locked"), NAME, blueprint="blueprint"))
+        process = subprocess.Popen(pod.command(), env={"PATH": os.environ["PATH"], **pod.env}, cwd="/",
+                                   stderr=subprocess.DEVNULL, **pod.identity())
+        assert process.wait(60) == 0
     assert seen["NoNewPrivs"] == "1" and seen["Seccomp"] == "2"
     assert int(seen["CapEff"], 16) == int(seen["CapPrm"], 16) == int(seen["CapInh"], 16) == 0
 
@@ -180,9 +178,8 @@ def run_at_terminal(pod, configuration):
 def test_a_person_sees_progress_and_text(pod, registry):
     blob = blueprint_blob({"data": os.urandom(400_000)})
     push_component(registry.client(), "shown", descriptor(NAME, resources=[resource(blob)]), [blob])
-    proxy = Proxy(registry, lambda number, path: ("slow", 300_000) if blob.digest in path else None)
-    code, shown = run_at_terminal(pod, reference(context(f"{proxy.url}/shown"), NAME, blueprint="blueprint"))
-    proxy.close()
+    with FaultProxy(registry, lambda request: Action(trickle=6000) if blob.digest in request.path else PASS) as proxy:
+        code, shown = run_at_terminal(pod, reference(context(f"{proxy.url}/shown"), NAME, blueprint="blueprint"))
     assert code == 0, shown
     assert "\rcomponents: 1 of 1" in shown
     assert re.search(r"\rblueprint: \d[\d.]* KiB of \d[\d.]* KiB \(\d+ %\)", shown)

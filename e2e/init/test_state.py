@@ -9,8 +9,8 @@ import time
 
 import pytest
 
+from faults.proxy import FaultProxy
 from init import samples
-from init.forwarder import Forwarder
 from init.harness import tree
 
 SMALL = {"a": b"hello", "dir/b": b"x" * 1000, "dir/deep/c": b""}
@@ -194,21 +194,21 @@ def test_a_role_that_forbids_it_is_named(pod, apiserver, namespace, account):
     assert result.failure["kind"] == "denied" and "role" in result.failure["advice"]
 
 
-def test_an_api_server_that_is_away_for_a_while(pod, kube, namespace, account):
+def test_an_api_server_that_is_away_for_a_while(pod, apiserver, kube, namespace, account):
     """Nobody listens when init starts. As the server is others' too, a port that leads to it opens late instead."""
     directory, env = account
     samples.create(kube, namespace, samples.own(SMALL, 1))
-    forwarder = Forwarder(env["KUBERNETES_SERVICE_HOST"], int(env["KUBERNETES_SERVICE_PORT"]))
-    env = {**env, "KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(forwarder.port)}
-    starter = threading.Timer(1, forwarder.start)
-    starter.start()
-    try:
-        pod.run({}, env=env, service_account=directory).must_succeed()
-    finally:
-        starter.join()
-        forwarder.close()
+    with FaultProxy(apiserver) as proxy:
+        proxy.close()
+        env = {**env, "KUBERNETES_SERVICE_HOST": proxy.host, "KUBERNETES_SERVICE_PORT": str(proxy.port)}
+        starter = threading.Timer(1, proxy.start)
+        starter.start()
+        try:
+            pod.run({}, env=env, service_account=directory).must_succeed()
+        finally:
+            starter.join()
     assert restored(pod) == SMALL
-    assert forwarder.connections > 0
+    assert proxy.requests
 
 
 def test_without_a_token_the_api_is_left_alone(pod):
