@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wait/options.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "common/base/number.h"
 #include "common/command_line/logging.h"
 #include "common/command_line/table.h"
 #include "common/contract.h"
@@ -13,15 +12,12 @@
 static int parse_number(const char *name, const char *text, int64_t max, int64_t *ret,
                         struct error *err)
 {
-    char *end = NULL;
-    long long value = 0;
+    uint64_t value = 0;
 
-    errno = 0;
-    value = strtoll(text, &end, 10);
-    if (errno || end == text || *end || value < 0 || value > max)
+    if (!number_parse(text, (uint64_t)max, &value))
         return error_set(err, ERROR_INVALID, "%s: '%s' is no number from 0 to %lld", name, text,
                          (long long)max);
-    *ret = value;
+    *ret = (int64_t)value;
     return 0;
 }
 

@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "common/base/buffer.h"
 #include "common/base/memory.h"
+#include "common/base/number.h"
 
 enum {
     TABLE_MAX_BYTES = 1 << 20,
@@ -73,17 +73,18 @@ static bool is_own(uint64_t inode, const uint64_t *own, size_t own_count)
     return false;
 }
 
-/* The column of a line as a number; 0 if the line is shorter, or has something else there. */
-static uint64_t number_in_column(const char *line, size_t column)
+/* False if the line is shorter, or has something else than a number in this column. */
+static bool number_in_column(const char *line, size_t column, uint64_t *ret_number)
 {
-    for (;; column--) {
+    size_t length = 0;
+
+    for (; column > 0; column--) {
         line += strspn(line, " ");
-        if (column == 0)
-            return strtoull(line, NULL, 10);
         line += strcspn(line, " \n");
-        if (*line != ' ')
-            return 0;
     }
+    line += strspn(line, " ");
+    length = number_scan(line, UINT64_MAX, ret_number);
+    return length > 0 && (line[length] == ' ' || line[length] == '\n' || line[length] == '\0');
 }
 
 bool quiet_has_foreign_socket(const char *table, size_t inode_column, const uint64_t *own,
@@ -92,18 +93,31 @@ bool quiet_has_foreign_socket(const char *table, size_t inode_column, const uint
     const char *line = strchr(table, '\n'); /* the first line is the header */
 
     while (line && line[1]) {
-        uint64_t inode = number_in_column(line + 1, inode_column);
+        uint64_t inode = 0;
 
-        if (inode && !is_own(inode, own, own_count))
+        if (!number_in_column(line + 1, inode_column, &inode) ||
+            (inode && !is_own(inode, own, own_count)))
             return true;
         line = strchr(line + 1, '\n');
     }
     return false;
 }
 
-static size_t list_own_sockets(int own_fd, uint64_t own[OWN_MAX])
+uint64_t quiet_socket_inode(const char *target)
 {
     static const char prefix[] = "socket:[";
+    const char *digits = target + strlen(prefix);
+    uint64_t inode = 0;
+    size_t length = 0;
+
+    if (strncmp(target, prefix, strlen(prefix)) != 0)
+        return 0;
+    length = number_scan(digits, UINT64_MAX, &inode);
+    return strcmp(digits + length, "]") == 0 ? inode : 0;
+}
+
+static size_t list_own_sockets(int own_fd, uint64_t own[OWN_MAX])
+{
     int copy_fd = fcntl(own_fd, F_DUPFD_CLOEXEC, 0);
     DIR *directory = copy_fd < 0 ? NULL : fdopendir(copy_fd);
     const struct dirent *entry = NULL;
@@ -118,8 +132,8 @@ static size_t list_own_sockets(int own_fd, uint64_t own[OWN_MAX])
         char target[64] = "";
 
         if (readlinkat(own_fd, entry->d_name, target, sizeof(target) - 1) > 0 &&
-            strncmp(target, prefix, sizeof(prefix) - 1) == 0)
-            own[count++] = strtoull(target + sizeof(prefix) - 1, NULL, 10);
+            (own[count] = quiet_socket_inode(target)))
+            count++;
     }
     (void)closedir(directory);
     return count;

@@ -26,6 +26,9 @@ define_cleanup(struct quiet *, quiet_free)
     bool quiet_look(struct quiet *quiet);
 
 /* Whether a table of /proc/net lists a socket other than these; inode_column counts from 0. Sockets
- * that nobody holds any more (inode 0) don't count. Pure. */
+ * that nobody holds any more (inode 0) don't count; a line without a number there may be anything,
+ * and does. Pure. */
 bool quiet_has_foreign_socket(const char *table, size_t inode_column, const uint64_t *own,
                               size_t own_count);
+/* The inode in "socket:[77]", what a descriptor of /proc links to; 0 if it is no socket. Pure. */
+uint64_t quiet_socket_inode(const char *target);

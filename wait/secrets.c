@@ -2,10 +2,10 @@
 #include "wait/secrets.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/base/number.h"
 #include "common/contract.h"
 #include "common/data/base64.h"
 #include "common/data/doc.h"
@@ -156,6 +156,8 @@ bool secret_export_is_newer(const json_t *existing, const struct origin *origin)
     const json_t *annotations = doc_get(existing, "metadata.annotations");
     const json_t *value = doc_member(annotations, ANNOTATION_STATE_SEQUENCE);
     const char *text = json_is_string(value) ? json_string_value(value) : "0";
+    uint64_t sequence = 0;
 
-    return strtoll(text, NULL, 10) > origin->sequence;
+    /* What is no sequence must not keep a run from its exports for good. */
+    return number_parse(text, INT64_MAX, &sequence) && (int64_t)sequence > origin->sequence;
 }

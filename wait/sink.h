@@ -63,6 +63,8 @@ int sink_kube_new(struct kube *kube, const struct settings *settings,
                   const struct patience *patience, struct sink **ret_sink, struct error *err)
     must_check;
 /* path is made if it is not there. */
+/* The sequence in the name of a generation's directory, "<sequence>-<uuid>"; 0 if it is none. */
+int64_t sink_directory_sequence(const char *name);
 int sink_directory_new(const char *path, struct clock *clock, struct sink **ret_sink,
                        struct error *err) must_check;
 

@@ -15,9 +15,11 @@
 
 #include "common/archive/beneath.h"
 #include "common/base/memory.h"
+#include "common/base/number.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
+#include "common/state/generation.h"
 #include "wait/sink.h"
 
 #define STATE_DIR "state"
@@ -103,6 +105,14 @@ static char *generation_name(const struct generation *generation)
     return xasprintf("%" PRId64 "-%s", generation->origin->sequence, generation->uuid);
 }
 
+int64_t sink_directory_sequence(const char *name)
+{
+    uint64_t sequence = 0;
+    size_t length = number_scan(name, STATE_SEQUENCE_MAX, &sequence);
+
+    return length > 0 && name[length] == '-' && name[length + 1] ? (int64_t)sequence : 0;
+}
+
 static int read_last(struct sink *sink, struct last_generation *ret_last, struct error *err)
 {
     struct sink_directory *self = (struct sink_directory *)sink;
@@ -116,7 +126,7 @@ static int read_last(struct sink *sink, struct last_generation *ret_last, struct
     }
     *ret_last = (struct last_generation){0};
     while ((entry = readdir(directory))) {
-        long long sequence = strtoll(entry->d_name, NULL, 10);
+        int64_t sequence = sink_directory_sequence(entry->d_name);
 
         if (sequence > ret_last->sequence)
             ret_last->sequence = sequence;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/base/buffer.h"
+#include "common/base/digit.h"
 #include "common/base/utf8.h"
-#include "common/data/digit.h"
 #include "common/data/doc.h"
 #include "common/data/slice.h"
 

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/base/digit.h"
 #include "common/base/memory.h"
-#include "common/data/digit.h"
 
 void doc_scan_init(struct doc_scan *scan, const char *text, size_t size, size_t depth_max,
                    bool is_lenient)

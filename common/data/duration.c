@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/data/digit.h"
+#include "common/base/digit.h"
 
 static const struct {
     const char *name;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/data/digit.h"
+#include "common/base/digit.h"
 
 static const int64_t day_ms = 86400000;
 static const int64_t year_0_ms = -62167219200000;    /* 0000-01-01T00:00:00Z */

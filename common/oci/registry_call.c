@@ -4,10 +4,10 @@
  * from where it broke off. */
 #include <inttypes.h>
 #include <string.h>
-#include <strings.h>
 
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "common/oci/content_range.h"
 #include "common/oci/manifest.h"
 #include "common/oci/registry_internal.h"
 
@@ -268,17 +268,13 @@ static void on_answer(void *data, const struct http_response *response, const st
 static int begin_body(struct registry_call *call, const struct http_response *response,
                       struct error *err)
 {
-    const char *range = NULL;
-    uint64_t start = 0;
-    char *end = NULL;
-
     call->has_begun = true;
     call->host->is_scheme_settled = true;
     if (response->status == 206) {
-        range = http_response_header(response, "Content-Range");
-        if (range && strncasecmp(range, "bytes ", 6) == 0)
-            start = strtoull(range + 6, &end, 10);
-        if (!end || *end != '-' || start != call->offset) {
+        const char *text = http_response_header(response, "Content-Range");
+        struct content_range range = {0};
+
+        if (!text || !content_range_parse(text, &range) || range.first != call->offset) {
             call->is_range_useless = true;
             return error_set(err, ERROR_TEMPORARY, "the registry answers with another range");
         }

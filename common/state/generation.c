@@ -1,37 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/state/generation.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/base/number.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
 
-/* Beyond these a number is no number: the next sequence must still fit, and a count of a million
- * chunks is a state of 1 TiB. */
-#define SEQUENCE_MAX (INT64_MAX / 2)
+/* Beyond it a number is no number: a million chunks are a state of 1 TiB. */
 #define COUNT_MAX INT64_C(1000000)
 /* In count and sequence: ours, but nothing that one could read. */
 enum { UNREADABLE = -1 };
-
-/* As Go's strconv.Atoi: a sign is fine, anything around the digits or too large is not. */
-static bool parse_number(const char *text, int64_t *ret_number)
-{
-    const char *digits = text + (text[0] == '+' || text[0] == '-');
-    char *end = NULL;
-    long long number = 0;
-
-    if (digits[0] < '0' || digits[0] > '9')
-        return false;
-    errno = 0;
-    number = strtoll(text, &end, 10);
-    if (errno || *end)
-        return false;
-    *ret_number = number;
-    return true;
-}
 
 /* One of our own numbers: 0 if there is none, UNREADABLE if it is none. */
 static int64_t own_number(const json_t *annotations, const char *key, int64_t max)
@@ -41,7 +22,7 @@ static int64_t own_number(const json_t *annotations, const char *key, int64_t ma
 
     if (!doc_member(annotations, key))
         return 0;
-    if (!text || !parse_number(text, &number) || number < 1 || number > max)
+    if (!text || !number_parse_signed(text, &number) || number < 1 || number > max)
         return UNREADABLE;
     return number;
 }
@@ -70,11 +51,12 @@ void state_set_add_secret(struct state_set *set, const json_t *secret)
         .job = text_or_null(annotations, ANNOTATION_JOB),
         .pod = text_or_null(annotations, ANNOTATION_POD_UID),
         .count = own_number(annotations, ANNOTATION_STATE_CHUNKS, COUNT_MAX),
-        .sequence = own_number(annotations, ANNOTATION_STATE_SEQUENCE, SEQUENCE_MAX),
+        .sequence = own_number(annotations, ANNOTATION_STATE_SEQUENCE, STATE_SEQUENCE_MAX),
     };
     struct error ignored = {0};
 
-    if (!number || !parse_number(number, &chunk.number))
+    /* Go reads it with strconv.Atoi. */
+    if (!number || !number_parse_signed(number, &chunk.number))
         chunk.number = 0;
     if (timestamp_parse(doc_text_or(secret, "metadata.creationTimestamp", ""),
                         &chunk.created_unix_ms, &ignored) < 0)

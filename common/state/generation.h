@@ -12,6 +12,9 @@
 
 #include "common/base/error.h"
 
+/* A sequence beyond it is none: the next one must still fit. */
+#define STATE_SEQUENCE_MAX (INT64_MAX / 2)
+
 /* One chunk as it is known without its data. Texts belong to the chunk. */
 struct state_chunk {
     char *object;     /* name of the Secret or directory */

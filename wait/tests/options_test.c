@@ -178,6 +178,9 @@ static const struct {
     {"--request-timeout", "0", false},
     {"--grace", "x", false},
     {"--grace", "-1", false},
+    {"--grace", "+1", false},
+    {"--grace", " 1", false},
+    {"--grace", "1s", false},
     {"--unknown", NULL, false},
     {"operand", NULL, false},
 };

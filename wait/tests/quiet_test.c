@@ -31,7 +31,12 @@ static const struct {
     {"somebody else's", TCP_HEADER TCP_LINE("77") TCP_LINE("99"), 9, true},
     {"waiting to be forgotten", TCP_HEADER TCP_LINE("0"), 9, false},
     {"a unix socket of somebody else", UNIX_HEADER UNIX_LINE("99"), 6, true},
-    {"a line cut off", TCP_HEADER "   0: 0100007F:A2B4\n", 9, false},
+    {"a line cut off", TCP_HEADER "   0: 0100007F:A2B4\n", 9, true},
+    {"an empty line", TCP_HEADER "\n", 9, true},
+    {"no number where one is expected", TCP_HEADER TCP_LINE("?"), 9, true},
+    {"our own with something behind it", TCP_HEADER TCP_LINE("77x"), 9, true},
+    {"a number with a sign", TCP_HEADER TCP_LINE("-77"), 9, true},
+    {"more than a number can be", TCP_HEADER TCP_LINE("18446744073709551616"), 9, true},
     {"no newline at the end", TCP_HEADER "0: a b c d e f g h 99", 9, true},
 };
 
@@ -46,6 +51,30 @@ static void a_socket_that_is_not_ours_is_found_in_the_kernels_tables(void **stat
             quiet_has_foreign_socket(lists[i].table, lists[i].column, own, array_length(own)),
             lists[i].is_foreign);
     }
+}
+
+static const struct {
+    const char *target;
+    uint64_t inode;
+} links[] = {
+    {"socket:[77]", 77},
+    {"socket:[18446744073709551615]", UINT64_MAX},
+    {"socket:[18446744073709551616]", 0},
+    {"socket:[77", 0},
+    {"socket:[77]x", 0},
+    {"socket:[ 77]", 0},
+    {"socket:[]", 0},
+    {"socket:[", 0},
+    {"pipe:[77]", 0},
+    {"/dev/null", 0},
+    {"", 0},
+};
+
+static void a_descriptor_of_a_socket_is_told_by_its_link(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(links); i++)
+        assert_int_equal(quiet_socket_inode(links[i].target), links[i].inode);
 }
 
 struct fixture {
@@ -187,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_socket_that_is_not_ours_is_found_in_the_kernels_tables),
+        cmocka_unit_test(a_descriptor_of_a_socket_is_told_by_its_link),
         cmocka_unit_test_setup_teardown(nothing_new_between_two_looks_is_quiet, set_up, tear_down),
         cmocka_unit_test_setup_teardown(any_change_on_the_volume_is_work, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_open_socket_is_work, set_up, tear_down),

@@ -136,9 +136,9 @@ static const struct {
     const char *sequence; /* of the Secret; NULL: Go wrote it */
     bool is_newer;
 } ages[] = {
-    {NULL, false},         {"0", false},         {"1699999999", false},
-    {"1700000000", false}, {"1700000001", true}, {"9223372036854775807", true},
-    {"nonsense", false},
+    {NULL, false},         {"0", false},           {"1699999999", false},
+    {"1700000000", false}, {"1700000001", true},   {"9223372036854775807", true},
+    {"nonsense", false},   {"1700000001x", false}, {"99999999999999999999", false},
 };
 
 static void only_a_higher_sequence_is_newer(void **state)

@@ -97,6 +97,13 @@ static void the_last_sequence_is_the_highest_of_what_is_whole(void **state)
     assert_int_equal(mkdirat(scratch->fd, "state/9-a", 0700), 0);
     assert_int_equal(mkdirat(scratch->fd, "state/10-b", 0700), 0);
     assert_int_equal(mkdirat(scratch->fd, "state/.new-11-c", 0700), 0);
+    /* What a person left there, and a number after which none could come. */
+    assert_int_equal(mkdirat(scratch->fd, "state/12", 0700), 0);
+    assert_int_equal(mkdirat(scratch->fd, "state/13-", 0700), 0);
+    assert_int_equal(mkdirat(scratch->fd, "state/14.bak", 0700), 0);
+    assert_int_equal(mkdirat(scratch->fd, "state/ 15-a", 0700), 0);
+    assert_int_equal(mkdirat(scratch->fd, "state/9223372036854775807-a", 0700), 0);
+    assert_int_equal(mkdirat(scratch->fd, "state/99999999999999999999-a", 0700), 0);
     assert_int_equal(sink->operations->read_last(sink, &last, &err), 0);
     assert_int_equal(last.sequence, 10);
     assert_string_equal(last.sha256, "");

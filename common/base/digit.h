@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside common/data: decimal digits, the same in every locale. */
+/* Decimal digits, the same in every locale. Numbers made of them are read by number.h. */
 #pragma once
 
 #include <stdbool.h>
