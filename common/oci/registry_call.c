@@ -206,8 +206,15 @@ static void finish_body(struct registry_call *call)
         return;
     }
     if (!is_whole) {
-        (void)error_set(&err, ERROR_INVALID, "the bytes that came do not have this digest");
-        finish_failed(call, &err);
+        /* One of several pieces may have been no part of it, but a gateway's page: once more, and
+         * in one piece. That is the last word. */
+        bool is_pieced = call->attempt_offset > 0 && !call->is_range_useless;
+        bool has_hope = is_pieced && call->blob.on_restart;
+
+        call->is_range_useless = true;
+        (void)error_set(&err, has_hope ? ERROR_TEMPORARY : ERROR_INVALID,
+                        "the bytes that came do not have this digest");
+        registry_call_fail(call, &err);
         return;
     }
     finish_blob(call, &err);

@@ -217,6 +217,50 @@ static void another_range_than_asked_for_is_not_mixed_in(void **state)
     world_end(world);
 }
 
+/* Begins with a page that is none of the blob's: a gateway's. */
+static void answer_page_first(void *data, const struct fake_request *request,
+                              struct fake_answer *answer)
+{
+    static const char page[] = "<html>Please log in</html>";
+    struct world *world = data;
+
+    answer_cut(data, request, answer);
+    answer->is_cut = false;
+    if (world->count == 1) {
+        answer->body = page;
+        answer->size = strlen(page);
+    }
+}
+
+static void pieces_that_do_not_make_the_blob_are_given_up_for_the_whole(void **state)
+{
+    struct world *world = world_new(answer_page_first);
+
+    (void)state;
+    has_ranges = true;
+    world_get_blob(world, (int64_t)sizeof(world->blob), 1 << 20, true);
+    assert_blob(world);
+    assert_int_equal(world->restarts, 1);
+    assert_int_equal(world->count, 3);
+    assert_string_not_equal(world->requests[1].range, "");
+    assert_string_equal(world->requests[2].range, "");
+    world_end(world);
+}
+
+static void a_whole_that_is_wrong_after_wrong_pieces_is_final(void **state)
+{
+    struct world *world = world_new(answer_page_first);
+
+    (void)state;
+    has_ranges = true;
+    world->blob[sizeof(world->blob) - 1] ^= 1;
+    world_get_blob(world, (int64_t)sizeof(world->blob), 1 << 20, true);
+    assert_int_equal(world->err.kind, ERROR_INVALID);
+    assert_non_null(strstr(world->err.text, "do not have this digest"));
+    assert_int_equal(world->count, 3);
+    world_end(world);
+}
+
 static void answer_whole(void *data, const struct fake_request *request, struct fake_answer *answer)
 {
     struct world *world = data;
@@ -411,6 +455,8 @@ int main(void)
         cmocka_unit_test(a_broken_blob_goes_on_where_it_broke),
         cmocka_unit_test(without_ranges_it_starts_over_or_skips),
         cmocka_unit_test(another_range_than_asked_for_is_not_mixed_in),
+        cmocka_unit_test(pieces_that_do_not_make_the_blob_are_given_up_for_the_whole),
+        cmocka_unit_test(a_whole_that_is_wrong_after_wrong_pieces_is_final),
         cmocka_unit_test(sizes_and_limits_hold_to_the_byte),
         cmocka_unit_test(blobs_that_cant_be_right_are_not_asked_for),
         cmocka_unit_test(a_digest_that_is_none_is_refused),
