@@ -8,8 +8,8 @@
 
 #include "common/base/memory.h"
 #include "common/base/options.h"
+#include "common/fuzz/words.h"
 
-enum { WORDS_MAX = 64, ROWS = 5 };
 #define CANARY "canary-5d41402a"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -31,62 +31,33 @@ static const struct option_row rows[] = {
 static const struct option_command command = {
     .program = "fuzzed", .synopsis = "[OPTIONS]", .summary = "Is fuzzed", .rows = rows};
 
-struct words {
-    char *items[WORDS_MAX * 2 + ROWS + 3];
-    int count;
-};
-
-static void must(bool is_true)
+/* At the end of every value behind '='. */
+static void mark_values(struct words *words)
 {
-    if (!is_true)
-        abort();
-}
+    for (int i = 1; i < words->count; i++) {
+        char *word = words->items[i];
 
-static void add(struct words *words, char *word)
-{
-    words->items[words->count++] = word;
-    words->items[words->count] = NULL;
-}
-
-static void words_done(struct words *words)
-{
-    for (int i = 0; i < words->count; i++)
-        free(words->items[i]);
-}
-
-static void split(struct words *words, const char *data, size_t size, bool has_canary)
-{
-    add(words, xstrdup("fuzzed"));
-    while (size > 0 && words->count <= WORDS_MAX) {
-        size_t length = strnlen(data, size);
-        size_t used = length < size ? length + 1 : length;
-        cleanup_free char *word = xstrndup(data, length);
-
-        add(words, xasprintf("%s%s", word, has_canary && strchr(word, '=') ? CANARY : ""));
-        data += used;
-        size -= used;
+        if (!strchr(word, '='))
+            continue;
+        words->items[i] = xasprintf("%s" CANARY, word);
+        free(word);
     }
 }
 
 static void write_full(struct words *words, const struct record *record, char *const *operands)
 {
-    add(words, xstrdup("fuzzed"));
-    add(words, xasprintf("--loud=%s", record->is_loud ? "true" : "false"));
+    words_add(words, xstrdup("fuzzed"));
+    words_add(words, xasprintf("--loud=%s", record->is_loud ? "true" : "false"));
     if (record->name)
-        add(words, xasprintf("--name=%s", record->name));
-    add(words, xasprintf("--kind=%s", record->kind));
+        words_add(words, xasprintf("--name=%s", record->name));
+    words_add(words, xasprintf("--kind=%s", record->kind));
     if (record->plain)
-        add(words, xasprintf("--named=%s", record->plain));
+        words_add(words, xasprintf("--named=%s", record->plain));
     for (size_t i = 0; i < record->files.count; i++)
-        add(words, xasprintf("--file=%s", record->files.items[i]));
-    add(words, xstrdup("--"));
+        words_add(words, xasprintf("--file=%s", record->files.items[i]));
+    words_add(words, xstrdup("--"));
     for (; *operands; operands++)
-        add(words, xstrdup(*operands));
-}
-
-static bool is_same(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
+        words_add(words, xstrdup(*operands));
 }
 
 static void check_again(const struct record *record, char *const *operands)
@@ -99,12 +70,12 @@ static void check_again(const struct record *record, char *const *operands)
     write_full(&words, record, operands);
     must(options_parse(&command, words.count, words.items, &again, &first, &err) == 0);
     must(again.is_loud == record->is_loud && again.files.count == record->files.count);
-    must(is_same(again.name, record->name) && is_same(again.kind, record->kind));
-    must(is_same(again.plain, record->plain));
+    must(is_same_text(again.name, record->name) && is_same_text(again.kind, record->kind));
+    must(is_same_text(again.plain, record->plain));
     for (size_t i = 0; i < again.files.count; i++)
-        must(is_same(again.files.items[i], record->files.items[i]));
+        must(is_same_text(again.files.items[i], record->files.items[i]));
     for (; *operands; operands++)
-        must(is_same(words.items[first++], *operands));
+        must(is_same_text(words.items[first++], *operands));
     must(first == words.count);
     option_list_done(&again.files);
     words_done(&words);
@@ -119,13 +90,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size == 0 || memmem(data, size, CANARY, strlen(CANARY)))
         return 0;
-    split(&words, (const char *)data + 1, size - 1, data[0] % 2 == 1);
+    words_split(&words, data + 1, size - 1);
+    if (data[0] % 2 == 1)
+        mark_values(&words);
     if (options_parse(&command, words.count, words.items, &record, &first, &err) < 0) {
         must(err.kind == ERROR_INVALID && strstr(err.text, "option '") != NULL);
         must(!strstr(err.text, CANARY));
     } else {
         must(first > 0 && first <= words.count);
-        must(is_same(record.kind, "one") || is_same(record.kind, "two"));
+        must(is_same_text(record.kind, "one") || is_same_text(record.kind, "two"));
         check_again(&record, words.items + first);
     }
     option_list_done(&record.files);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A digest that was read is its algorithm and its hex again, and only what has it matches it. */
+#include <stdint.h>
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/data/digest.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool is_true)
+{
+    if (!is_true)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const names[] = {[DIGEST_SHA256] = "sha256", [DIGEST_SHA512] = "sha512"};
+    cleanup_free char *text = xstrndup((const char *)data, size);
+    enum digest_algorithm algorithm = DIGEST_SHA256;
+    const char *hex = NULL;
+    cleanup_free char *written = NULL;
+    cleanup_digest struct digest *digest = NULL;
+    char own[DIGEST_TEXT_MAX] = "";
+    struct error err = {0};
+
+    if (digest_parse(text, &algorithm, &hex, &err) < 0) {
+        must(err.kind == ERROR_INVALID && err.text[0] && !hex);
+        return 0;
+    }
+    written = xasprintf("%s:%s", names[algorithm], hex);
+    must(strcmp(written, text) == 0 && hex[strspn(hex, "0123456789abcdef")] == '\0');
+    digest = digest_new(algorithm);
+    digest_text(digest, own);
+    must(strlen(own) == strlen(text) && digest_matches(digest, own));
+    must(digest_matches(digest, text) == (strcmp(own, text) == 0));
+    return 0;
+}
