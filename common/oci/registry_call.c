@@ -106,6 +106,7 @@ void registry_call_attempt(void *data)
 
     call->has_begun = false;
     call->skip = 0;
+    call->is_plain = call->host->is_plain;
     call->attempt_at_ms = loop_now_ms(call->registry->loop);
     call->attempt_offset = call->offset;
     registry_authorize(call);
@@ -228,6 +229,23 @@ static bool is_complete(const struct registry_call *call)
            digest_matches(call->digest, call->object);
 }
 
+static void settle_scheme(const struct registry_call *call)
+{
+    if (call->host->is_scheme_settled)
+        return;
+    call->host->is_plain = call->is_plain;
+    call->host->is_scheme_settled = true;
+}
+
+/* How a server with TLS answers to those who come without: of the registry that tells nothing. */
+static bool is_answer_to_plain_http(const struct registry_call *call,
+                                    const struct http_response *response)
+{
+    bool is_plain_settled = call->host->is_scheme_settled && call->host->is_plain;
+
+    return call->is_plain && !is_plain_settled && response->status == 400;
+}
+
 static void on_transport_failure(struct registry_call *call, const struct error *err)
 {
     struct registry_host *host = call->host;
@@ -238,7 +256,7 @@ static void on_transport_failure(struct registry_call *call, const struct error 
     }
     /* Allowed, not demanded: https first, then the plain way, in turns until one answers. */
     if (!host->is_scheme_settled && err->kind == ERROR_TEMPORARY)
-        host->is_plain = !host->is_plain;
+        host->is_plain = !call->is_plain;
     registry_call_fail(call, err);
 }
 
@@ -252,7 +270,12 @@ static void on_answer(void *data, const struct http_response *response, const st
         on_transport_failure(call, err);
         return;
     }
-    call->host->is_scheme_settled = true;
+    if (is_answer_to_plain_http(call, response)) {
+        (void)error_set(&failure, ERROR_TEMPORARY, "the registry answers 400 to plain HTTP");
+        on_transport_failure(call, &failure);
+        return;
+    }
+    settle_scheme(call);
     if (response->status == 401) {
         if (registry_learn_challenge(call, response, &failure))
             registry_call_attempt(call);
@@ -276,7 +299,7 @@ static int begin_body(struct registry_call *call, const struct http_response *re
                       struct error *err)
 {
     call->has_begun = true;
-    call->host->is_scheme_settled = true;
+    settle_scheme(call);
     if (response->status == 206) {
         const char *text = http_response_header(response, "Content-Range");
         struct content_range range = {0};
@@ -346,9 +369,8 @@ static int on_bytes(void *data, const struct http_response *response, const char
 
 static char *call_url(const struct registry_call *call)
 {
-    return xasprintf("%s://%s/v2/%s/%s/%s", call->host->is_plain ? "http" : "https",
-                     call->host->contact, call->repository,
-                     call->is_manifest ? "manifests" : "blobs", call->object);
+    return xasprintf("%s://%s/v2/%s/%s/%s", call->is_plain ? "http" : "https", call->host->contact,
+                     call->repository, call->is_manifest ? "manifests" : "blobs", call->object);
 }
 
 void registry_call_send(struct registry_call *call, const char *bearer,
@@ -368,7 +390,7 @@ void registry_call_send(struct registry_call *call, const char *bearer,
         .stall_timeout_ms = REGISTRY_STALL_MS,
         .body_max = REGISTRY_MANIFEST_MAX,
         .redirects_max = REGISTRY_REDIRECTS_MAX,
-        .is_plain_http_allowed = call->host->is_plain,
+        .is_plain_http_allowed = call->is_plain,
         .on_data = call->is_manifest ? NULL : on_bytes,
         .on_done = on_answer,
         .data = call,

@@ -74,6 +74,7 @@ struct registry_call {
     uint64_t attempt_at_ms, attempt_offset, gained_offset;
 
     struct http_call *http;
+    bool is_plain;      /* this attempt: the host may be tried otherwise by others meanwhile */
     char *wanted_scope; /* NULL: the usual one */
     unsigned authorizations;
     bool is_authorized;    /* this attempt carries credentials */
