@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "deployer/controller/objects.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "common/base/number.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 
@@ -19,7 +19,10 @@ const char *object_label(const json_t *object, const char *key)
 
 uint64_t object_version(const json_t *object)
 {
-    return strtoull(doc_text_or(object, "metadata.resourceVersion", ""), NULL, 10);
+    uint64_t version = 0;
+
+    (void)number_parse(doc_text_or(object, "metadata.resourceVersion", ""), UINT64_MAX, &version);
+    return version;
 }
 
 bool object_has_finalizer(const json_t *object, const char *finalizer)

@@ -7,6 +7,7 @@
 
 #include "common/base/log.h"
 #include "common/base/memory.h"
+#include "common/base/number.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/controller/objects.h"
@@ -133,8 +134,10 @@ bool observe_item_is_known(void *data, const char *namespace_name, const char *n
 {
     const struct controller *controller = data;
     const struct record *record = index_find(controller->index, namespace_name, name);
+    uint64_t version = 0;
 
-    return record && record->is_known && record->version == strtoull(resource_version, NULL, 10);
+    return record && record->is_known && number_parse(resource_version, UINT64_MAX, &version) &&
+           record->version == version;
 }
 
 /* ---- Pods ---- */

@@ -8,6 +8,7 @@
 
 #include "common/base/log.h"
 #include "common/base/memory.h"
+#include "common/base/number.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/data/names.h"
@@ -79,8 +80,7 @@ int address_parse(const char *text, char **ret_host, uint16_t *ret_port, struct 
 {
     const char *colon = strrchr(text, ':');
     const char *digits = colon ? colon + 1 : text;
-    char *end = NULL;
-    unsigned long port = strtoul(digits, &end, 10);
+    uint64_t port = 0;
     size_t length = colon ? (size_t)(colon - text) : 0;
 
     if (strcmp(text, "off") == 0) {
@@ -88,7 +88,7 @@ int address_parse(const char *text, char **ret_host, uint16_t *ret_port, struct 
         *ret_host = xstrdup("");
         return 0;
     }
-    if (!*digits || *end || port > UINT16_MAX || *digits == '-' || *digits == '+')
+    if (!number_parse(digits, UINT16_MAX, &port))
         return error_set(err, ERROR_INVALID, "'%s' is no address: use host:port", text);
     if (length >= 2 && text[0] == '[' && text[length - 1] == ']') {
         text++;

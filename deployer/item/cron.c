@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* continuousReconcile: a cron expression in the five standard fields, or an interval. */
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "common/base/memory.h"
+#include "common/base/number.h"
 #include "common/data/duration.h"
 #include "deployer/item/fields.h"
 #include "deployer/item/validate.h"
@@ -15,36 +14,31 @@ static const char *const months[] = {"jan", "feb", "mar", "apr", "may", "jun", "
 static const char *const days[] = {"sun", "mon", "tue", "wed", "thu", "fri", "sat", NULL};
 
 static const struct cron_field {
-    long min, max;
+    uint64_t min, max;
     const char *const *names; /* of min, min + 1, ...; or NULL */
 } cron_fields[] = {{0, 59, NULL}, {0, 23, NULL}, {1, 31, NULL}, {1, 12, months}, {0, 6, days}};
 
 /* A number or name at *cursor, which moves behind it. */
-static bool read_value(const char **cursor, const struct cron_field *field, long *ret_value)
+static bool read_value(const char **cursor, const struct cron_field *field, uint64_t *ret_value)
 {
-    const char *start = *cursor;
-    char *end = NULL;
+    size_t digits = number_scan(*cursor, field->max, ret_value);
 
-    if (isdigit((unsigned char)*start)) {
-        *ret_value = strtol(start, &end, 10);
-        *cursor = end;
-        return *ret_value >= field->min && *ret_value <= field->max;
-    }
-    for (long i = 0; field->names && field->names[i]; i++) {
-        if (strncasecmp(start, field->names[i], 3) == 0) {
+    for (uint64_t i = 0; digits == 0 && field->names && field->names[i]; i++) {
+        if (strncasecmp(*cursor, field->names[i], 3) == 0) {
             *ret_value = field->min + i;
-            *cursor = start + 3;
+            *cursor += 3;
             return true;
         }
     }
-    return false;
+    *cursor += digits;
+    return digits > 0 && *ret_value >= field->min;
 }
 
 /* One element of a field: "*", "5", "1-5", each with "/step". */
 static bool read_range(const char **cursor, const struct cron_field *field)
 {
-    long low = field->min;
-    long high = field->max;
+    uint64_t low = field->min;
+    uint64_t high = field->max;
 
     if (**cursor == '*' || **cursor == '?') {
         (*cursor)++;
@@ -60,7 +54,7 @@ static bool read_range(const char **cursor, const struct cron_field *field)
     }
     if (**cursor == '/') {
         static const struct cron_field steps = {1, 1000000, NULL};
-        long step = 0;
+        uint64_t step = 0;
 
         (*cursor)++;
         return read_value(cursor, &steps, &step);

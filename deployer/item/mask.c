@@ -129,49 +129,53 @@ static size_t rule_named(const char *start, const char *cursor, size_t *ret_keep
     return value > 0 ? *ret_keep + value : 0;
 }
 
-static size_t find_secret(const char *cursor, const char *const *secrets)
+/* Wherever they stand, also inside of what a rule keeps, and where one is the start of another. */
+static void mark_secrets(const char *text, const char *const *secrets, bool *is_hidden)
 {
     for (size_t i = 0; secrets && secrets[i]; i++) {
         size_t length = strlen(secrets[i]);
 
-        if (length >= SECRET_LENGTH_MIN && strncmp(cursor, secrets[i], length) == 0)
-            return length;
+        if (length < SECRET_LENGTH_MIN)
+            continue;
+        for (const char *found = text; (found = strstr(found, secrets[i])); found++)
+            memset(is_hidden + (found - text), true, length);
     }
-    return 0;
 }
 
-static size_t find_masked(const char *start, const char *cursor, const char *const *secrets,
-                          size_t *ret_keep)
+static void mark_by_rules(const char *text, bool *is_hidden)
 {
     static mask_rule_fn *const rules[] = {rule_private_key, rule_web_token, rule_url, rule_named};
-    size_t length = find_secret(cursor, secrets);
+    const char *cursor = text;
 
-    *ret_keep = 0;
-    for (size_t i = 0; length == 0 && i < array_length(rules); i++)
-        length = rules[i](start, cursor, ret_keep);
-    return length;
+    while (*cursor) {
+        size_t keep = 0;
+        size_t length = 0;
+
+        for (size_t i = 0; length == 0 && i < array_length(rules); i++)
+            length = rules[i](text, cursor, &keep);
+        if (length > 0)
+            memset(is_hidden + (cursor - text) + keep, true, length - keep);
+        cursor += length > 0 ? length : 1;
+    }
 }
 
 char *mask_text(const char *text, const char *const *secrets)
 {
+    size_t size = strlen(text);
+    cleanup_free bool *is_hidden = xcalloc(size + 1, sizeof(*is_hidden));
     /* A mask may be longer than what it hides, by two at most. */
-    char *masked = xcalloc(strlen(text) + 1, strlen(MASK));
-    const char *cursor = text;
+    char *masked = xcalloc(size + 1, strlen(MASK));
     size_t used = 0;
 
-    while (*cursor) {
-        size_t keep = 0;
-        size_t length = find_masked(text, cursor, secrets, &keep);
-
-        if (length == 0) {
-            masked[used++] = *cursor++;
-            continue;
+    mark_secrets(text, secrets, is_hidden);
+    mark_by_rules(text, is_hidden);
+    for (size_t i = 0; i < size; i++) {
+        if (!is_hidden[i]) {
+            masked[used++] = text[i];
+        } else if (!is_hidden[i + 1]) { /* the last of its run */
+            memcpy(masked + used, MASK, strlen(MASK));
+            used += strlen(MASK);
         }
-        memcpy(masked + used, cursor, keep);
-        used += keep;
-        memcpy(masked + used, MASK, strlen(MASK));
-        used += strlen(MASK);
-        cursor += length;
     }
     masked[used] = '\0';
     return masked;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kubernetes quantities ("500m", "1Gi", "1e3") and the resources that are made of them. */
-#include <ctype.h>
-#include <stdlib.h>
+#include "deployer/item/quantity.h"
+
 #include <string.h>
 
+#include "common/base/digit.h"
 #include "common/base/memory.h"
+#include "common/base/number.h"
 #include "common/data/doc.h"
 #include "common/data/names.h"
 #include "deployer/item/fields.h"
@@ -12,71 +13,70 @@
 
 enum { QUANTITY_MAX = 64, EXPONENT_MAX = 18 };
 
-static long double power(int base, long exponent)
+/* What the digits are to be multiplied by: base to the power of exponent. */
+struct scale {
+    int base;
+    int64_t exponent;
+};
+
+static long double power(int base, int64_t exponent)
 {
     long double result = 1;
 
-    for (long i = exponent < 0 ? -exponent : exponent; i > 0; i--)
+    for (; exponent > 0; exponent--)
         result *= base;
-    return exponent < 0 ? 1 / result : result;
+    return result;
 }
 
-static bool suffix_factor(const char *suffix, long double *ret_factor)
+static bool suffix_scale(const char *suffix, struct scale *ret_scale)
 {
     static const struct {
         const char *suffix;
-        int base, exponent;
-    } factors[] = {
-        {"", 10, 0},   {"n", 10, -9}, {"u", 10, -6}, {"m", 10, -3}, {"k", 10, 3},  {"M", 10, 6},
-        {"G", 10, 9},  {"T", 10, 12}, {"P", 10, 15}, {"E", 10, 18}, {"Ki", 2, 10}, {"Mi", 2, 20},
-        {"Gi", 2, 30}, {"Ti", 2, 40}, {"Pi", 2, 50}, {"Ei", 2, 60},
+        struct scale scale;
+    } scales[] = {
+        {"", {10, 0}},   {"n", {10, -9}}, {"u", {10, -6}}, {"m", {10, -3}},
+        {"k", {10, 3}},  {"M", {10, 6}},  {"G", {10, 9}},  {"T", {10, 12}},
+        {"P", {10, 15}}, {"E", {10, 18}}, {"Ki", {2, 10}}, {"Mi", {2, 20}},
+        {"Gi", {2, 30}}, {"Ti", {2, 40}}, {"Pi", {2, 50}}, {"Ei", {2, 60}},
     };
-    char *end = NULL;
-    long exponent = 0;
 
-    for (size_t i = 0; i < array_length(factors); i++) {
-        if (strcmp(factors[i].suffix, suffix) == 0) {
-            *ret_factor = power(factors[i].base, factors[i].exponent);
+    for (size_t i = 0; i < array_length(scales); i++) {
+        if (strcmp(scales[i].suffix, suffix) == 0) {
+            *ret_scale = scales[i].scale;
             return true;
         }
     }
-    if ((*suffix != 'e' && *suffix != 'E') ||
-        (!isdigit((unsigned char)suffix[1]) &&
-         !(strchr("+-", suffix[1]) && isdigit((unsigned char)suffix[2]))))
-        return false;
-    exponent = strtol(suffix + 1, &end, 10);
-    if (*end || exponent < -EXPONENT_MAX || exponent > EXPONENT_MAX)
-        return false;
-    *ret_factor = power(10, exponent);
-    return true;
+    ret_scale->base = 10;
+    return (*suffix == 'e' || *suffix == 'E') &&
+           number_parse_signed(suffix + 1, &ret_scale->exponent) &&
+           ret_scale->exponent >= -EXPONENT_MAX && ret_scale->exponent <= EXPONENT_MAX;
 }
 
-/* False if text is no quantity or is negative. */
-static bool quantity_parse(const char *text, long double *ret_value)
+bool quantity_parse(const char *text, long double *ret_amount)
 {
-    const char *digits = text + (*text == '+' ? 1 : 0);
-    long double factor = 1;
-    long double value = 0;
-    long double place = 1;
-    bool has_digit = false;
-    bool has_dot = false;
-    const char *cursor = digits;
+    const char *cursor = text + (*text == '+');
+    struct scale scale = {0};
+    long double digits = 0;
+    int64_t digits_count = 0;
+    int64_t places = 0; /* behind the point */
+    bool has_point = false;
 
     if (strlen(text) > QUANTITY_MAX)
         return false;
-    for (; isdigit((unsigned char)*cursor) || (*cursor == '.' && !has_dot); cursor++) {
+    for (; is_digit(*cursor) || (*cursor == '.' && !has_point); cursor++) {
         if (*cursor == '.') {
-            has_dot = true;
+            has_point = true;
             continue;
         }
-        has_digit = true;
-        if (has_dot)
-            place /= 10;
-        value = has_dot ? value + place * (*cursor - '0') : value * 10 + (*cursor - '0');
+        digits = digits * 10 + (*cursor - '0');
+        digits_count++;
+        places += has_point;
     }
-    if (!has_digit || !suffix_factor(cursor, &factor))
+    if (digits_count == 0 || !suffix_scale(cursor, &scale))
         return false;
-    *ret_value = value * factor;
+    /* Whole numbers first and one division last: 1000m is 1, and 1.1k is 1100. */
+    *ret_amount = digits * power(scale.base, scale.exponent) /
+                  (power(10, places) * power(scale.base, -scale.exponent));
     return true;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "deployer/item/selector.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/base/number.h"
 #include "common/data/doc.h"
 #include "common/data/names.h"
 #include "deployer/item/fields.h"
@@ -94,21 +94,6 @@ void selector_free(struct selector *selector)
     free(selector);
 }
 
-static bool parse_integer(const char *text, int64_t *ret_number)
-{
-    char *end = NULL;
-    long long number = 0;
-
-    if (!*text || strchr(" \t\n\v\f\r", *text))
-        return false;
-    errno = 0;
-    number = strtoll(text, &end, 10);
-    if (errno != 0 || *end)
-        return false;
-    *ret_number = number;
-    return true;
-}
-
 /* The values of a requirement; false if one of them can't be. */
 static bool check_values(const json_t *values, enum relation relation, const char *path,
                          struct mistakes *mistakes)
@@ -125,7 +110,7 @@ static bool check_values(const json_t *values, enum relation relation, const cha
                          "\"%s\": must be a legal label value of at most 63 characters", value);
             is_fine = false;
         } else if ((relation == RELATION_GREATER || relation == RELATION_LESS) &&
-                   !parse_integer(value, &number)) {
+                   !number_parse_signed(value, &number)) {
             mistakes_add(mistakes, MISTAKE_INVALID, where, "\"%s\": must be an integer", value);
             is_fine = false;
         }
@@ -306,8 +291,8 @@ static bool compares(const struct requirement *requirement, const char *value)
     int64_t have = 0;
     int64_t limit = 0;
 
-    if (!value || !parse_integer(value, &have) ||
-        !parse_integer(json_string_value(json_array_get(requirement->values, 0)), &limit))
+    if (!value || !number_parse_signed(value, &have) ||
+        !number_parse_signed(json_string_value(json_array_get(requirement->values, 0)), &limit))
         return false;
     return requirement->relation == RELATION_GREATER ? have > limit : have < limit;
 }

@@ -8,6 +8,7 @@
 
 #include "common/base/buffer.h"
 #include "common/base/memory.h"
+#include "common/base/number.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/run/process.h"
@@ -16,16 +17,11 @@ enum { SUBID_FILE_MAX = 1024 * 1024, IDS_NEEDED = 65536 };
 
 static bool parse_number(const char *text, size_t length, unsigned long *ret_number)
 {
-    unsigned long number = 0;
+    uint64_t number = 0;
 
-    if (length == 0 || length > 10)
+    if (length == 0 || number_scan(text, UINT32_MAX, &number) != length)
         return false;
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] < '0' || text[i] > '9')
-            return false;
-        number = number * 10 + (unsigned long)(text[i] - '0');
-    }
-    *ret_number = number;
+    *ret_number = (unsigned long)number;
     return true;
 }
 

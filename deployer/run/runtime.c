@@ -11,6 +11,7 @@
 
 #include "common/base/buffer.h"
 #include "common/base/memory.h"
+#include "common/base/number.h"
 #include "common/data/doc.h"
 #include "deployer/run/process.h"
 
@@ -90,18 +91,25 @@ static void begin(struct command *command, const struct runtime *runtime, const 
     add(command, verb);
 }
 
+pid_t runtime_read_pid(const char *text)
+{
+    uint64_t pid = 0;
+
+    return number_parse_line(text, INT32_MAX, &pid) && pid > 1 ? (pid_t)pid : 0;
+}
+
 static int read_pid(const char *path, pid_t *ret_pid, struct error *err)
 {
     cleanup_buffer struct buffer text = {0};
-    long pid = 0;
+    pid_t pid = 0;
 
     buffer_init(&text, PID_FILE_MAX);
     if (doc_read_file(path, PID_FILE_MAX, &text, err) < 0)
         return -1;
-    pid = strtol(text.data ? text.data : "", NULL, 10);
-    if (pid <= 1)
+    pid = runtime_read_pid(text.data ? text.data : "");
+    if (!pid)
         return error_set(err, ERROR_INTERNAL, "the runtime wrote no process number to '%s'", path);
-    *ret_pid = (pid_t)pid;
+    *ret_pid = pid;
     return 0;
 }
 
@@ -172,6 +180,15 @@ int runtime_run(const struct runtime *runtime, const char *bundle, pid_t *ret_pi
     return process_start(&spec, ret_pid, err);
 }
 
+bool runtime_is_kill_line(const char *line)
+{
+    static const char name[] = "oom_kill ";
+    uint64_t kills = 0;
+
+    return strncmp(line, name, strlen(name)) == 0 &&
+           number_parse_line(line + strlen(name), UINT64_MAX, &kills) && kills > 0;
+}
+
 bool runtime_was_out_of_memory(const char *cgroup)
 {
     static const char *const files[] = {CGROUP_ROOT "/memory%s/memory.oom_control",
@@ -185,7 +202,7 @@ bool runtime_was_out_of_memory(const char *cgroup)
         char line[128] = {0};
 
         while (file && fgets(line, sizeof(line), file)) {
-            if (strncmp(line, "oom_kill ", 9) == 0 && strtol(line + 9, NULL, 10) > 0)
+            if (runtime_is_kill_line(line))
                 return true;
         }
     }

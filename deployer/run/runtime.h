@@ -35,5 +35,9 @@ int runtime_run(const struct runtime *runtime, const char *bundle, pid_t *ret_pi
 
 /* Whether the kernel killed a process of this cgroup for want of memory. */
 bool runtime_was_out_of_memory(const char *cgroup);
+/* Whether a line of memory.oom_control or memory.events says so. Pure. */
+bool runtime_is_kill_line(const char *line);
+/* The process number in a runtime's pid file; 0 if there is none, or init's. Pure. */
+pid_t runtime_read_pid(const char *text);
 /* Removes the empty cgroup that a killed run left. */
 void runtime_remove_cgroup(const char *cgroup);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "deployer/run/spec.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
+#include "deployer/item/quantity.h"
 
 const json_t *spec_container(const json_t *pod, const char *name)
 {
@@ -26,22 +26,13 @@ const json_t *spec_container(const json_t *pod, const char *name)
 
 int64_t spec_memory_bytes(const char *quantity)
 {
-    static const struct {
-        const char *suffix;
-        double factor;
-    } units[] = {{"", 1},           {"k", 1e3},           {"M", 1e6},
-                 {"G", 1e9},        {"T", 1e12},          {"Ki", 1024.0},
-                 {"Mi", 1048576.0}, {"Gi", 1073741824.0}, {"Ti", 1099511627776.0}};
-    char *end = NULL;
-    double number = strtod(quantity, &end);
+    long double bytes = 0;
+    int64_t whole = 0;
 
-    if (end == quantity || number < 0 || number > 9e15)
+    if (!quantity_parse(quantity, &bytes) || bytes >= (long double)INT64_MAX)
         return -1;
-    for (size_t i = 0; i < array_length(units); i++) {
-        if (strcmp(end, units[i].suffix) == 0)
-            return number * units[i].factor > 9e18 ? -1 : (int64_t)(number * units[i].factor);
-    }
-    return -1;
+    whole = (int64_t)bytes;
+    return (long double)whole < bytes ? whole + 1 : whole;
 }
 
 static void append_all(json_t *list, const json_t *more)
@@ -250,6 +241,16 @@ static json_t *make_namespaces(const struct spec_request *request)
     return list;
 }
 
+/* -1: none. Kubernetes takes a number, too, for the quantity. */
+static int64_t memory_limit(const json_t *container)
+{
+    const json_t *limit = doc_get(container, "resources.limits.memory");
+    cleanup_free char *number = json_is_number(limit) ? doc_dump(limit) : NULL;
+    const char *text = number ? number : json_string_value(limit);
+
+    return text ? spec_memory_bytes(text) : -1;
+}
+
 static json_t *make_linux(const struct spec_request *request, const json_t *container)
 {
     static const char *const masked[] = {"/proc/acpi",
@@ -266,8 +267,7 @@ static json_t *make_linux(const struct spec_request *request, const json_t *cont
                                          "/sys/firmware"};
     static const char *const read_only[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
                                             "/proc/sysrq-trigger"};
-    const char *memory = doc_text(container, "resources.limits.memory");
-    int64_t bytes = memory ? spec_memory_bytes(memory) : -1;
+    int64_t bytes = memory_limit(container);
     json_t *section =
         json_pack("{s:o, s:o, s:o, s:o}", "namespaces", make_namespaces(request), "seccomp",
                   make_seccomp(), "maskedPaths", text_list(masked, array_length(masked)),

@@ -43,5 +43,5 @@ void spec_environment_free(char **environment);
 /* As a kubelet does in values, commands and arguments: $(NAME) is its value, $$ is $, and anything
  * else stays as it is. */
 char *spec_expand(char *const *environment, const char *text);
-/* A Kubernetes quantity of memory in bytes; -1 if it is none. */
+/* A Kubernetes quantity of memory in bytes, a part of one counted whole; -1 if it is none. */
 int64_t spec_memory_bytes(const char *quantity);

@@ -14,8 +14,12 @@
 
 #include "common/archive/beneath.h"
 #include "common/base/memory.h"
+#include "common/base/number.h"
 #include "common/data/digest.h"
 #include "common/data/uuid.h"
+
+/* No image is so large, and the sizes of thousands of them are still a number. */
+#define SIZE_MAX_BYTES ((uint64_t)1 << 50)
 
 struct store {
     char *path;
@@ -59,10 +63,13 @@ static uint64_t read_size(int store_fd, const char *name, const struct stat *inf
     cleanup_free char *path = xasprintf("%s/size", name);
     cleanup_close int fd = openat(store_fd, path, O_RDONLY | O_CLOEXEC);
     char text[32] = {0};
+    uint64_t bytes = 0;
 
     if (fd < 0)
         return (uint64_t)info->st_size;
-    return read(fd, text, sizeof(text) - 1) > 0 ? strtoull(text, NULL, 10) : 0;
+    return read(fd, text, sizeof(text) - 1) > 0 && number_parse_line(text, SIZE_MAX_BYTES, &bytes)
+               ? bytes
+               : 0;
 }
 
 static void collect(int store_fd, const char *folder, struct kept **rows, size_t *count)

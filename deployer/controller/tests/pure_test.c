@@ -350,6 +350,7 @@ static void addresses_to_listen_on_are_read_or_refused(void **state)
         {"", NULL, -1},
         {"1.2.3.4:99999", NULL, -1},
         {"x:-1", NULL, -1},
+        {"x: 1", NULL, -1},
         {"x:8a", NULL, -1},
     };
 

@@ -35,11 +35,14 @@ static const struct {
     {"-----BEGIN PRIVATE KEY-----\nMIIE", "***"},
     {"-----BEGIN CERTIFICATE-----\nMIIE\n", "-----BEGIN CERTIFICATE-----\nMIIE\n"},
     {"known-secret-1 and known-secret-1", "*** and ***"},
+    {"known-secret-12", "***"},
+    {"my-known-secret-1-token=abc", "my-***-token=***"},
+    {"token=a;known-secret-1", "token=***;***"},
 };
 
 static void what_looks_like_a_credential_is_masked(void **state)
 {
-    static const char *const secrets[] = {"known-secret-1", "abc", NULL};
+    static const char *const secrets[] = {"known-secret-1", "known-secret-12", "abc", NULL};
 
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {

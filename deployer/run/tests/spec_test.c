@@ -111,20 +111,25 @@ static void has_no_network_unless_told(void **state)
 
 static void limits_memory_where_a_cgroup_can_be_made(void **state)
 {
-    cleanup_json json_t *pod =
-        pod_of("{\"command\":[\"/c\"],\"resources\":{\"limits\":{\"memory\":\"64Mi\"}}}");
-    cleanup_json json_t *with = NULL;
-    cleanup_json json_t *without = NULL;
-    struct error err = {0};
+    static const char *const containers[] = {
+        "{\"command\":[\"/c\"],\"resources\":{\"limits\":{\"memory\":\"64Mi\"}}}",
+        "{\"command\":[\"/c\"],\"resources\":{\"limits\":{\"memory\":67108864}}}",
+    };
 
     (void)state;
-    assert_int_equal(
-        spec_make(&(struct spec_request){.pod = pod, .rootfs = "/r", .cgroup = "/x"}, &with, &err),
-        0);
-    assert_int_equal(doc_integer_or(with, "linux.resources.memory.limit", 0), 64 << 20);
-    assert_int_equal(spec_make(&(struct spec_request){.pod = pod, .rootfs = "/r"}, &without, &err),
-                     0);
-    assert_null(doc_get(without, "linux.cgroupsPath"));
+    for (size_t i = 0; i < array_length(containers); i++) {
+        cleanup_json json_t *pod = pod_of(containers[i]);
+        cleanup_json json_t *with = NULL;
+        cleanup_json json_t *without = NULL;
+        struct spec_request request = {.pod = pod, .rootfs = "/r", .cgroup = "/x"};
+        struct error err = {0};
+
+        assert_int_equal(spec_make(&request, &with, &err), 0);
+        assert_int_equal(doc_integer_or(with, "linux.resources.memory.limit", 0), 64 << 20);
+        request.cgroup = NULL;
+        assert_int_equal(spec_make(&request, &without, &err), 0);
+        assert_null(doc_get(without, "linux.cgroupsPath"));
+    }
 }
 
 static void builds_the_environment_as_a_kubelet_does(void **state)
@@ -159,6 +164,19 @@ static const struct {
     {"", -1},
     {"5Zi", -1},
     {"-1", -1},
+    {"1e3", 1000},
+    {"1Pi", 1125899906842624},
+    {"1.1k", 1100},
+    {"0.1M", 100000},
+    {"1500m", 2},
+    {"7Ei", 8070450532247928832},
+    {"8Ei", -1},
+    {"99999999999999999999", -1},
+    {"nan", -1},
+    {"inf", -1},
+    {"0x10", -1},
+    {" 1", -1},
+    {"1 ", -1},
 };
 
 static void reads_quantities_of_memory(void **state)

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A cron expression is taken only if a regular expression with the bounds of each field takes it,
+ * and always if it does and has no range, of which none may run backwards. More blanks, and capital
+ * letters in names, change nothing. */
+#include <regex.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "deployer/item/validate.h"
+
+#define NUMBER_59 "0*([0-9]|[1-5][0-9])"
+#define NUMBER_23 "0*([0-9]|1[0-9]|2[0-3])"
+#define NUMBER_31 "0*([1-9]|[12][0-9]|3[01])"
+#define NUMBER_12 "(0*([1-9]|1[0-2])|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+#define NUMBER_6 "(0*[0-6]|sun|mon|tue|wed|thu|fri|sat)"
+#define STEP "(/0*([1-9][0-9]{0,5}|1000000))?"
+#define PART(number_) "([*?]|" number_ "(-" number_ ")?)" STEP
+#define FIELD(number_) PART(number_) "(," PART(number_) ")*"
+#define BLANKS "[ \t]+"
+#define EXPRESSION                                                                                 \
+    "^[ \t]*" FIELD(NUMBER_59) BLANKS FIELD(NUMBER_23)                                             \
+    BLANKS FIELD(NUMBER_31)                                                                        \
+    BLANKS FIELD(NUMBER_12)                                                                        \
+    BLANKS FIELD(NUMBER_6) "[ \t]*$"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool is_true)
+{
+    if (!is_true)
+        abort();
+}
+
+/* Compiled once; freed by the system. */
+static bool is_match(const char *text)
+{
+    static regex_t pattern;
+    static bool is_compiled;
+
+    if (!is_compiled)
+        must(regcomp(&pattern, EXPRESSION, REG_EXTENDED | REG_NOSUB | REG_ICASE) == 0);
+    is_compiled = true;
+    return regexec(&pattern, text, 0, NULL, 0) == 0;
+}
+
+static bool is_cron(const char *text)
+{
+    cleanup_mistakes struct mistakes mistakes = {0};
+    json_t *value = json_pack("{s:s}", "cron", text);
+
+    (void)validate_continuous_reconcile(value, "c", &mistakes);
+    json_decref(value);
+    return mistakes.errors == 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    cleanup_free char *text = xstrndup((const char *)data, size < 200 ? size : 200);
+    cleanup_free char *other = xasprintf("\t %s", text);
+    bool is_taken = false;
+
+    /* An empty one is none at all; others begin with a zone or are words. */
+    if (!*text || text[strspn(text, "0123456789,-/*?abcdefghijklmnopqrstuvwxyz \t")])
+        return 0;
+    is_taken = is_cron(text);
+    must(!is_taken || is_match(text));
+    must(is_taken || !is_match(text) || strchr(text, '-'));
+    for (char *letter = other; *letter; letter++)
+        *letter = *letter >= 'a' && *letter <= 'z' ? (char)(*letter - 'a' + 'A') : *letter;
+    must(is_cron(other) == is_taken);
+    return 0;
+}

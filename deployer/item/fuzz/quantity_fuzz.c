@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A quantity is what the regular expression of Kubernetes' API takes, without a minus and not
+ * larger than its exponents go; its amount is what strtold makes of its parts. As bytes of memory
+ * it is rounded up, or refused if it does not fit. */
+#include <regex.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "deployer/item/mistakes.h"
+#include "deployer/item/quantity.h"
+#include "deployer/item/validate.h"
+
+#define EXPRESSION                                                                                 \
+    "^[+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([numkMGTPE]?|[KMGTPE]i|[eE][+-]?0*([0-9]|1[0-8]))$"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool is_true)
+{
+    if (!is_true)
+        abort();
+}
+
+/* Compiled once; freed by the system. */
+static bool is_match(const char *text)
+{
+    static regex_t pattern;
+    static bool is_compiled;
+
+    if (!is_compiled)
+        must(regcomp(&pattern, EXPRESSION, REG_EXTENDED | REG_NOSUB) == 0);
+    is_compiled = true;
+    return regexec(&pattern, text, 0, NULL, 0) == 0;
+}
+
+static long double factor_of(const char *suffix)
+{
+    static const struct {
+        const char *suffix, *factor;
+    } factors[] = {
+        {"", "1"},        {"n", "1e-9"},    {"u", "1e-6"},    {"m", "1e-3"},
+        {"k", "1e3"},     {"M", "1e6"},     {"G", "1e9"},     {"T", "1e12"},
+        {"P", "1e15"},    {"E", "1e18"},    {"Ki", "0x1p10"}, {"Mi", "0x1p20"},
+        {"Gi", "0x1p30"}, {"Ti", "0x1p40"}, {"Pi", "0x1p50"}, {"Ei", "0x1p60"},
+    };
+    cleanup_free char *power = xasprintf("1%s", suffix);
+
+    for (size_t i = 0; i < array_length(factors); i++) {
+        if (strcmp(factors[i].suffix, suffix) == 0)
+            return strtold(factors[i].factor, NULL);
+    }
+    return strtold(power, NULL);
+}
+
+static void check_amount(const char *text, long double amount)
+{
+    size_t digits = strspn(text, "+.0123456789");
+    cleanup_free char *mantissa = xstrndup(text, digits);
+    long double expected = strtold(mantissa, NULL) * factor_of(text + digits);
+    long double error = amount > expected ? amount - expected : expected - amount;
+
+    must(amount >= 0 && error <= expected * 1e-17L);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    cleanup_free char *text = xstrndup((const char *)data, size < 100 ? size : 100);
+    cleanup_mistakes struct mistakes mistakes = {0};
+    long double amount = -1;
+    bool is_quantity = quantity_parse(text, &amount);
+
+    must(is_quantity == (strlen(text) <= 64 && is_match(text)));
+    validate_quantity(text, "q", &mistakes);
+    must(mistakes.errors == (is_quantity ? 0 : 1));
+    if (is_quantity)
+        check_amount(text, amount);
+    else
+        must(amount == -1);
+    return 0;
+}

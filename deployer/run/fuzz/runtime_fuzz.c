@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A pid file holds a process number that is not init's, alone on its line, or none; a line of a
+ * cgroup tells of a kill exactly if a number behind its name is not all zeros. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "deployer/run/runtime.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool is_true)
+{
+    if (!is_true)
+        abort();
+}
+
+static void check_pid(const char *text)
+{
+    pid_t pid = runtime_read_pid(text);
+    cleanup_free char *written = xasprintf("%ld", (long)pid);
+    cleanup_free char *line = xasprintf("%ld\n", (long)pid);
+
+    text += strspn(text, "0");
+    must(pid == 0 || pid > 1);
+    must(pid == 0 || strcmp(text, written) == 0 || strcmp(text, line) == 0);
+}
+
+static void check_kills(const char *text)
+{
+    cleanup_free char *line = xasprintf("oom_kill %s", text);
+    size_t digits = strspn(text, "0123456789");
+    bool is_number = digits > 0 && (!text[digits] || strcmp(text + digits, "\n") == 0);
+
+    if (digits < 20)
+        must(runtime_is_kill_line(line) == (is_number && text[strspn(text, "0")] > '0'));
+    must(!runtime_is_kill_line(text) || strncmp(text, "oom_kill ", 9) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    cleanup_free char *text = xstrndup((const char *)data, size);
+
+    check_pid(text);
+    check_kills(text);
+    return 0;
+}

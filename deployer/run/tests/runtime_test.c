@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/cleanup.h"
+#include "deployer/run/runtime.h"
+
+static const struct {
+    const char *text;
+    pid_t pid;
+} pids[] = {
+    {"4711", 4711}, {"4711\n", 4711}, {"2", 2},          {"2147483647", 2147483647},
+    {"1", 0},       {"0", 0},         {"-5", 0},         {"", 0},
+    {"12x", 0},     {" 12", 0},       {"12\n13\n", 0},   {"2147483648", 0},
+    {"x", 0},       {"\n", 0},        {"4294967298", 0},
+};
+
+static void a_pid_file_holds_one_process_number_that_is_not_inits(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(pids); i++) {
+        print_message("'%s'\n", pids[i].text);
+        assert_int_equal(runtime_read_pid(pids[i].text), pids[i].pid);
+    }
+}
+
+static const struct {
+    const char *line;
+    bool is_kill;
+} lines[] = {
+    {"oom_kill 1\n", true},
+    {"oom_kill 25", true},
+    {"oom_kill 0\n", false},
+    {"oom_kill\n", false},
+    {"oom_kill \n", false},
+    {"oom_kill x\n", false},
+    {"oom_kill -1\n", false},
+    {"oom 3\n", false},
+    {"oom_kill_disable 1\n", false},
+    {"oom_group_kill 1\n", false},
+    {"", false},
+};
+
+static void a_line_of_the_cgroup_tells_of_a_kill(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(lines); i++)
+        assert_int_equal(runtime_is_kill_line(lines[i].line), lines[i].is_kill);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pid_file_holds_one_process_number_that_is_not_inits),
+        cmocka_unit_test(a_line_of_the_cgroup_tells_of_a_kill),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
