@@ -94,17 +94,17 @@ class Chance:
             self._counts[about] += 1
             return self._counts[about] - 1
 
-    def _is_hit(self, actor, kind, number):
-        return 0 <= number < FAULTY_MAX and self.rng(actor, kind, number).random() < self.rate
+    def _is_hit(self, actor, kind, number, rate):
+        return 0 <= number < FAULTY_MAX and self.rng(actor, kind, number).random() < rate
 
-    def pick(self, actor, kind, sorts, faults=None, weights={}):
-        """The action for the next request of this kind."""
-        number = self.count(actor, kind)
+    def pick(self, actor, kind, sorts, *, weights={}, times=1):
+        """The action for the next request of this kind. times is how much more often than others this actor is hit."""
+        number, rate = self.count(actor, kind), self.rate * times
         before = range(number - IN_A_ROW_MAX, number)
-        if not self._is_hit(actor, kind, number) or all(self._is_hit(actor, kind, other) for other in before):
+        if not self._is_hit(actor, kind, number, rate) or all(self._is_hit(actor, kind, other, rate) for other in before):
             return PASS
         rng = self.rng(actor, kind, number, "which")
-        names = [name for name in (faults or FAULTS) if FAULTS[name][1] & sorts]
+        names = [name for name in FAULTS if FAULTS[name][1] & sorts]
         name = rng.choices(names, [weights.get(name, FAULTS[name][0]) for name in names])[0]
         with self._lock:
             self.met.append((actor, f"{kind} #{number}", name))

@@ -26,6 +26,9 @@ import urllib.parse
 HOP_HEADERS = {"connection", "transfer-encoding", "keep-alive", "te", "trailer", "upgrade", "proxy-connection"}
 # A connection to the server that has been idle for longer may be closed by it at any moment.
 REUSE_SECONDS = 10
+# How TLS begins, and what Go's servers say to those who begin otherwise.
+HANDSHAKE = b"\x16"
+NO_HANDSHAKE = b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
 # What a connection that hangs is held open for: longer than any patience of a client under test.
 HANG_SECONDS = 600
 
@@ -192,6 +195,9 @@ class FaultProxy:
             plain.settimeout(120)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._server_tls:
+                if plain.recv(1, socket.MSG_PEEK) != HANDSHAKE:
+                    plain.sendall(NO_HANDSHAKE)
+                    return
                 connection = self._server_tls.wrap_socket(plain, server_side=True)
                 with self._lock:
                     self._open.discard(plain)

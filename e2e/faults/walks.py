@@ -72,11 +72,13 @@ def run(count, first_seed=1, *, apiserver=None, registry=None, jobs=JOBS, say=la
         if broken:
             seeds = ", ".join(str(error.seed) for error in broken)
             raise Broken(f"{len(broken)} of {count} walks are broken, of the seeds {seeds}; the first one:\n{broken[0]}")
-        faults = sum((collections.Counter(one["faults"]) for one in figures), collections.Counter())
+        faults, registry_faults = (sum((collections.Counter(one[key]) for one in figures), collections.Counter())
+                                   for key in ("faults", "registry faults"))
         return {"walks": count, "first seed": first_seed, "broken": 0, "faults": faults.total(),
                 "crashes": sum(faults[kind] for kind in faults if kind.endswith("killed")),
                 "jobs": sum(one["jobs"] for one in figures), "requests": sum(one["requests"] for one in figures),
-                "by fault": dict(sorted(faults.items())), "seconds": round(time.monotonic() - began, 1)}
+                "by fault": dict(sorted(faults.items())), "by registry fault": dict(sorted(registry_faults.items())),
+                "seconds": round(time.monotonic() - began, 1)}
     finally:
         for part in own:
             part.close()

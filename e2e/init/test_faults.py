@@ -8,11 +8,12 @@ import time
 
 import pytest
 
-from bench import paths
+from bench import certificates, paths
 from bench.process import Process
 from bench.registry import Registry
 from bench.waiting import wait_until
-from faults.proxy import PASS, Action, FaultProxy
+from faults.chance import GARBAGE, REFUSED_STREAM
+from faults.proxy import CUTS, PASS, Action, FaultProxy
 from init.parts import blueprint_blob, context, descriptor, push_component, reference, resource
 
 NAMES = [f"example.com/faults/c{i}" for i in range(5)]
@@ -34,6 +35,19 @@ def published(registry):
 def proxy(published):
     with FaultProxy(published[0]) as server:
         yield server
+
+
+@pytest.fixture
+def secure_proxy(request, pod, published):
+    """With TLS of an authority that the pod trusts; the parameter says which version of HTTP it speaks."""
+    authority = certificates.session_authority()
+    pod.env["SSL_CERT_FILE"] = str(pod.write("ca.pem", authority.certificate.read_text()))
+    with FaultProxy(published[0], authority=authority, http2=request.param == "HTTP/2") as server:
+        yield server
+
+
+def over(version, *faults):
+    return [(version, fault) for fault in faults]
 
 
 def configuration(server):
@@ -64,6 +78,71 @@ LOST = Action(forward=False, lose=True)
 def test_every_second_request_fails(pod, proxy, fault):
     proxy.plan = lambda request: PASS if request.number % 2 else fault
     check(pod.run(configuration(proxy), timeout=180))
+
+
+# By what FaultProxy.struck calls them.
+BAD_ANSWERS = {
+    "GOAWAY": Action(goaway=True),
+    "RST_STREAM": Action(forward=False, reset=REFUSED_STREAM),
+    "noise": Action(forward=False, noise=b"SSH-2.0-OpenSSH_9.2\r\n" * 4),
+    "502": Action(forward=False, answer=(502, GARBAGE)),
+}
+
+
+@pytest.mark.parametrize("secure_proxy, fault", over("HTTP/2", *BAD_ANSWERS) + over("HTTP/1.1", "noise", "502"),
+                         indirect=["secure_proxy"])
+def test_every_second_answer_is_a_bad_one(pod, secure_proxy, fault):
+    secure_proxy.plan = lambda request: PASS if request.number % 2 else BAD_ANSWERS[fault]
+    check(pod.run(configuration(secure_proxy)))
+    assert secure_proxy.struck[fault] > 5
+
+
+@pytest.mark.parametrize("secure_proxy", ["HTTP/2", "HTTP/1.1"], indirect=True)
+def test_connections_that_are_half_open_for_a_while(pod, secure_proxy):
+    """Not every second one: over HTTP/2 all requests that are under way on such a connection are lost with it."""
+    secure_proxy.plan = lambda request: Action(freeze=True, thaw=0.5) if request.number in (0, 4, 9) else PASS
+    check(pod.run(configuration(secure_proxy)))
+    assert secure_proxy.struck["half-open"] == 3
+
+
+@pytest.mark.parametrize("secure_proxy, cut_by", over("HTTP/2", *CUTS) + over("HTTP/1.1", "break", "freeze"),
+                         indirect=["secure_proxy"])
+def test_a_blob_that_ends_in_mid_stream_is_resumed(pod, secure_proxy, published, cut_by):
+    _, blob = published
+    secure_proxy.plan = lambda request: Action(cut=100_000, cut_by=cut_by, thaw=0.5) if blob.digest in request.path else PASS
+    check(pod.run(configuration(secure_proxy)))
+    assert secure_proxy.struck[CUTS[cut_by]] == 3
+    assert ranges(secure_proxy, blob) == [None, "bytes=100000-", "bytes=200000-", "bytes=300000-"]
+
+
+@pytest.mark.parametrize("secure_proxy", ["HTTP/2"], indirect=True)
+def test_a_bad_begin_does_not_make_a_registry_a_plain_one(pod, secure_proxy):
+    """Plain HTTP is allowed, so it is tried when https fails, and a server with TLS answers that it does not speak it."""
+    secure_proxy.plan = lambda request: LOST if request.number < 2 else PASS
+    check(pod.run(configuration(secure_proxy), env={"LONGSHORE_OCI_ALLOW_PLAIN_HTTP": "true"}))
+    assert secure_proxy.struck["request lost"] == 2
+
+
+def test_garbage_in_place_of_a_blob_is_told_from_its_beginning(pod, proxy):
+    """As from a hotel's network. It is shorter than each of the blobs, so init goes on where it seems to have ended, in vain."""
+    seen = set()
+
+    def plan(request):
+        is_first = "/blobs/" in request.path and request.path not in seen
+        seen.add(request.path)
+        return Action(answer=(200, GARBAGE)) if is_first else PASS
+
+    proxy.plan = plan
+    check(pod.run(configuration(proxy)))
+    assert proxy.struck["garbage"] > 10
+
+
+def test_garbage_in_place_of_a_manifest_is_final(pod, proxy):
+    """Nobody knows beforehand what a tag stands for, so what comes with a 200 is what there is."""
+    proxy.plan = lambda request: Action(answer=(200, GARBAGE))
+    result = pod.run(configuration(proxy)).must_fail("manifest", "not JSON")
+    assert result.failure["kind"] == "invalid"
+    assert len(proxy.requests) == 1
 
 
 def test_a_registry_that_asks_for_patience(pod, proxy):
