@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A quantity is what the regular expression of Kubernetes' API takes, without a minus and not
- * larger than its exponents go; its amount is what strtold makes of its parts. As bytes of memory
- * it is rounded up, or refused if it does not fit. */
+ * larger than its exponents go; its amount is what strtold makes of its parts. */
 #include <regex.h>
 #include <stdint.h>
 #include <stdlib.h>
