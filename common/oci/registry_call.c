@@ -138,6 +138,14 @@ static const char *known_code(const struct http_response *response)
     return "";
 }
 
+/* Not the registry's words but those of a gateway or of a login: next time they may be gone. */
+static bool is_web_page(const struct http_response *response)
+{
+    const char *type = http_response_header(response, "Content-Type");
+
+    return type && strncasecmp(type, "text/html", strlen("text/html")) == 0;
+}
+
 static int judge_status(const struct registry_call *call, const struct http_response *response,
                         struct error *err)
 {
@@ -145,6 +153,8 @@ static int judge_status(const struct registry_call *call, const struct http_resp
     const char *code = NULL;
     enum error_kind kind = ERROR_INVALID;
 
+    if (status == 200 && call->is_manifest && is_web_page(response))
+        return error_set(err, ERROR_TEMPORARY, "a web page comes in place of the manifest");
     if (status == 200 || (status == 206 && !call->is_manifest))
         return 0;
     code = known_code(response);
@@ -354,8 +364,8 @@ static int on_bytes(void *data, const struct http_response *response, const char
     if (size == 0)
         return 0;
     if (call->blob.size >= 0 && call->offset + size > (uint64_t)call->blob.size)
-        return error_set(err, ERROR_INVALID, "more bytes come than the %" PRId64 " of the manifest",
-                         call->blob.size);
+        return error_set(err, is_web_page(response) ? ERROR_TEMPORARY : ERROR_INVALID,
+                         "more bytes come than the %" PRId64 " of the manifest", call->blob.size);
     if (call->offset + size > max)
         return error_set(err, ERROR_TOO_LARGE, "larger than the limit of %" PRIu64 " bytes", max);
     if (check_rate(call, err) < 0)
