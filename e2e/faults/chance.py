@@ -13,7 +13,7 @@ from faults.proxy import PASS, Action, status
 INTERNAL_ERROR, REFUSED_STREAM = 2, 7
 IN_A_ROW_MAX = 2        # a client that asks again gets through
 FAULTY_MAX = 30         # of one kind of request, so that every walk ends
-GARBAGE = b"<html>Please log in to the hotel's network</html>"
+PAGE = (200, b"<html>Please log in to the hotel's network</html>", {"content-type": "text/html"})
 
 
 def _cut(rng, by, **more):
@@ -44,7 +44,7 @@ FAULTS = {
     "500": (2, {"any", "watch"}, lambda rng: Action(forward=False, answer=status(500, "InternalError"))),
     "503": (2, {"any", "watch"}, lambda rng: Action(forward=False, answer=status(503, "ServiceUnavailable"))),
     "slow": (2, {"any", "watch"}, lambda rng: Action(delay=rng.random())),
-    "garbage": (1, {"any"}, lambda rng: Action(answer=(200, GARBAGE))),
+    "garbage": (1, {"any"}, lambda rng: Action(answer=PAGE)),
     "noise": (1, {"any", "watch"}, lambda rng: Action(forward=False, noise=rng.randbytes(100))),
     "half-open": (2, {"any", "watch"}, _half_open),
     # Ended by the client's own timeout alone. Rare, as that of the controller is 20 s; see SHORT_OF_PATIENCE.

@@ -32,10 +32,8 @@ LIMIT_SECONDS = 240     # only a broken program reaches it
 LOOK_SECONDS, LOOK_ANYWAY_SECONDS = 0.1, 2
 LARGE_BYTES = 1_300_000     # two chunks of state
 ITEMS = "/apis/landscaper.gardener.cloud/v1alpha1/deployitems"
-# By what is asked of a registry, weights of faults that differ. Garbage with a 200 in place of a manifest is rightly final for
-# init: nobody knows beforehand what a tag stands for, while a blob has its digest. And what only init's timeout ends would take
-# half a minute each time.
-REGISTRY_WEIGHTS = {"manifests": {"garbage": 0, "half-open for good": 0}, "blobs": {"half-open for good": 0}}
+# What only init's timeout ends would take half a minute each time.
+REGISTRY_WEIGHTS = {"half-open for good": 0}
 REGISTRY_TIMES = 3      # a run has a few requests of init's, and dozens of others
 CONFIG = {"garbageCollection": {"requeueTimeSeconds": 10}, "oci": {"allowPlainHttp": True}, "logTail": {"lines": 0}}
 
@@ -267,7 +265,7 @@ class Walk:
         kind = request.path.rstrip("/").split("/")[-2]  # manifests, blobs
         if run.job.kill_init is not None and self.chance.count("init requests", run.job.name) == run.job.kill_init:
             return self._kill(run, "init", request)
-        return self.chance.pick(f"init of {run.job.name}", kind, {"any"}, weights=REGISTRY_WEIGHTS[kind], times=REGISTRY_TIMES)
+        return self.chance.pick(f"init of {run.job.name}", kind, {"any"}, weights=REGISTRY_WEIGHTS, times=REGISTRY_TIMES)
 
     def _kill(self, run, program, request):
         self.chance.met.append((f"{program} of {run.job.name}", f"{request.method} {request.path}", "killed"))

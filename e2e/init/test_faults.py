@@ -12,7 +12,7 @@ from bench import certificates, paths
 from bench.process import Process
 from bench.registry import Registry
 from bench.waiting import wait_until
-from faults.chance import GARBAGE, REFUSED_STREAM
+from faults.chance import PAGE, REFUSED_STREAM
 from faults.proxy import CUTS, PASS, Action, FaultProxy
 from init.parts import blueprint_blob, context, descriptor, push_component, reference, resource
 
@@ -85,7 +85,7 @@ BAD_ANSWERS = {
     "GOAWAY": Action(goaway=True),
     "RST_STREAM": Action(forward=False, reset=REFUSED_STREAM),
     "noise": Action(forward=False, noise=b"SSH-2.0-OpenSSH_9.2\r\n" * 4),
-    "502": Action(forward=False, answer=(502, GARBAGE)),
+    "502": Action(forward=False, answer=(502, *PAGE[1:])),
 }
 
 
@@ -123,26 +123,25 @@ def test_a_bad_begin_does_not_make_a_registry_a_plain_one(pod, secure_proxy):
     assert secure_proxy.struck["request lost"] == 2
 
 
-def test_garbage_in_place_of_a_blob_is_told_from_its_beginning(pod, proxy):
-    """As from a hotel's network. It is shorter than each of the blobs, so init goes on where it seems to have ended, in vain."""
+@pytest.mark.parametrize("page", [PAGE, (*PAGE[:1], PAGE[1] * 10_000, *PAGE[2:])], ids=["short", "long"])
+def test_a_web_page_in_place_of_everything_at_first(pod, proxy, page):
+    """As from a hotel's network: shorter than each of the blobs, so that it could be their beginning, or longer than any."""
     seen = set()
 
     def plan(request):
-        is_first = "/blobs/" in request.path and request.path not in seen
+        is_first = request.path not in seen
         seen.add(request.path)
-        return Action(answer=(200, GARBAGE)) if is_first else PASS
+        return Action(answer=page) if is_first else PASS
 
     proxy.plan = plan
     check(pod.run(configuration(proxy)))
-    assert proxy.struck["garbage"] > 10
+    assert proxy.struck["garbage"] == len(seen) == 16
 
 
-def test_garbage_in_place_of_a_manifest_is_final(pod, proxy):
-    """Nobody knows beforehand what a tag stands for, so what comes with a 200 is what there is."""
-    proxy.plan = lambda request: Action(answer=(200, GARBAGE))
-    result = pod.run(configuration(proxy)).must_fail("manifest", "not JSON")
-    assert result.failure["kind"] == "invalid"
-    assert len(proxy.requests) == 1
+def test_a_web_page_that_stays_is_named_at_the_deadline(pod, proxy):
+    proxy.plan = lambda request: Action(answer=PAGE)
+    result = pod.run(configuration(proxy), env={"LONGSHORE_INIT_DEADLINE": "3s"}).must_fail("given up after", "web page")
+    assert result.failure["kind"] == "temporary"
 
 
 def test_a_registry_that_asks_for_patience(pod, proxy):
@@ -207,7 +206,7 @@ def test_a_registry_that_stays_away_is_named_at_the_deadline(pod, proxy):
     assert len(proxy.requests) > 2
 
 
-@pytest.mark.parametrize("status, kind", [(400, "invalid"), (401, "denied"), (403, "denied"), (404, "not-found")])
+@pytest.mark.parametrize("status, kind", [(200, "invalid"), (400, "invalid"), (401, "denied"), (403, "denied"), (404, "not-found")])
 def test_final_answers_are_not_asked_for_again(pod, proxy, status, kind):
     proxy.plan = lambda request: refusal(status)
     result = pod.run(configuration(proxy)).must_fail()
