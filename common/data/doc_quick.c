@@ -8,6 +8,7 @@
 #include "common/base/digit.h"
 #include "common/base/utf8.h"
 #include "common/data/doc.h"
+#include "common/data/plain.h"
 #include "common/data/slice.h"
 
 struct reader {
@@ -45,11 +46,15 @@ static bool skip(struct reader *reader, char letter)
 /* Goes past all that stands for itself. False: not UTF-8, or a control character. */
 static bool skip_plain(struct reader *reader)
 {
-    while (reader->at < reader->end) {
-        unsigned char byte = (unsigned char)*reader->at;
+    for (;;) {
+        unsigned char byte = 0;
         uint32_t code = 0;
         size_t length = 1;
 
+        reader->at += plain_length(reader->at, (size_t)(reader->end - reader->at));
+        if (reader->at == reader->end)
+            return false;
+        byte = (unsigned char)*reader->at;
         if (byte == '"' || byte == '\\')
             return true;
         if (byte < 0x20)
@@ -60,7 +65,6 @@ static bool skip_plain(struct reader *reader)
             return false;
         reader->at += length;
     }
-    return false;
 }
 
 static int hex_value(char digit)

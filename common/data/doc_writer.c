@@ -5,6 +5,7 @@
 
 #include "common/base/utf8.h"
 #include "common/data/doc_number.h"
+#include "common/data/plain.h"
 
 void doc_writer_init(struct doc_writer *writer)
 {
@@ -46,25 +47,13 @@ static const char *short_escape(uint32_t code)
     }
 }
 
-/* What neither JSON nor YAML escapes between quotes: nearly everything. */
-static size_t ordinary_length(const char *text, size_t size)
-{
-    size_t length = 0;
-
-    while (length < size && text[length] >= ' ' && text[length] <= '~' && text[length] != '"' &&
-           text[length] != '\\')
-        length++;
-    return length;
-}
-
 void doc_put_quoted(struct doc_writer *writer, const char *text, size_t size,
                     bool (*is_plain)(uint32_t code))
 {
     size_t from = 0; /* what is written as it is, up to i */
 
     doc_put_text(writer, "\"");
-    for (size_t i = ordinary_length(text, size); i < size;
-         i += ordinary_length(text + i, size - i)) {
+    for (size_t i = plain_length(text, size); i < size; i += plain_length(text + i, size - i)) {
         uint32_t code = 0xfffd;
         size_t length = utf8_decode(text + i, size - i, &code);
         const char *escape = short_escape(code);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/data/word.h"
 
 static const char *skip_space(const char *at, const char *end)
 {
@@ -12,12 +13,26 @@ static const char *skip_space(const char *at, const char *end)
     return at;
 }
 
+/* Strings are short: a call of memchr() would cost more than what it finds. */
+static const char *find_quote(const char *at, const char *end)
+{
+    for (; (size_t)(end - at) >= sizeof(uint64_t); at += sizeof(uint64_t)) {
+        uint64_t found = word_equal(word_read(at), '"');
+
+        if (found)
+            return at + word_first(found);
+    }
+    while (at < end && *at != '"')
+        at++;
+    return at < end ? at : NULL;
+}
+
 /* Past the string that begins at `at`, or NULL if it does not end. */
 static const char *skip_string(const char *at, const char *end)
 {
     const char *quote = at;
 
-    while ((quote = memchr(quote + 1, '"', (size_t)(end - quote) - 1))) {
+    while ((quote = find_quote(quote + 1, end))) {
         const char *escape = quote;
 
         while (escape[-1] == '\\')
