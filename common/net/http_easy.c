@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/ssl.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -95,6 +96,16 @@ static int on_socket_made(void *data, curl_socket_t fd, curlsocktype purpose)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
     client->connection_count++;
     return CURL_SOCKOPT_OK;
+}
+
+/* curl has OpenSSL give its buffers back after every record. To get them anew costs more than to
+ * read what is in them, and we have a handful of connections. */
+static CURLcode keep_buffers(CURL *easy, void *context, void *data)
+{
+    (void)easy;
+    (void)data;
+    (void)SSL_CTX_clear_mode(context, SSL_MODE_RELEASE_BUFFERS);
+    return CURLE_OK;
 }
 
 static bool has_control(const char *text)
@@ -241,7 +252,8 @@ static int set_connection(struct http_call *call, const struct http_request *req
         set_option(call, CURLOPT_TCP_KEEPIDLE, (long)HTTP_KEEPALIVE_IDLE_S, err) < 0 ||
         set_option(call, CURLOPT_TCP_KEEPINTVL, (long)HTTP_KEEPALIVE_INTERVAL_S, err) < 0 ||
         set_option(call, CURLOPT_SOCKOPTFUNCTION, on_socket_made, err) < 0 ||
-        set_option(call, CURLOPT_SOCKOPTDATA, call->client, err) < 0)
+        set_option(call, CURLOPT_SOCKOPTDATA, call->client, err) < 0 ||
+        set_option(call, CURLOPT_SSL_CTX_FUNCTION, keep_buffers, err) < 0)
         return -1;
     return set_option(call, CURLOPT_NOSIGNAL, 1L, err);
 }

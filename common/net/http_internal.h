@@ -19,7 +19,7 @@ enum {
     HTTP_KEEPALIVE_IDLE_S = 15,
     HTTP_KEEPALIVE_INTERVAL_S = 5,
     HTTP_STALL_CHECKS = 4,
-    HTTP_IDLE_HANDLES_MAX = 16,
+    HTTP_IDLE_HANDLES_MAX = 32,
 };
 
 /* A multi handle and so a set of connections. A stream that times out does not close the HTTP/2
