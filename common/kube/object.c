@@ -86,7 +86,7 @@ int kube_object_parse(const char *text, size_t size, const char *const *left_out
     return 0;
 }
 
-static enum kube_line_type type_of(const char *text)
+static enum kube_line_type type_of(struct slice text)
 {
     static const char *const names[] = {
         [KUBE_LINE_ADDED] = "ADDED",     [KUBE_LINE_MODIFIED] = "MODIFIED",
@@ -94,12 +94,15 @@ static enum kube_line_type type_of(const char *text)
         [KUBE_LINE_ERROR] = "ERROR",
     };
 
-    for (size_t i = 0; text && i < array_length(names); i++) {
-        if (strcmp(text, names[i]) == 0)
+    for (size_t i = 0; i < array_length(names); i++) {
+        if (strlen(names[i]) == text.size && memcmp(text.text, names[i], text.size) == 0)
             return (enum kube_line_type)i;
     }
     return KUBE_LINE_UNKNOWN;
 }
+
+/* Of what is gone its metadata tells all that there is to know. */
+static const char *const DELETED_LEFT_OUT[] = {"metadata.managedFields", "spec", "status", NULL};
 
 /* The whole line as a document: for one that is no event, and for the words why. */
 static int refuse_line(struct slice text, struct error *err)
@@ -111,17 +114,19 @@ static int refuse_line(struct slice text, struct error *err)
     return error_set(err, ERROR_INVALID, "a watch event without an object");
 }
 
-/* The object of a line in the form that the API server writes, {"type":"ADDED","object":{...}}: its
- * end is the line's, so nothing has to be read to find it. */
-static bool plain_object(struct slice line, struct slice *ret_object)
+/* Type and object of a line in the form that the API server writes,
+ * {"type":"ADDED","object":{...}}: its end is the line's, so nothing has to be read to find it. */
+static bool read_plain_line(struct slice line, struct slice *ret_type, struct slice *ret_object)
 {
     static const char before[] = "{\"type\":\"", between[] = "\",\"object\":";
     const char *at = line.text + sizeof(before) - 1, *end = line.text + line.size;
 
     if (line.size < sizeof(before) || memcmp(line.text, before, sizeof(before) - 1) != 0)
         return false;
+    ret_type->text = at;
     while (at < end && *at >= 'A' && *at <= 'Z')
         at++;
+    ret_type->size = (size_t)(at - ret_type->text);
     if ((size_t)(end - at) < sizeof(between) + 2 || memcmp(at, between, sizeof(between) - 1) != 0 ||
         end[-1] != '}')
         return false;
@@ -145,10 +150,10 @@ static bool read_plain_text(struct slice object, const char *key, char *ret_text
 
 bool kube_line_head(const char *text, size_t size, struct kube_head *ret_head)
 {
-    struct slice object = {0}, metadata = {0};
+    struct slice type = {0}, object = {0}, metadata = {0};
 
     *ret_head = (struct kube_head){0};
-    if (!plain_object((struct slice){text, size}, &object) ||
+    if (!read_plain_line((struct slice){text, size}, &type, &object) ||
         !slice_member(object, "metadata", &metadata))
         return false;
     (void)read_plain_text(metadata, "namespace", ret_head->namespace_name,
@@ -158,20 +163,35 @@ bool kube_line_head(const char *text, size_t size, struct kube_head *ret_head)
                            sizeof(ret_head->resource_version));
 }
 
+/* The same of a line in any other form of JSON. */
+static bool read_line(struct slice line, struct slice *ret_type, struct slice *ret_object)
+{
+    struct slice type = {0};
+
+    if (!slice_member(line, "object", ret_object) || ret_object->size == 0 ||
+        ret_object->text[0] != '{')
+        return false;
+    *ret_type = (struct slice){"", 0};
+    if (slice_member(line, "type", &type) && type.size >= 2 && type.text[0] == '"')
+        *ret_type = (struct slice){type.text + 1, type.size - 2};
+    return true;
+}
+
 int kube_line_parse(const char *text, size_t size, const char *const *left_out,
                     enum kube_line_type *ret_type, json_t **ret_object, struct error *ret_fault,
                     struct error *err)
 {
     const struct slice line = {text, size};
-    cleanup_json json_t *known = json_object();
-    struct slice raw = {0};
+    struct slice type = {0}, object = {0};
+    enum kube_line_type found = KUBE_LINE_UNKNOWN;
 
-    if (!plain_object(line, &raw) &&
-        (!slice_member(line, "object", &raw) || raw.size == 0 || raw.text[0] != '{'))
+    if (!read_plain_line(line, &type, &object) && !read_line(line, &type, &object))
         return refuse_line(line, err);
-    if (kube_object_parse(raw.text, raw.size, left_out, ret_object, ret_fault, err) < 0)
+    found = type_of(type);
+    if (kube_object_parse(object.text, object.size,
+                          left_out && found == KUBE_LINE_DELETED ? DELETED_LEFT_OUT : left_out,
+                          ret_object, ret_fault, err) < 0)
         return error_wrap(err, "a watch event");
-    copy_member(line, "type", known);
-    *ret_type = type_of(doc_text(known, "type"));
+    *ret_type = found;
     return 0;
 }

@@ -32,7 +32,8 @@ struct kube_head {
 };
 bool kube_line_head(const char *text, size_t size, struct kube_head *ret_head);
 
-/* One line of a watch: {"type": "ADDED", "object": {...}}. */
+/* One line of a watch: {"type": "ADDED", "object": {...}}. With left_out, what is deleted comes
+ * without its spec and status. */
 int kube_line_parse(const char *text, size_t size, const char *const *left_out,
                     enum kube_line_type *ret_type, json_t **ret_object, struct error *ret_fault,
                     struct error *err) must_check;

@@ -35,8 +35,8 @@ struct kube_watch_options {
     const char *label_selector, *field_selector;
     bool is_watch_only;    /* no list: start with what the server's cache holds, as ADDED */
     bool is_metadata_only; /* PartialObjectMetadata */
-    /* What on_event never looks at need not be parsed: "a" or "a.b", NULL at the end. Lives as long
-     * as the watch; may be NULL. */
+    /* What on_event never looks at need not be parsed: "a" or "a.b", NULL at the end. What is
+     * deleted then comes without spec and status, too. Lives as long as the watch; may be NULL. */
     const char *const *left_out;
     kube_known_fn *is_known; /* then there is no event, nor the work for it; or NULL */
     size_t page_size;        /* 0: 500 */

@@ -87,6 +87,44 @@ static void what_nobody_asks_for_is_not_parsed(void **state)
         dump, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"nodeName\":\"n\"},\"status\":{}}");
 }
 
+static void of_what_is_deleted_only_metadata_is_read(void **state)
+{
+    static const char *const left_out[] = {"spec.containers", NULL};
+    static const struct {
+        const char *type;
+        const char *const *left_out;
+        const char *wanted;
+    } cases[] = {
+        {"DELETED", left_out, "{\"metadata\":{\"name\":\"a\"}}"},
+        {"MODIFIED", left_out, "{\"metadata\":{\"name\":\"a\"},\"spec\":{},\"status\":{}}"},
+        {"DELETED", NULL,
+         "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"containers\":[]},\"status\":{}}"},
+    };
+    static const char object[] = "\"object\":{\"metadata\":{\"name\":\"a\"},"
+                                 "\"spec\":{\"containers\":[]},\"status\":{}}";
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases) * 2; i++) {
+        size_t which = i / 2;
+        /* As the API server writes it, and as it may. */
+        cleanup_free char *text =
+            i % 2 ? xasprintf("{ %s, \"type\": \"%s\"}", object, cases[which].type)
+                  : xasprintf("{\"type\":\"%s\",%s}", cases[which].type, object);
+        cleanup_json json_t *found = NULL;
+        cleanup_free char *dump = NULL;
+        enum kube_line_type type = KUBE_LINE_UNKNOWN;
+        struct error fault = {0};
+        struct error err = {0};
+
+        assert_int_equal(
+            kube_line_parse(text, strlen(text), cases[which].left_out, &type, &found, &fault, &err),
+            0);
+        assert_int_equal(type, which == 1 ? KUBE_LINE_MODIFIED : KUBE_LINE_DELETED);
+        dump = doc_dump(found);
+        assert_string_equal(dump, cases[which].wanted);
+    }
+}
+
 static void an_object_that_is_nested_too_deep_keeps_its_name(void **state)
 {
     cleanup_buffer struct buffer text = {0};
@@ -230,6 +268,7 @@ int main(void)
         cmocka_unit_test(a_whole_object_has_no_fault),
         cmocka_unit_test(an_object_that_cannot_be_read_keeps_what_can_be_of_its_metadata),
         cmocka_unit_test(what_nobody_asks_for_is_not_parsed),
+        cmocka_unit_test(of_what_is_deleted_only_metadata_is_read),
         cmocka_unit_test(an_object_that_is_nested_too_deep_keeps_its_name),
         cmocka_unit_test(text_without_a_name_is_an_error),
         cmocka_unit_test(a_line_tells_what_it_is_about_without_being_parsed),
