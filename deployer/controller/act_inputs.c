@@ -8,6 +8,7 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/controller/act.h"
+#include "deployer/controller/observe.h"
 #include "deployer/item/target.h"
 #include "deployer/pod/inputs.h"
 
@@ -123,7 +124,8 @@ static void on_pull_secret(struct task *task, json_t *object, const struct error
 
 static void next_pull_secret(struct task *task)
 {
-    struct kube_request request = {.verb = KUBE_GET, .resource = KUBE_SECRETS};
+    struct kube_request request = {
+        .verb = KUBE_GET, .resource = KUBE_SECRETS, .left_out = OBJECT_LEFT_OUT};
 
     if (!pull_secret_at(task, task->inputs.pull_secret_next, &request.namespace_name,
                         &request.name)) {
@@ -173,6 +175,7 @@ static void on_context(struct task *task, json_t *object, const struct error *er
 {
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_CONFIG_MAPS,
+                                   .left_out = OBJECT_LEFT_OUT,
                                    .namespace_name = task->record->namespace_name};
 
     if (err->kind != ERROR_NONE) {
@@ -226,6 +229,7 @@ void act_start(struct task *task)
 {
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_CONTEXTS,
+                                   .left_out = OBJECT_LEFT_OUT,
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->item->context};
 

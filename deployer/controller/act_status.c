@@ -126,7 +126,7 @@ void act_drop_note(struct task *task)
                   "annotations", ANNOTATION_OPERATION);
     struct kube_request request = {.verb = KUBE_PATCH_MERGE,
                                    .resource = KUBE_DEPLOY_ITEMS,
-                                   .left_out = ITEM_LEFT_OUT,
+                                   .left_out = OBJECT_LEFT_OUT,
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->record->name,
                                    .body = body};
@@ -141,7 +141,7 @@ static void on_item_for_finalizer(struct task *task, json_t *object, const struc
     cleanup_json json_t *body = NULL;
     struct kube_request request = {.verb = KUBE_PATCH_MERGE,
                                    .resource = KUBE_DEPLOY_ITEMS,
-                                   .left_out = ITEM_LEFT_OUT,
+                                   .left_out = OBJECT_LEFT_OUT,
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->record->name};
 
@@ -167,7 +167,7 @@ void act_set_finalizer(struct task *task, bool is_wanted, task_next_fn *next)
 {
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_DEPLOY_ITEMS,
-                                   .left_out = ITEM_LEFT_OUT,
+                                   .left_out = OBJECT_LEFT_OUT,
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->record->name};
 

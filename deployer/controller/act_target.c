@@ -5,6 +5,7 @@
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "deployer/controller/act.h"
+#include "deployer/controller/observe.h"
 #include "deployer/item/target.h"
 
 enum { TARGET_CONTENT_MAX = SECRET_MAX_BYTES };
@@ -58,8 +59,10 @@ static void on_secret(struct task *task, json_t *object, const struct error *err
 static void on_target(struct task *task, json_t *object, const struct error *err)
 {
     struct task_inputs *inputs = &task->inputs;
-    struct kube_request request = {
-        .verb = KUBE_GET, .resource = KUBE_SECRETS, .namespace_name = task->record->namespace_name};
+    struct kube_request request = {.verb = KUBE_GET,
+                                   .resource = KUBE_SECRETS,
+                                   .left_out = OBJECT_LEFT_OUT,
+                                   .namespace_name = task->record->namespace_name};
 
     if (err->kind == ERROR_NOT_FOUND) {
         task->target = TARGET_MISSING;
@@ -97,6 +100,7 @@ void act_resolve_target(struct task *task)
 {
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_TARGETS,
+                                   .left_out = OBJECT_LEFT_OUT,
                                    .namespace_name = task->record->namespace_name,
                                    .name = item_effective_target(task->item)};
 

@@ -116,17 +116,29 @@ static void hide_in_state(json_t *status, const char *which, const struct hidden
     (void)json_object_set_new(terminated, "message", json_string(masked));
 }
 
+/* A copy of a member that can be written without the original; the rest is shared. */
+static json_t *own_member(json_t *object, const char *key)
+{
+    json_t *copy = json_copy(json_object_get(object, key));
+
+    if (copy)
+        (void)json_object_set_new(object, key, copy);
+    return copy;
+}
+
 json_t *hidden_from_pod(const json_t *pod, const struct hidden *hidden)
 {
-    json_t *copy = json_deep_copy(pod);
-    json_t *statuses = json_object_get(json_object_get(copy, "status"), "containerStatuses");
-    json_t *status = NULL;
-    size_t i = 0;
+    json_t *copy = json_copy((json_t *)(uintptr_t)pod);
+    json_t *statuses = own_member(own_member(copy, "status"), "containerStatuses");
 
-    json_array_foreach(statuses, i, status)
-    {
-        if (strcmp(doc_text_or(status, "name", ""), CONTAINER_MAIN) != 0)
+    for (size_t i = 0; i < json_array_size(statuses); i++) {
+        const json_t *shared = json_array_get(statuses, i);
+        json_t *status = NULL;
+
+        if (strcmp(doc_text_or(shared, "name", ""), CONTAINER_MAIN) != 0)
             continue;
+        status = json_deep_copy(shared);
+        (void)json_array_set_new(statuses, i, status);
         hide_in_state(status, "state", hidden);
         hide_in_state(status, "lastState", hidden);
     }

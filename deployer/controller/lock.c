@@ -67,7 +67,7 @@ static void locked(struct task *task)
 {
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_DEPLOY_ITEMS,
-                                   .left_out = ITEM_LEFT_OUT,
+                                   .left_out = OBJECT_LEFT_OUT,
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->record->name};
 

@@ -14,7 +14,7 @@
 #include "deployer/controller/poison.h"
 #include "deployer/item/provider.h"
 
-const char *const ITEM_LEFT_OUT[] = {"metadata.managedFields", NULL};
+const char *const OBJECT_LEFT_OUT[] = {"metadata.managedFields", NULL};
 const char *const POD_LEFT_OUT[] = {"metadata.managedFields", "spec.containers",
                                     "spec.initContainers",    "spec.volumes",
                                     "spec.tolerations",       NULL};

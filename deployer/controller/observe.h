@@ -16,8 +16,8 @@ void observe_pod_event(void *data, enum kube_event event, const json_t *object,
 bool observe_item_is_known(void *data, const char *namespace_name, const char *name,
                            const char *resource_version);
 
-/* What of items and pods nobody here looks at: most of their bytes. */
-extern const char *const ITEM_LEFT_OUT[];
+/* What of any object, and of a pod, nobody here looks at: most of their bytes. */
+extern const char *const OBJECT_LEFT_OUT[];
 extern const char *const POD_LEFT_OUT[];
 
 /* A pod that an answer told of, before the watch does. */

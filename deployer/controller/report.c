@@ -178,7 +178,7 @@ static void read_item(struct task *task)
 {
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_DEPLOY_ITEMS,
-                                   .left_out = ITEM_LEFT_OUT,
+                                   .left_out = OBJECT_LEFT_OUT,
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->record->name};
 
@@ -214,7 +214,7 @@ void report_write(struct task *task, json_t *status, task_next_fn *next)
     cleanup_json json_t *body = json_object();
     struct kube_request request = {.verb = KUBE_PATCH_MERGE,
                                    .resource = KUBE_DEPLOY_ITEMS,
-                                   .left_out = ITEM_LEFT_OUT,
+                                   .left_out = OBJECT_LEFT_OUT,
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->record->name,
                                    .subresource = "status",

@@ -230,7 +230,7 @@ static int watch_items(struct controller *controller, struct error *err)
 {
     struct kube_watch_options items = {.resource = KUBE_DEPLOY_ITEMS,
                                        .page_size = CONTROLLER_LIST_PAGE,
-                                       .left_out = ITEM_LEFT_OUT,
+                                       .left_out = OBJECT_LEFT_OUT,
                                        .is_known = observe_item_is_known,
                                        .on_event = observe_item_event,
                                        .data = controller};

@@ -130,7 +130,8 @@ static int64_t time_or_zero(const json_t *doc, const char *path)
 
 static void read_status(struct item *item, const json_t *status)
 {
-    item->status = json_is_object(status) ? json_deep_copy(status) : json_object();
+    item->status =
+        json_is_object(status) ? json_incref((json_t *)(uintptr_t)status) : json_object();
     status = item->status;
     item->phase = xstrdup(doc_text_or(status, "phase", ""));
     item->job = xstrdup(doc_text_or(status, "jobID", ""));

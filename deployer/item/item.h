@@ -37,7 +37,9 @@ struct item {
     char *last_successful_job; /* providerStatus.podStatus.lastSuccessfulJobID */
     char *last_pod;            /* providerStatus.podStatus.podName */
     bool has_export;
-    json_t *status; /* the whole, never NULL: what the next status is made from */
+    /* The whole, never NULL: what the next status is made from. Shared with the object that was
+     * parsed, so it is not to be written. */
+    json_t *status;
 
     struct mistakes mistakes; /* of metadata and spec, the provider configuration aside */
 };

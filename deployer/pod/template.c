@@ -13,9 +13,19 @@
 
 /* ---- Environment ---- */
 
+/* Half of what a pod consists of is this, so it is put together without reading a format. */
+static void add_entry(json_t *env, const char *name, const char *key, json_t *value)
+{
+    json_t *entry = json_object();
+
+    (void)json_object_set_new_nocheck(entry, "name", json_string(name));
+    (void)json_object_set_new_nocheck(entry, key, value);
+    (void)json_array_append_new(env, entry);
+}
+
 static void add_env(json_t *env, const char *name, const char *value)
 {
-    (void)json_array_append_new(env, json_pack("{s:s,s:s}", "name", name, "value", value));
+    add_entry(env, name, "value", json_string(value));
 }
 
 static void add_env_number(json_t *env, const char *name, int64_t number)
@@ -27,8 +37,7 @@ static void add_env_number(json_t *env, const char *name, int64_t number)
 
 static void add_env_field(json_t *env, const char *name, const char *path)
 {
-    (void)json_array_append_new(env, json_pack("{s:s,s:{s:{s:s}}}", "name", name, "valueFrom",
-                                               "fieldRef", "fieldPath", path));
+    add_entry(env, name, "valueFrom", json_pack("{s:{s:s}}", "fieldRef", "fieldPath", path));
 }
 
 /* The order is a part of the contract. */
