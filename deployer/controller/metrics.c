@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/base/cleanup.h"
+#include "common/base/number.h"
 
 static const double BOUNDS[METRICS_BUCKETS - 1] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
                                                    1,     2.5,  10,    60,   600, 3600};
@@ -206,13 +207,14 @@ static double resident_bytes(void)
 {
     cleanup_file FILE *file = fopen("/proc/self/statm", "re");
     char line[128] = {0};
-    unsigned long long pages = 0;
-    char *end = NULL;
+    uint64_t pages = 0;
+    size_t first = 0; /* the column of the whole size */
 
     if (!file || !fgets(line, sizeof(line), file))
         return 0;
-    (void)strtoull(line, &end, 10);
-    pages = strtoull(end, NULL, 10);
+    first = number_scan(line, UINT64_MAX, &pages);
+    if (line[first] != ' ' || !number_scan(line + first + 1, UINT64_MAX, &pages))
+        return 0;
     return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 

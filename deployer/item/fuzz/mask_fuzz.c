@@ -29,8 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     for (size_t i = 0; i < size; i++) {
         if (data[i] == '\0') {
-            memcpy(text + used, SECRET, strlen(SECRET));
-            used += strlen(SECRET);
+            memcpy(text + used, SECRET, sizeof(SECRET) - 1);
+            used += sizeof(SECRET) - 1;
         } else {
             text[used++] = (char)data[i];
         }
