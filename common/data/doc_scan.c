@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/data/doc_scan.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "common/base/digit.h"
 #include "common/base/memory.h"
+#include "common/base/number.h"
 
 void doc_scan_init(struct doc_scan *scan, const char *text, size_t size, size_t depth_max,
                    bool is_lenient)
@@ -67,15 +67,14 @@ static bool is_next(const struct doc_scan *scan, const char *letters)
 static bool is_too_big(const char *digits, size_t length)
 {
     char copy[SAFE_DIGITS + 8] = {0};
+    int64_t number = 0;
 
     if (length <= SAFE_DIGITS)
         return false;
     if (length >= sizeof(copy))
         return true;
     memcpy(copy, digits, length);
-    errno = 0;
-    (void)strtoll(copy, NULL, 10);
-    return errno == ERANGE;
+    return !number_parse_signed(copy, &number);
 }
 
 /* Past a fraction and an exponent: their digits are no number of their own. */
