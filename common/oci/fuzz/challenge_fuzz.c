@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* WWW-Authenticate: no value is longer than the header, and a challenge written in canonical form
- * is read back. */
+ * is read back. What is asked for in a token server's URL is escaped, so that it stays one query
+ * behind the realm. */
 #include <stdint.h>
 #include <string.h>
 
@@ -34,6 +35,17 @@ static char *quote(const char *text)
     return quoted;
 }
 
+static void check_url(const struct challenge *challenge)
+{
+    cleanup_free char *url = auth_token_url(challenge->realm, challenge->service,
+                                            challenge->scope ? challenge->scope : "");
+    size_t realm = strlen(challenge->realm);
+
+    must(strncmp(url, challenge->realm, realm) == 0);
+    must(!url[realm + strspn(url + realm, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                          "0123456789-._~%?&=")]);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     cleanup_free char *header = xstrndup((const char *)data, size);
@@ -51,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         cleanup_realm struct realm parsed = {0};
         struct error err = {0};
 
+        check_url(&challenge);
         if (strlen(canonical) <= CHALLENGE_MAX_BYTES) {
             challenge_add(&again, canonical);
             must(again.realm && strcmp(again.realm, challenge.realm) == 0);
