@@ -288,7 +288,7 @@ class FaultProxy:
         headers = {"content-type": "application/json", **(more[0] if more else {})}
         if body is ENDLESS:
             reply.begin(code, headers, None)
-            for piece in body:
+            for piece in body:      # until the client leaves
                 reply.send(piece)
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         reply.begin(code, headers, len(data))

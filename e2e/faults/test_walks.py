@@ -9,7 +9,8 @@ COUNT = 50
 KINDS = {"cut", "request lost", "answer lost after it was applied", "409", "410", "429", "500", "503", "slow", "half-open",
          "half-open for good", "half-open in mid-stream", "garbage", "noise", "GOAWAY", "GOAWAY in mid-stream", "RST_STREAM",
          "RST_STREAM in mid-stream", "controller killed", "init killed", "wait killed", "clock set"}
-# Seven times and more each, and the same from run to run: init's requests do not depend on others'. See walk.py for what is left out.
+# Eight times and more each, and nearly the same from run to run: what init asks does not depend on others. A registry has no
+# objects to be in conflict about; for the one that only a timeout ends see walk.py.
 REGISTRY_KINDS = KINDS - {"409", "410", "half-open for good", "controller killed", "init killed", "wait killed", "clock set"}
 
 
