@@ -82,7 +82,8 @@ static void forget_pod(struct task *task)
         record_remove_pod(task->record, entry);
 }
 
-/* is_told: the answer's pod is wanted, and worth reading. */
+/* With its own time to end, unless nobody is left in it who needs that: its name is wanted for the
+ * next run. is_told: the answer's pod is wanted, and worth reading. */
 static void delete_pod(struct task *task, const struct pod_entry *entry, bool is_told,
                        task_next_fn *next)
 {
@@ -91,7 +92,7 @@ static void delete_pod(struct task *task, const struct pod_entry *entry, bool is
                                    .namespace_name = host_namespace(task),
                                    .name = entry->name,
                                    .uid = doc_text(entry->pod, "metadata.uid"),
-                                   .grace_seconds = -1,
+                                   .grace_seconds = pod_has_stopped(entry->pod) ? 0 : -1,
                                    .left_out = POD_LEFT_OUT,
                                    .is_unread = !is_told};
 

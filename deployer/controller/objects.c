@@ -74,6 +74,8 @@ bool object_item(const json_t *object, const char **ret_namespace, const char **
     return true;
 }
 
+enum { POD_CONTAINERS = 2 }; /* main and wait; the Go deployer's, too */
+
 bool pod_is_over(const json_t *pod)
 {
     const char *phase = doc_text_or(pod, "status.phase", "");
@@ -85,4 +87,21 @@ bool pod_is_over(const json_t *pod)
     /* No kubelet has it, or the kubelet (or whoever knows that the node is gone) has let it go. */
     return !doc_text(pod, "spec.nodeName") ||
            doc_integer_or(pod, "metadata.deletionGracePeriodSeconds", -1) == 0;
+}
+
+bool pod_has_stopped(const json_t *pod)
+{
+    const json_t *statuses = doc_get(pod, "status.containerStatuses");
+    const json_t *status = NULL;
+    size_t ended = 0;
+    size_t i = 0;
+
+    json_array_foreach(statuses, i, status)
+    {
+        if (!json_is_object(doc_get(status, "state.terminated")))
+            return false;
+        ended++;
+    }
+    /* Before the first container starts not all of them may be listed. */
+    return ended >= POD_CONTAINERS;
 }

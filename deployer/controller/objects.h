@@ -20,3 +20,5 @@ bool object_item(const json_t *object, const char **ret_namespace, const char **
 
 /* Nothing in the pod can run any more. */
 bool pod_is_over(const json_t *pod);
+/* Every container has ended; its kubelet takes a second or two more to say so of the pod. */
+bool pod_has_stopped(const json_t *pod);

@@ -155,6 +155,33 @@ static void a_pod_is_over_when_nothing_in_it_can_run(void **state)
     }
 }
 
+static void a_pod_has_stopped_when_all_its_containers_have(void **state)
+{
+    static const char ended[] = "{\"state\":{\"terminated\":{\"exitCode\":1}}}";
+    static const struct {
+        const char *first, *second;
+        bool has_stopped;
+    } cases[] = {
+        {ended, ended, true},
+        {ended, "{\"state\":{\"running\":{}}}", false},
+        {"{\"state\":{\"waiting\":{}}}", ended, false},
+        {ended, "{}", false},
+        {ended, NULL, false},
+        {NULL, NULL, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_free char *text =
+            xasprintf("{\"status\":{\"phase\":\"Running\",\"containerStatuses\":[%s%s%s]}}",
+                      cases[i].first ? cases[i].first : "", cases[i].second ? "," : "",
+                      cases[i].second ? cases[i].second : "");
+        cleanup_json json_t *pod = parse(text);
+
+        assert_int_equal(pod_has_stopped(pod), cases[i].has_stopped);
+    }
+}
+
 #define FINALIZED "\"finalizers\":[\"" FINALIZER_POD "\"]"
 #define OLD_POD                                                                                    \
     "{\"metadata\":{\"creationTimestamp\":\"2026-01-01T00:00:00Z\"," FINALIZED                     \
@@ -420,6 +447,7 @@ int main(void)
         cmocka_unit_test(a_lock_is_taken_only_from_nobody_and_from_the_dead),
         cmocka_unit_test(a_lock_object_is_as_the_go_deployer_writes_it),
         cmocka_unit_test(a_pod_is_over_when_nothing_in_it_can_run),
+        cmocka_unit_test(a_pod_has_stopped_when_all_its_containers_have),
         cmocka_unit_test(garbage_among_pods_is_what_nobody_will_look_at_again),
         cmocka_unit_test(inputs_are_garbage_when_their_item_has_nothing_to_run),
         cmocka_unit_test(every_text_of_the_inputs_is_hidden_however_deep),

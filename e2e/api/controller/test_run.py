@@ -4,7 +4,7 @@
 import json
 
 from bench.waiting import wait_until
-from controller_harness import GROUP, OURS, decode, hang, succeed, with_export_and_state
+from controller_harness import GROUP, OURS, decode, ended, hang, succeed, with_export_and_state
 
 
 def test_a_first_run_succeeds_with_state_and_export_and_leaves_only_state_and_access(world):
@@ -64,6 +64,22 @@ def test_a_repeated_run_gets_its_state_and_publishes_anew(world):
     assert int(seen["next"]) > int(seen["sequence"]) > 0
     export = world.kube.get("secrets", "again-export", world.namespace)
     assert json.loads(decode(export["data"]["config"])) == {"answer": 43}
+    world.quiet()
+
+
+def test_a_pod_whose_containers_have_ended_makes_room_for_the_next_at_once(world):
+    """Its kubelet needs a second or two more to let it go; this one never does."""
+    def end_but_for_the_phase(pod):
+        pod.run()
+        pod.status("Running", init=ended(), main=ended(), wait=ended())
+    world.kubelet.behaviour = end_but_for_the_phase
+    world.kubelet._let_go = lambda pod: None
+    world.start()
+    world.item("swift")
+    assert world.finished("swift")["phase"] == "Succeeded"
+    world.trigger("swift", "job-2")
+    assert world.finished("swift", "job-2")["phase"] == "Succeeded"
+    assert world.kubelet.ran("swift") == [("swift", "job-1", "RECONCILE"), ("swift", "job-2", "RECONCILE")]
     world.quiet()
 
 
