@@ -6,21 +6,19 @@ import time
 from bench.kube import DEPLOYITEMS
 from bench.proc import cpu_seconds, memory as memory_of
 from bench.waiting import wait_until
-from stage import counted, create_items, harness, settled, world
+from stage import TARGET, counted, create_items, harness, settled, world
 
 
 def requests(quick):
     """Requests of the controller by verb and resource; an item with target Secret, context, state and export."""
     with world() as made:
         made.kubelet.behaviour = harness.with_export_and_state
-        made.secret("kubeconfig", {"kubeconfig": "apiVersion: v1\nkind: Config\nclusters: []\n"})
-        made.target("cluster", secret="kubeconfig")
         controller = made.start()
         made.item("first")
         made.finished("first")
         made.quiet()
         result = {}
-        for name, act in (("first", lambda: made.item("counted", target="cluster")),
+        for name, act in (("first", lambda: made.item("counted", target=TARGET)),
                           ("repeated", lambda: made.trigger("counted", "job-2"))):
             mark = made.apiserver.audit.mark()
             act()

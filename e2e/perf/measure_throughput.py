@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a second of the controller beside the floor: the same requests, sent by a bare client to the same API server."""
 
-import re
 import time
-import urllib.request
 
 from bench import load, ports
 from bench.kube import DEPLOYITEMS
+from bench.metrics import runs_ended
 from bench.proc import cpu_seconds, memory
 from bench.waiting import wait_until
-from stage import counted, create_items, trigger, world
+from stage import TARGET, counted, create_items, trigger, world
 
 _RBAC = "rbac.authorization.k8s.io/v1"
 _RESOURCES = {"deployitems": DEPLOYITEMS, "roles": f"{_RBAC}/roles", "rolebindings": f"{_RBAC}/rolebindings",
@@ -32,7 +31,7 @@ def _bare(thing, plural, name):
 
 def _samples(made):
     """One object of each kind that a run makes: that of a pod which no kubelet sees."""
-    made.item("sample")
+    made.item("sample", target=TARGET)
     wait_until(made.pods, "the sample's pod", 60)
     found = {}
     for plural in ("pods", "secrets", "serviceaccounts", "roles", "rolebindings"):
@@ -57,7 +56,7 @@ def _step(made, verb, plural, subresource, number, samples):
             "apiVersion": "v1", "kind": "Event", "metadata": {"name": name}, "involvedObject": about, "reason": "a", "message": "b",
             "type": "Normal"})
     if plural in ("contexts", "targets"):
-        return load.request("get", path, made.namespace, "default")
+        return load.request("get", path, made.namespace, TARGET if plural == "targets" else "default")
     if verb == "create":
         return load.request(verb, path, made.host, body=_bare(samples[plural], plural, name))
     if verb == "apply":
@@ -71,7 +70,7 @@ def _step(made, verb, plural, subresource, number, samples):
 
 
 def _script(made, counts, samples):
-    """The requests of one run, as counted, plus what the kubelet writes: what makes something first, deletes last."""
+    """The requests of one run, as counted, plus what wait and kubelet write: what makes something first, deletes last."""
     order = {"create": 0, "apply": 0, "get": 1, "list": 1, "patch": 2, "update": 2, "delete": 3, "deletecollection": 3}
     steps = []
     for what, count in counts.items():
@@ -80,14 +79,8 @@ def _script(made, counts, samples):
         if verb == "patch" and plural in samples and plural != "pods":
             verb = "apply"  # the audit log has one word for both
         steps += [(verb, plural, subresource, number) for number in range(count)]
-    steps.append(("patch", "pods", "status", 0))
+    steps += [("create", "secrets", "", "state"), ("apply", "secrets", "", "export"), ("patch", "pods", "status", 0)]
     return [_step(made, *step, samples) for step in sorted(steps, key=lambda step: order[step[0]])]
-
-
-def _runs_ended(address):
-    with urllib.request.urlopen(f"http://{address}/metrics", timeout=30) as answer:
-        text = answer.read().decode()
-    return sum(int(value) for value in re.findall(r"^longshore_runs_total\{.*\} (\d+)$", text, re.M))
 
 
 # Of ten thousand items these are run: with all of them at once the API server answers 130 requests a second, with these 200 and more.
@@ -106,13 +99,13 @@ def _one(count):
         # The sample's pod is one that this kubelet has not seen begin; the first that it has warms everything up.
         made.kube.delete("pods", samples["pods"]["metadata"]["name"], made.host, gracePeriodSeconds=0)
         made.finished("sample", timeout=120)
-        made.item("warm")
+        made.item("warm", target=TARGET)
         made.finished("warm")
         made.quiet()
-        ended = _runs_ended(address)
+        ended = runs_ended(address)
         mark, cpu, begin = made.apiserver.audit.mark(), cpu_seconds(controller.pid), time.monotonic()
         load.repeat(made.apiserver, [trigger(f"item0-{load.N}", made.namespace, "job-1")], runs, width=8)
-        wait_until(lambda: _runs_ended(address) >= ended + runs, f"{runs} runs", 1800, 0.1)
+        wait_until(lambda: runs_ended(address) >= ended + runs, f"{runs} runs", 1800, 0.1)
         seconds = time.monotonic() - begin
         used = cpu_seconds(controller.pid) - cpu
         made.quiet(timeout=120)

@@ -18,11 +18,17 @@ harness = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(harness)
 
 
+# What every item deploys to: with a Secret, so that a run reads all that it can.
+TARGET = "target"
+
+
 @contextlib.contextmanager
 def world():
     server = ApiServer()
     server.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "bench"}})
     made = harness.World(server, "bench")
+    made.secret("access", {"kubeconfig": "{}"})
+    made.target(TARGET, secret="access", key="kubeconfig")
     try:
         yield made
     finally:
@@ -42,8 +48,9 @@ def counted(made, controller, mark):
 def item(name, namespace):
     return {"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "DeployItem",
             "metadata": {"name": name, "namespace": namespace, "finalizers": [harness.ITEM_FINALIZER]},
-            "spec": {"type": harness.TYPE, "config": {"apiVersion": f"{harness.GROUP}/v1alpha1",
-                                                      "kind": "ProviderConfiguration", "image": "example.com/main:1"}}}
+            "spec": {"type": harness.TYPE, "target": {"name": TARGET, "namespace": namespace},
+                     "config": {"apiVersion": f"{harness.GROUP}/v1alpha1", "kind": "ProviderConfiguration",
+                                "image": "example.com/main:1"}}}
 
 
 def trigger(name, namespace, job):

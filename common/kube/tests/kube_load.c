@@ -2,7 +2,7 @@
 /* The other side of a benchmark, cheap enough not to be what is measured. Used by e2e/perf.
  *
  *   kube_load KUBECONFIG kubelet NAMESPACE
- *     Every new pod has succeeded at once, until SIGTERM.
+ *     Every new pod has succeeded at once, with state and export, until SIGTERM.
  *
  *   kube_load KUBECONFIG floor COUNT WIDTH
  *     Standard input is a JSON array of requests, the "run": COUNT runs, WIDTH of them at a time,
@@ -16,8 +16,8 @@
 
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "common/kube/tests/load_kubelet.h"
 #include "common/kube/tests/verbs.h"
-#include "common/kube/watch.h"
 
 enum { SCRIPT_MAX = 4 * 1024 * 1024, WIDTH_MAX = 256, STEPS_MAX = 64 };
 
@@ -28,12 +28,6 @@ struct side {
     struct http_client *http;
     struct kube *kube;
 };
-
-static void fatal(const char *what, const struct error *err)
-{
-    (void)fprintf(stderr, "kube_load: %s: %s\n", what, err ? err->text : "");
-    exit(1);
-}
 
 static void open_side(struct side *side, const char *kubeconfig)
 {
@@ -52,85 +46,6 @@ static void close_side(struct side *side)
     kube_free(side->kube);
     http_client_free(side->http);
     loop_free(side->loop);
-}
-
-/* --- kubelet --- */
-
-static json_t *container_status(const char *name, const char *at)
-{
-    return json_pack("{s:s, s:s, s:s, s:b, s:i, s:{s:{s:i, s:s, s:s, s:s}}}", "name", name, "image",
-                     "i", "imageID", "i@sha256:0", "ready", 0, "restartCount", 0, "state",
-                     "terminated", "exitCode", 0, "reason", "Completed", "startedAt", at,
-                     "finishedAt", at);
-}
-
-static json_t *succeeded(void)
-{
-    time_t now = time(NULL);
-    struct tm parts;
-    char at[32];
-
-    (void)strftime(at, sizeof(at), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
-    return json_pack("{s:{s:s, s:s, s:[o], s:[o, o]}}", "status", "phase", "Succeeded", "startTime",
-                     at, "initContainerStatuses", container_status("init", at), "containerStatuses",
-                     container_status("main", at), container_status("wait", at));
-}
-
-static void on_patched(void *data, json_t *object, const struct error *err)
-{
-    (void)data;
-    (void)object;
-    if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND)
-        (void)fprintf(stderr, "kube_load: %s\n", err->text);
-}
-
-static void on_pod(void *data, enum kube_event event, const json_t *pod, const struct error *err)
-{
-    struct side *side = data;
-    cleanup_json json_t *body = NULL;
-    struct error failure = {0};
-
-    if (event == KUBE_EVENT_BROKEN)
-        (void)fprintf(stderr, "kube_load: watch: %s\n", err->text);
-    if (event != KUBE_EVENT_ADDED || doc_text(pod, "metadata.deletionTimestamp"))
-        return;
-    body = succeeded();
-    const struct kube_request request = {
-        .verb = KUBE_PATCH_MERGE,
-        .resource = KUBE_PODS,
-        .namespace_name = doc_text(pod, "metadata.namespace"),
-        .name = doc_text(pod, "metadata.name"),
-        .subresource = "status",
-        .body = body,
-        .on_done = on_patched,
-    };
-    if (kube_start(side->kube, &request, NULL, &failure) < 0)
-        fatal("status", &failure);
-}
-
-static void on_signal(void *data, int number)
-{
-    (void)number;
-    loop_stop(data);
-}
-
-static void play_kubelet(struct side *side, const char *namespace_name)
-{
-    static const int signals[] = {SIGTERM, SIGINT};
-    struct kube_watch *watch = NULL;
-    struct error err = {0};
-    const struct kube_watch_options options = {
-        .resource = KUBE_PODS,
-        .namespace_name = namespace_name,
-        .is_metadata_only = true,
-        .on_event = on_pod,
-        .data = side,
-    };
-
-    if (loop_set_signals(side->loop, signals, 2, on_signal, side->loop, &err) < 0 ||
-        kube_watch_start(side->kube, &options, &watch, &err) < 0 || loop_run(side->loop, &err) < 0)
-        fatal("kubelet", &err);
-    kube_watch_stop(watch);
 }
 
 /* --- floor --- */
@@ -287,7 +202,7 @@ int main(int argc, char **argv)
     doc_setup();
     if (argc == 4 && strcmp(argv[2], "kubelet") == 0) {
         open_side(&side, argv[1]);
-        play_kubelet(&side, argv[3]);
+        play_kubelet(side.loop, side.kube, argv[3]);
     } else if (argc == 5 && strcmp(argv[2], "floor") == 0) {
         size_t count = strtoul(argv[3], NULL, 10);
         size_t width = strtoul(argv[4], NULL, 10);
