@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a second of the controller beside the floor: the same requests, sent by a bare client to the same API server."""
 
+import resource
 import time
 
 from bench import load, ports
@@ -87,7 +88,22 @@ def _script(made, counts, samples):
 RUNS_MAX = 2000
 
 
-def _one(count):
+def _one_by_one(made, controller, runs=50):
+    """CPU ms a run if each item comes when the last one is done: nothing is shared between runs then."""
+    before = cpu_seconds(controller.pid)
+    for number in range(runs):
+        made.item(f"alone-{number}", target=TARGET)
+        made.finished(f"alone-{number}")
+    made.quiet()
+    return (cpu_seconds(controller.pid) - before) * 1000 / runs
+
+
+def _children_cpu():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _one(count, one_by_one=False):
     runs = min(count, RUNS_MAX)
     with world() as made:
         made.kubelet.close()
@@ -111,18 +127,22 @@ def _one(count):
         made.quiet(timeout=120)
         counts = counted(made, controller, mark)
         peak = memory(controller.pid)["VmHWM"]
+        alone = {"cpuMsPerRunOneByOne": _one_by_one(made, controller)} if one_by_one else {}
         controller.stop()
         kubelet.stop()
         per_run = {what: round(number / runs) for what, number in counts.items() if round(number / runs)}
         script = _script(made, per_run, samples)
         # With the triggers, which go to the same server in the controller's time.
         script.append(trigger(f"item0-{load.N}", made.namespace, "job-2"))
+        bare_cpu = _children_cpu()
         floor = load.repeat(made.apiserver, script, runs, width=64)
+        bare_cpu = _children_cpu() - bare_cpu
         floor_runs = runs / floor["seconds"]
         return {"items": count, "runs": runs, "runsPerSecond": runs / seconds, "floorRunsPerSecond": floor_runs,
                 "ofTheFloor": runs / seconds / floor_runs, "floorFailed": floor["failed"],
-                "requestsPerRun": sum(counts.values()) / runs, "cpuMsPerRun": used * 1000 / runs, "peakBytes": peak}
+                "requestsPerRun": sum(counts.values()) / runs, "cpuMsPerRun": used * 1000 / runs, "peakBytes": peak,
+                "cpuOfBareRequests": (used / sum(counts.values())) / (bare_cpu / floor["requests"]), **alone}
 
 
 def throughput(quick):
-    return [_one(count) for count in ((50,) if quick else (100, 1000, 10000))]
+    return [_one(count, count <= 100) for count in ((50,) if quick else (100, 1000, 10000))]

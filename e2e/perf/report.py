@@ -32,6 +32,9 @@ def _controller(found):
         yield f"{items}: runs a second", f"{row['runsPerSecond']:.1f}", ORIGINAL["runs"]
         yield f"{items}: of the floor (a bare client)", f"{row['ofTheFloor']:.2f}", ""
         yield f"{items}: CPU a run, ms", f"{row['cpuMsPerRun']:.1f}", ORIGINAL["cpu"]
+        yield "  beside as many bare requests", f"{row['cpuOfBareRequests']:.2f} times", ""
+        if "cpuMsPerRunOneByOne" in row:
+            yield "items one after the other: CPU a run, ms", f"{row['cpuMsPerRunOneByOne']:.1f}", ORIGINAL["cpu"]
 
 
 def _memory(found):
