@@ -18,7 +18,7 @@ def _programs(found):
             yield f"{name}, static, bytes", f"{program['staticBytes']:,}", ORIGINAL["binary"]
         if program.get("imageBytes"):
             yield f"{name}, image as it is pulled, bytes", f"{program['imageBytes']:,}", ""
-        yield f"{name}, instructions to start", f"{program['startInstructions']:,}", ""
+        yield f"{name}, instructions to start", f"{program.get('staticStartInstructions', program['startInstructions']):,}", ""
 
 
 def _requests(found):

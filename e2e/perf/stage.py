@@ -11,11 +11,14 @@ from bench import load
 from bench.apiserver import ApiServer
 from bench.audit import resource_of
 from bench.kube import DEPLOYITEMS
+from measure_programs import RELEASE
 
 _spec = importlib.util.spec_from_file_location(
     "controller_harness", pathlib.Path(__file__).resolve().parents[1] / "api/controller/harness.py")
 harness = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(harness)
+# What users run: the static program of the image, not the one that tests can look into.
+harness.PROGRAM = RELEASE / "deployer" / "longshore"
 
 
 # What every item deploys to: with a Secret, so that a run reads all that it can.
