@@ -84,8 +84,8 @@ def _script(made, counts, samples):
     return [_step(made, *step, samples) for step in sorted(steps, key=lambda step: order[step[0]])]
 
 
-# Of ten thousand items these are run: with all of them at once the API server answers 130 requests a second, with these 200 and more.
-RUNS_MAX = 2000
+# Of ten thousand items these are run: with all of them at once the API server answers 130 requests a second.
+RUNS_MAX = 1000
 
 
 def _one_by_one(made, controller, runs=50):
