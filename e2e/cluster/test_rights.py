@@ -11,6 +11,7 @@ RBAC = "rbac.authorization.k8s.io/v1"
 RARE = {
     ("secrets", "update", HOST): "given to the wait container, and nobody can give what he has not",
     ("secrets", "delete", HOST): "what a crash has left, and old chunks of a very large state: one by one",
+    ("pods", "get", HOST): "where a pod is gone that should run, or its name is taken, it is asked for",
 }
 RARE_FOR_WAIT = {
     ("pods", "get"): "where the watch is cut again and again, the pod is asked for",
