@@ -2,12 +2,12 @@
 /* An input that is a command line, and an environment: words, each ended by a NUL. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/fuzz/must.h"
 
 enum { WORDS_SPLIT_MAX = 64, WORDS_MAX = 2 * WORDS_SPLIT_MAX };
 
@@ -15,12 +15,6 @@ struct words {
     char *items[WORDS_MAX + 1]; /* NULL at the end */
     int count;
 };
-
-static inline void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 /* Takes word over. */
 static inline void words_add(struct words *words, char *word)

@@ -7,15 +7,10 @@
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 #include "common/data/reference.h"
+#include "common/fuzz/must.h"
 #include "init/blueprint/access.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 /* The parts make a reference whose parts they are. */
 static void check_place(const struct access *access)

@@ -5,15 +5,10 @@
 #include <string.h>
 
 #include "common/data/doc.h"
+#include "common/fuzz/must.h"
 #include "init/configuration.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

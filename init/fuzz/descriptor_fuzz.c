@@ -6,16 +6,11 @@
 #include <string.h>
 
 #include "common/data/doc.h"
+#include "common/fuzz/must.h"
 #include "init/component/descriptor.h"
 #include "init/component/names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 static void check_references(const struct descriptor *descriptor)
 {

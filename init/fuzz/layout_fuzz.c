@@ -9,17 +9,12 @@
 #include "common/base/memory.h"
 #include "common/data/digest.h"
 #include "common/data/doc.h"
+#include "common/fuzz/must.h"
 #include "init/component/layout.h"
 
 #define LAYER_TYPE "application/vnd.ocm.software.component-descriptor.v2+yaml"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 static void try_config(const char *bytes, size_t size)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/fuzz/must.h"
 #include "init/component/names.h"
 
 #define WORD "[a-z][-a-z0-9]*"
@@ -13,12 +14,6 @@
 #define IDENTIFIERS "[a-zA-Z0-9-]+([.][a-zA-Z0-9-]+)*"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 /* Compiled once; freed by the system. */
 static bool matches(regex_t *pattern, bool *is_compiled, const char *expression, const char *text)

@@ -5,16 +5,11 @@
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/fuzz/must.h"
 #include "init/component/names.h"
 #include "init/component/ocmconfig.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

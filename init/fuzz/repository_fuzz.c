@@ -6,15 +6,10 @@
 
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "common/fuzz/must.h"
 #include "init/component/repository.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 static void check_registry(const struct repository *repository)
 {

@@ -13,14 +13,9 @@
 
 #include "common/archive/beneath.h"
 #include "common/base/memory.h"
+#include "common/fuzz/must.h"
 
 enum { BLOCK = 512, TAR_MAX = 64 * 1024 };
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 void folder_make(struct folder *folder)
 {

@@ -2,33 +2,11 @@
 /* What wait is told: settings that were read are within their bounds and name all that a run needs;
  * times written out again are read as the same; a refusal says why. Input: words, each ended by a
  * NUL, of which those that are NAME=value of the contract are the environment. */
-#include "common/contract.h"
 #include "common/fuzz/words.h"
 #include "wait/options.h"
+#include "wait/tests/environment.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static const char *const names[] = {
-    ENV_EXPORTS_PATH,
-    ENV_EXPORT_PATH_OLD,
-    ENV_STATE_PATH,
-    ENV_STATE_OLD,
-    ENV_POD_NAME,
-    ENV_POD_NAMESPACE,
-    ENV_DEPLOY_ITEM_NAME,
-    ENV_JOB_ID,
-    ENV_DEPLOY_ITEM_NAMESPACE,
-    ENV_POD_UID,
-    ENV_STATE_SEQUENCE,
-    ENV_STATE_SHA256,
-    ENV_SINK_DIR,
-    ENV_STATE_NEXT_SEQUENCE,
-    ENV_STATE_NAME_PREFIX,
-    ENV_MAIN_END_FD,
-    ENV_GRACE_SECONDS,
-    ENV_TERMINATION_LOG,
-    ENV_EXPORT_NAME,
-};
 
 static void check_environment(const struct settings *settings)
 {
@@ -71,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error err = {0};
 
     words_split(&words, data, size);
-    words_to_environment(&words, names, array_length(names));
+    words_to_environment(&words, wait_variables, array_length(wait_variables));
     if (settings_read(words.count, words.items, &settings, &err) < 0) {
         must(err.kind == ERROR_INVALID && err.text[0]);
     } else {

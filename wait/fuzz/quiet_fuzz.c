@@ -7,17 +7,12 @@
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/fuzz/must.h"
 #include "wait/quiet.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint64_t own[] = {77, 88};
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 /* What stands in the column, NULL if the line is shorter. */
 static const char *word_of(char *line, size_t column)

@@ -10,35 +10,14 @@
 
 #include "common/contract.h"
 #include "wait/options.h"
-
-static const char *const names[] = {
-    ENV_EXPORTS_PATH,
-    ENV_EXPORT_PATH_OLD,
-    ENV_STATE_PATH,
-    ENV_STATE_OLD,
-    ENV_POD_NAME,
-    ENV_POD_NAMESPACE,
-    ENV_DEPLOY_ITEM_NAME,
-    ENV_DEPLOY_ITEM_NAMESPACE,
-    ENV_JOB_ID,
-    ENV_POD_UID,
-    ENV_STATE_SEQUENCE,
-    ENV_STATE_SHA256,
-    ENV_SINK_DIR,
-    ENV_STATE_NEXT_SEQUENCE,
-    ENV_STATE_NAME_PREFIX,
-    ENV_MAIN_END_FD,
-    ENV_GRACE_SECONDS,
-    ENV_TERMINATION_LOG,
-    ENV_EXPORT_NAME,
-};
+#include "wait/tests/environment.h"
 
 /* What Go's controller sets. */
 static int set_go_environment(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < array_length(names); i++)
-        (void)unsetenv(names[i]);
+    for (size_t i = 0; i < array_length(wait_variables); i++)
+        (void)unsetenv(wait_variables[i]);
     (void)setenv(ENV_EXPORTS_PATH, PATH_EXPORTS, 1);
     (void)setenv(ENV_STATE_PATH, PATH_STATE, 1);
     (void)setenv(ENV_POD_NAME, "pod-1", 1);

@@ -9,14 +9,9 @@
 
 #include "common/base/memory.h"
 #include "common/base/number.h"
+#include "common/fuzz/must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 static void check_whole(const char *text, uint64_t max)
 {

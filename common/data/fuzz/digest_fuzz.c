@@ -5,14 +5,9 @@
 
 #include "common/base/memory.h"
 #include "common/data/digest.h"
+#include "common/fuzz/must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

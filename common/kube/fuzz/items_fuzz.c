@@ -9,6 +9,7 @@
 #include "common/base/buffer.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "common/fuzz/must.h"
 #include "common/kube/split.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -19,12 +20,6 @@ struct seen {
     struct buffer text; /* all items, each with a NUL after it */
     size_t count;
 };
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 static int note(void *data, const char *text, size_t size)
 {

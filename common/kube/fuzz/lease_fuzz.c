@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/data/doc.h"
+#include "common/fuzz/must.h"
 #include "common/kube/lease_decide.h"
 
 #define ME "me"
@@ -13,12 +14,6 @@
 enum { OWN_MS = 15000, NOW_MS = 1000000, HOUR_MS = 3600 * 1000 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 static struct lease_record seen(const json_t *lease, const json_t *previous,
                                 const struct lease_record *record, uint64_t now_ms)

@@ -7,15 +7,10 @@
 
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "common/fuzz/must.h"
 #include "common/kube/status.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -8,18 +8,13 @@
 #include "common/base/buffer.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "common/fuzz/must.h"
 #include "common/kube/object.h"
 #include "common/kube/split.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { LINE_MAX_BYTES = 4096 };
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 /* Writes down what an event is, in a way that two runs can be compared. */
 static int note(void *data, const char *text, size_t size)

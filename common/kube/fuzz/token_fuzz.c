@@ -10,15 +10,10 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/memory.h"
+#include "common/fuzz/must.h"
 #include "common/kube/config_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 static bool is_blank(char letter)
 {

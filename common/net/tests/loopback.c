@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "common/base/memory.h"
+#include "common/fuzz/must.h"
 
 struct loopback_connection {
     struct loopback *server;
@@ -17,12 +18,6 @@ struct loopback_connection {
     int fd; /* -1: closed */
     struct buffer input, output;
 };
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 static void watch_connection(struct loopback_connection *connection);
 

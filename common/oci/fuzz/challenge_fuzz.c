@@ -6,15 +6,10 @@
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/fuzz/must.h"
 #include "common/oci/auth.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 static void check_bound(const char *text, size_t size)
 {

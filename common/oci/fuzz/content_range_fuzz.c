@@ -7,15 +7,10 @@
 #include <strings.h>
 
 #include "common/base/memory.h"
+#include "common/fuzz/must.h"
 #include "common/oci/content_range.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 /* In place: a zero goes if a digit follows it and none is in front. */
 static void drop_zeros(char *text)

@@ -5,15 +5,10 @@
 #include <string.h>
 
 #include "common/data/digest.h"
+#include "common/fuzz/must.h"
 #include "common/oci/manifest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 static void check(const struct content *content)
 {

@@ -6,17 +6,12 @@
 
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "common/fuzz/must.h"
 #include "common/oci/auth.h"
 
 enum { LIFE_LEAST_MS = 60 * 1000, LIFE_MOST_MS = 24 * 3600 * 1000 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

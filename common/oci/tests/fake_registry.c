@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "common/base/memory.h"
+#include "common/fuzz/must.h"
 
 enum { CLIENTS_MAX = 64, REQUEST_MAX = 16 * 1024 };
 
@@ -27,12 +28,6 @@ struct fake_registry {
     int fd, port;
     struct client *clients[CLIENTS_MAX];
 };
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 static void drop_client(struct client *client)
 {

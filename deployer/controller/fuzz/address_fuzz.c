@@ -6,15 +6,10 @@
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/fuzz/must.h"
 #include "deployer/controller/setup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 static void check_again(const char *host, uint16_t port)
 {

@@ -8,15 +8,10 @@
 #include "common/base/memory.h"
 #include "common/data/base64.h"
 #include "common/data/doc.h"
+#include "common/fuzz/must.h"
 #include "deployer/item/bundle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 static void check(const json_t *object)
 {

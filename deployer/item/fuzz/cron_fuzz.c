@@ -2,12 +2,12 @@
 /* A cron expression is taken only if a regular expression with the bounds of each field takes it,
  * and always if it does and has no range, of which none may run backwards. More blanks, and capital
  * letters in names, change nothing. */
-#include <regex.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/fuzz/pattern.h"
 #include "deployer/item/validate.h"
 
 #define NUMBER_59 "0*([0-9]|[1-5][0-9])"
@@ -27,23 +27,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
-
-/* Compiled once; freed by the system. */
-static bool is_match(const char *text)
-{
-    static regex_t pattern;
-    static bool is_compiled;
-
-    if (!is_compiled)
-        must(regcomp(&pattern, EXPRESSION, REG_EXTENDED | REG_NOSUB | REG_ICASE) == 0);
-    is_compiled = true;
-    return regexec(&pattern, text, 0, NULL, 0) == 0;
-}
+static struct pattern grammar = {.expression = EXPRESSION, .flags = REG_ICASE};
 
 /* Two numbers with a dash between. */
 static bool has_backward_range(const char *text)
@@ -80,8 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!*text || text[strspn(text, "0123456789,-/*?abcdefghijklmnopqrstuvwxyz \t")])
         return 0;
     is_taken = is_cron(text);
-    must(!is_taken || (is_match(text) && !has_backward_range(text)));
-    must(is_taken || !is_match(text) || strchr(text, '-'));
+    must(!is_taken || (pattern_matches(&grammar, text) && !has_backward_range(text)));
+    must(is_taken || !pattern_matches(&grammar, text) || strchr(text, '-'));
     for (char *letter = other; *letter; letter++)
         *letter = *letter >= 'a' && *letter <= 'z' ? (char)(*letter - 'a' + 'A') : *letter;
     must(is_cron(other) == is_taken);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A quantity is what the regular expression of Kubernetes' API takes, without a minus and not
  * larger than its exponents go; its amount is what strtold makes of its parts. */
-#include <regex.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/fuzz/pattern.h"
 #include "deployer/item/mistakes.h"
 #include "deployer/item/quantity.h"
 #include "deployer/item/validate.h"
@@ -16,23 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
-
-/* Compiled once; freed by the system. */
-static bool is_match(const char *text)
-{
-    static regex_t pattern;
-    static bool is_compiled;
-
-    if (!is_compiled)
-        must(regcomp(&pattern, EXPRESSION, REG_EXTENDED | REG_NOSUB) == 0);
-    is_compiled = true;
-    return regexec(&pattern, text, 0, NULL, 0) == 0;
-}
+static struct pattern grammar = {.expression = EXPRESSION};
 
 static long double factor_of(const char *suffix)
 {
@@ -70,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     long double amount = -1;
     bool is_quantity = quantity_parse(text, &amount);
 
-    must(is_quantity == (strlen(text) <= 64 && is_match(text)));
+    must(is_quantity == (strlen(text) <= 64 && pattern_matches(&grammar, text)));
     validate_quantity(text, "q", &mistakes);
     must(mistakes.errors == (is_quantity ? 0 : 1));
     if (is_quantity)

@@ -8,17 +8,12 @@
 #include <string.h>
 
 #include "common/base/utf8.h"
+#include "common/fuzz/must.h"
 #include "deployer/item/text.h"
 
 enum { CHARACTER_MAX = 4 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 static bool is_utf8(const char *text, size_t size)
 {

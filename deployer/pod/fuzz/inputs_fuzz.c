@@ -10,17 +10,12 @@
 #include "common/contract.h"
 #include "common/data/base64.h"
 #include "common/data/doc.h"
+#include "common/fuzz/must.h"
 #include "deployer/pod/inputs.h"
 
 #define CANARY "canary-5d41402a"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 /* The file as it stands in the Secret. */
 static char *encode(const uint8_t *data, size_t size)

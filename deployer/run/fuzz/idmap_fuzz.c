@@ -7,18 +7,13 @@
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/fuzz/must.h"
 #include "deployer/run/idmap.h"
 
 enum { UID = 1000, NEEDED = 65536 };
 #define EXPRESSION "^(alice|0*1000):([0-9]+):([0-9]+)$"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 /* Whether the line is a range for alice; a line longer than any is not one. */
 static bool read_line(const char *line, struct idmap_range *ret_range)

@@ -9,16 +9,11 @@
 #include "common/contract.h"
 #include "common/data/digest.h"
 #include "common/data/doc.h"
+#include "common/fuzz/must.h"
 #include "deployer/run/layout.h"
 #include "deployer/run/spec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 static void check_blob(int result, const struct layout_blob *blob, const struct error *err)
 {

@@ -8,18 +8,13 @@
 
 #include "common/base/buffer.h"
 #include "common/base/memory.h"
+#include "common/fuzz/must.h"
 #include "deployer/item/quantity.h"
 #include "deployer/run/spec.h"
 
 enum { TEXT_MAX = 4096 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool is_true)
-{
-    if (!is_true)
-        abort();
-}
 
 static char a[] = "A=one", b[] = "LONG_NAME=$(A)", c[] = "E=";
 static char *const environment[] = {a, b, c, NULL};

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a fuzzer says of its property. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+static inline void must(bool is_true)
+{
+    if (!is_true)
+        abort();
+}
