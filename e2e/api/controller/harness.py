@@ -3,6 +3,7 @@
 
 import base64
 import contextlib
+import http.client
 import json
 import os
 import pathlib
@@ -217,7 +218,7 @@ class Kubelet:
                     self._see(pod)
                     if self._closing.is_set():
                         return
-            except (ApiError, OSError, KeyError, ValueError):
+            except (ApiError, OSError, KeyError, ValueError, http.client.HTTPException):
                 time.sleep(0.1)
 
     def _see(self, pod):
@@ -259,8 +260,11 @@ class Kubelet:
                 if "secret" in source and not source["secret"].get("optional"):
                     names.add(source["secret"]["name"])
         while not pod.killed.is_set() and not self._closing.is_set():
-            if all(self.kube.find("secrets", name, self.namespace) for name in names):
-                return True
+            try:
+                if all(self.kube.find("secrets", name, self.namespace) for name in names):
+                    return True
+            except (ApiError, OSError, http.client.HTTPException):
+                pass  # a busy server; a kubelet asks again
             time.sleep(0.2)
         return False
 
