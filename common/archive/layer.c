@@ -55,7 +55,7 @@ static void source_free(struct source *source)
 }
 define_cleanup(struct source *, source_free)
 
-    static ssize_t read_packed(void *data, const void **ret_bytes, struct error *err)
+static ssize_t read_packed(void *data, const void **ret_bytes, struct error *err)
 {
     struct source *source = data;
     ssize_t size = 0;

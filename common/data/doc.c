@@ -9,12 +9,13 @@
 
 #include "common/base/memory.h"
 #include "common/base/utf8.h"
+#include "common/data/node_pool.h"
 
 enum { READ_SIZE = 65536 };
 
 void doc_setup(void)
 {
-    json_set_alloc_funcs(xmalloc, free);
+    json_set_alloc_funcs(node_take, node_give);
     json_object_seed(0);
 }
 

@@ -143,9 +143,9 @@ static void put_member(struct doc_writer *out, const char *key, const json_t *va
                        size_t index)
 {
     if (index > 0)
-        doc_put(out, ",", 1);
+        doc_put_letter(out, ',');
     put_string(out, key, strlen(key));
-    doc_put(out, ":", 1);
+    doc_put_letter(out, ':');
     put_value(out, value, is_sorted);
 }
 
@@ -171,23 +171,23 @@ static void put_members(struct doc_writer *out, const json_t *object)
 
 static void put_object(struct doc_writer *out, const json_t *object, bool is_sorted)
 {
-    doc_put(out, "{", 1);
+    doc_put_letter(out, '{');
     if (is_sorted)
         put_sorted_members(out, object);
     else
         put_members(out, object);
-    doc_put(out, "}", 1);
+    doc_put_letter(out, '}');
 }
 
 static void put_array(struct doc_writer *out, const json_t *array, bool is_sorted)
 {
-    doc_put_text(out, "[");
+    doc_put_letter(out, '[');
     for (size_t i = 0; i < json_array_size(array); i++) {
         if (i > 0)
-            doc_put_text(out, ",");
+            doc_put_letter(out, ',');
         put_value(out, json_array_get(array, i), is_sorted);
     }
-    doc_put_text(out, "]");
+    doc_put_letter(out, ']');
 }
 
 static void put_value(struct doc_writer *out, const json_t *value, bool is_sorted)

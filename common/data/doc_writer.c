@@ -52,7 +52,7 @@ void doc_put_quoted(struct doc_writer *writer, const char *text, size_t size,
 {
     size_t from = 0; /* what is written as it is, up to i */
 
-    doc_put_text(writer, "\"");
+    doc_put_letter(writer, '"');
     for (size_t i = plain_length(text, size); i < size; i += plain_length(text + i, size - i)) {
         uint32_t code = 0xfffd;
         size_t length = utf8_decode(text + i, size - i, &code);
@@ -71,7 +71,7 @@ void doc_put_quoted(struct doc_writer *writer, const char *text, size_t size,
         from = i;
     }
     doc_put(writer, text + from, size - from);
-    doc_put_text(writer, "\"");
+    doc_put_letter(writer, '"');
 }
 
 void doc_put_simple(struct doc_writer *writer, const json_t *value)

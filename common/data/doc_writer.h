@@ -17,6 +17,19 @@ struct doc_writer {
 void doc_writer_init(struct doc_writer *writer);
 void doc_put(struct doc_writer *writer, const char *text, size_t size);
 void doc_put_text(struct doc_writer *writer, const char *text);
+/* Every second piece of JSON is one letter: this is not worth two calls. */
+static inline void doc_put_letter(struct doc_writer *writer, char letter)
+{
+    struct buffer *out = &writer->out;
+
+    if (out->size + 1 >= out->capacity) {
+        doc_put(writer, &letter, 1);
+        return;
+    }
+    out->data[out->size++] = letter;
+    out->data[out->size] = '\0';
+}
+
 /* The whole, which belongs to the caller; the writer is done with. */
 char *doc_writer_take(struct doc_writer *writer);
 

@@ -17,7 +17,7 @@ enum { SIMPLE_KEY_MAX = 1000 / 6, INDENT = 2 };
 static void put_indent(struct doc_writer *out, size_t indent)
 {
     for (size_t i = 0; i < indent; i++)
-        doc_put(out, " ", 1);
+        doc_put_letter(out, ' ');
 }
 
 /* Without an escape: YAML's printable characters, less those that break lines or are a BOM. */
@@ -94,7 +94,7 @@ static void put_literal(struct doc_writer *out, const char *text, size_t indent)
     while (*text) {
         size_t length = strcspn(text, "\n");
 
-        doc_put_text(out, "\n");
+        doc_put_letter(out, '\n');
         if (length > 0)
             put_indent(out, indent);
         doc_put(out, text, length);
@@ -136,11 +136,11 @@ static void put_member(struct doc_writer *out, const json_t *value, size_t inden
     size_t inner = json_is_array(value) ? indent : indent + INDENT;
 
     if (is_block(value)) {
-        doc_put_text(out, "\n");
+        doc_put_letter(out, '\n');
         put_indent(out, inner);
         put_block(out, value, inner);
     } else {
-        doc_put_text(out, " ");
+        doc_put_letter(out, ' ');
         put_scalar(out, value, indent + INDENT);
     }
 }
@@ -154,19 +154,19 @@ static void put_mapping(struct doc_writer *out, const json_t *object, size_t ind
     doc_foreach(object, key, value)
     {
         if (!is_first) {
-            doc_put_text(out, "\n");
+            doc_put_letter(out, '\n');
             put_indent(out, indent);
         }
         is_first = false;
         if (strlen(key) > SIMPLE_KEY_MAX) {
             doc_put_text(out, "? ");
             put_key(out, key, strlen(key));
-            doc_put_text(out, "\n");
+            doc_put_letter(out, '\n');
             put_indent(out, indent);
         } else {
             put_key(out, key, strlen(key));
         }
-        doc_put_text(out, ":");
+        doc_put_letter(out, ':');
         put_member(out, value, indent);
     }
 }
@@ -188,7 +188,7 @@ static void put_block(struct doc_writer *out, const json_t *value, size_t indent
     json_array_foreach(value, index, item)
     {
         if (index > 0) {
-            doc_put_text(out, "\n");
+            doc_put_letter(out, '\n');
             put_indent(out, indent);
         }
         doc_put_text(out, "- ");
@@ -206,6 +206,6 @@ char *doc_dump_yaml(const json_t *doc)
         put_string(&out, json_string_value(doc), json_string_length(doc), INDENT);
     else
         put_block(&out, doc, 0);
-    doc_put_text(&out, "\n");
+    doc_put_letter(&out, '\n');
     return doc_writer_take(&out);
 }

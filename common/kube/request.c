@@ -40,20 +40,25 @@ static const struct {
     [KUBE_DELETE_COLLECTION] = {"delete all", "DELETE", "application/json", false, false, true},
 };
 
+/* No URL of a server is as long, and no name is longer than 253. */
+enum { PATH_MAX_SIZE = 64 * 1024 };
+
 static bool is_path_part(const char *text)
 {
     return text[0] && strcmp(text, ".") != 0 && strcmp(text, "..") != 0 && !strpbrk(text, "/%");
 }
 
-static int add_part(char **path, const char *kind, const char *part, struct error *err)
+static int add_part(struct buffer *path, const char *kind, const char *part, struct error *err)
 {
-    cleanup_free char *old = *path;
-    cleanup_free char *escaped = http_url_escape(part);
+    cleanup_free char *escaped = NULL;
 
-    *path = xasprintf("%s/%s", old, escaped);
-    if (is_path_part(part))
-        return 0;
-    return error_set(err, ERROR_INVALID, "'%s' is no %s", part, kind);
+    if (!is_path_part(part))
+        return error_set(err, ERROR_INVALID, "'%s' is no %s", part, kind);
+    escaped = http_url_escape(part);
+    return buffer_append(path, "/", 1, err) < 0 ||
+                   buffer_append(path, escaped, strlen(escaped), err) < 0
+               ? -1
+               : 0;
 }
 
 int kube_path_make(const char *server, const struct kube_resource *resource,
@@ -61,9 +66,12 @@ int kube_path_make(const char *server, const struct kube_resource *resource,
                    char **ret_path, struct error *err)
 {
     bool has_group = resource->group && resource->group[0];
-    cleanup_free char *path = xasprintf("%s/%s", server, has_group ? "apis" : "api");
+    cleanup_buffer struct buffer path = {0};
 
-    if ((has_group && add_part(&path, "API group", resource->group, err) < 0) ||
+    buffer_init(&path, PATH_MAX_SIZE);
+    if (buffer_append(&path, server, strlen(server), err) < 0 ||
+        add_part(&path, "API", has_group ? "apis" : "api", err) < 0 ||
+        (has_group && add_part(&path, "API group", resource->group, err) < 0) ||
         add_part(&path, "API version", resource->version, err) < 0 ||
         (namespace_name && (add_part(&path, "namespace", "namespaces", err) < 0 ||
                             add_part(&path, "namespace", namespace_name, err) < 0)) ||
@@ -71,7 +79,7 @@ int kube_path_make(const char *server, const struct kube_resource *resource,
         (name && add_part(&path, "name", name, err) < 0) ||
         (subresource && add_part(&path, "subresource", subresource, err) < 0))
         return -1;
-    *ret_path = steal(&path);
+    *ret_path = buffer_take(&path);
     return 0;
 }
 

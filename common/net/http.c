@@ -61,9 +61,9 @@ static void destroy_call(struct http_call *call)
 define_cleanup(struct http_call *, destroy_call)
 #define cleanup_call __attribute__((cleanup(destroy_callp)))
 
-    /* A server that has said no before it has read the whole request may close the stream at once;
-     * its status is the answer all the same, even if the rest of its words is lost. */
-    static bool is_refusal(const struct http_call *call, CURLcode code)
+/* A server that has said no before it has read the whole request may close the stream at once;
+ * its status is the answer all the same, even if the rest of its words is lost. */
+static bool is_refusal(const struct http_call *call, CURLcode code)
 {
     return call->response.status >= 400 &&
            (code == CURLE_PARTIAL_FILE || code == CURLE_HTTP2_STREAM || code == CURLE_HTTP2 ||
@@ -257,6 +257,7 @@ void http_client_free(struct http_client *client)
     loop_timer_stop(&client->work_timer);
     if (client->has_global)
         curl_global_cleanup();
+    http_origin_done(client);
     free(client->user_agent);
     free(client);
 }

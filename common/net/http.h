@@ -84,10 +84,10 @@ void http_client_free(struct http_client *client);
 define_cleanup(struct http_client *, http_client_free)
 #define cleanup_http_client __attribute__((cleanup(http_client_freep)))
 
-    /* Starts; on_done comes later from the loop, never from inside this call. Fails only for
-     * requests that can't be sent at all (ERROR_INVALID). */
-    int http_start(struct http_client *client, const struct http_request *request,
-                   struct http_call **ret_call, struct error *err) must_check;
+/* Starts; on_done comes later from the loop, never from inside this call. Fails only for
+ * requests that can't be sent at all (ERROR_INVALID). */
+int http_start(struct http_client *client, const struct http_request *request,
+               struct http_call **ret_call, struct error *err) must_check;
 void http_cancel(struct http_call *call); /* NULL is fine */
 /* Pauses and resumes the delivery of on_data (a slow sink). */
 void http_pause(struct http_call *call, bool is_paused);

@@ -292,25 +292,22 @@ static int set_url(struct http_call *call, const struct http_request *request,
 
 int http_easy_setup(struct http_call *call, const struct http_request *request, struct error *err)
 {
-    struct http_url url = {0};
-    int result = 0;
+    const struct http_url *url = NULL;
 
     for (const char *letter = request->method; *letter; letter++) {
         if (*letter < 'A' || *letter > 'Z')
             return error_set(err, ERROR_INVALID, "'%s' is no HTTP method", request->method);
     }
-    if (http_url_parse(request->url, &url, err) < 0)
+    if (http_origin_of(call->client, request->url, &url, err) < 0)
         return -1;
-    if (strcmp(url.scheme, "http") == 0 && !request->is_plain_http_allowed)
-        result = error_set(err, ERROR_INVALID, "'%s' is not encrypted (https is needed)",
-                           call->url_for_people);
-    if (result < 0 || set_url(call, request, &url, err) < 0 ||
-        set_redirects(call, request, url.scheme, err) < 0 || set_callbacks(call, err) < 0 ||
-        set_connection(call, request, url.scheme, err) < 0 ||
+    if (strcmp(url->scheme, "http") == 0 && !request->is_plain_http_allowed)
+        return error_set(err, ERROR_INVALID, "'%s' is not encrypted (https is needed)",
+                         call->url_for_people);
+    if (set_url(call, request, url, err) < 0 ||
+        set_redirects(call, request, url->scheme, err) < 0 || set_callbacks(call, err) < 0 ||
+        set_connection(call, request, url->scheme, err) < 0 ||
         set_method_and_body(call, request, err) < 0 || add_headers(call, request, err) < 0 ||
-        set_credentials(call, request, err) < 0 ||
-        http_trust_set(call->easy, request->tls, err) < 0)
-        result = -1;
-    http_url_done(&url);
-    return result;
+        set_credentials(call, request, err) < 0)
+        return -1;
+    return http_trust_set(call->easy, request->tls, err);
 }

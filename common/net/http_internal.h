@@ -33,9 +33,19 @@ struct http_pool {
     size_t call_count;
 };
 
+/* scheme://host[:port]/path of a URL that can be sent, else ERROR_INVALID. */
+struct http_url {
+    char *scheme, *host, *port, *path; /* host of an IPv6 address in brackets; port never NULL */
+    bool is_port_given;
+};
+int http_url_parse(const char *text, struct http_url *ret_url, struct error *err) must_check;
+void http_url_done(struct http_url *url);
+
 struct http_client {
     struct loop *loop;
     char *user_agent;
+    char *origin_text;            /* "https://host" of the last call */
+    struct http_url origin;       /* and what is in it */
     struct http_pool *pools;      /* the first one is for new calls */
     struct loop_timer work_timer; /* for what cannot wait for the next event of curl */
     struct http_call *calls;      /* all of them, newest first */
@@ -109,10 +119,8 @@ void http_response_update(struct http_call *call);
 /* http_error.c */
 void http_error_from_curl(const struct http_call *call, CURLcode code, struct error *err);
 
-/* http_url.c: scheme://host[:port]/path of a URL that can be sent, else ERROR_INVALID. */
-struct http_url {
-    char *scheme, *host, *port, *path; /* host of an IPv6 address in brackets; port never NULL */
-    bool is_port_given;
-};
-int http_url_parse(const char *text, struct http_url *ret_url, struct error *err) must_check;
-void http_url_done(struct http_url *url);
+/* http_url.c: where a URL leads to; its path is not looked at. Almost all calls of a client go to
+ * one server, so the last one is remembered. */
+int http_origin_of(struct http_client *client, const char *url, const struct http_url **ret_origin,
+                   struct error *err) must_check;
+void http_origin_done(struct http_client *client);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "common/base/digit.h"
 #include "common/base/memory.h"
 #include "common/net/http_internal.h"
 
@@ -11,7 +12,7 @@ static void url_cleanup(CURLU *url)
 define_cleanup(CURLU *, url_cleanup)
 #define cleanup_url __attribute__((cleanup(url_cleanupp)))
 
-    static char *url_part(CURLU *url, CURLUPart part, unsigned flags)
+static char *url_part(CURLU *url, CURLUPart part, unsigned flags)
 {
     char *text = NULL;
     char *copy = NULL;
@@ -70,6 +71,41 @@ int http_url_parse(const char *text, struct http_url *ret_url, struct error *err
     return 0;
 }
 
+/* How much of a URL is "scheme://host:port"; what it leads to is in nothing else. */
+static size_t origin_length(const char *url)
+{
+    const char *colon = strchr(url, ':');
+
+    return colon && strncmp(colon, "://", 3) == 0
+               ? (size_t)(colon - url) + 3 + strcspn(colon + 3, "/?#")
+               : 0;
+}
+
+int http_origin_of(struct http_client *client, const char *url, const struct http_url **ret_origin,
+                   struct error *err)
+{
+    size_t length = origin_length(url);
+    struct http_url parsed = {0};
+
+    *ret_origin = &client->origin;
+    if (length > 0 && client->origin_text && strncmp(client->origin_text, url, length) == 0 &&
+        client->origin_text[length] == '\0')
+        return 0;
+    if (http_url_parse(url, &parsed, err) < 0)
+        return -1;
+    http_origin_done(client);
+    client->origin = parsed;
+    client->origin_text = xstrndup(url, length);
+    return 0;
+}
+
+void http_origin_done(struct http_client *client)
+{
+    http_url_done(&client->origin);
+    free(client->origin_text);
+    client->origin_text = NULL;
+}
+
 static char *strip(const char *url)
 {
     /* Only in front of everything else: a "://" in a query is no end of a scheme. */
@@ -91,30 +127,34 @@ char *http_url_for_people(const char *url)
 {
     char *shown = strip(url);
 
-    for (;;) {
+    while (strchr(shown, '@')) {
         char *again = strip(shown);
         bool is_same = strlen(again) == strlen(shown);
 
         free(shown);
         shown = again;
         if (is_same)
-            return shown;
+            break;
     }
+    return shown;
+}
+
+static bool is_unreserved(char letter)
+{
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+           is_digit(letter) || letter == '-' || letter == '.' || letter == '_' || letter == '~';
 }
 
 char *http_url_escape(const char *text)
 {
     static const char digits[] = "0123456789ABCDEF";
-    static const char unreserved[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-        "-._~";
     char *escaped = xmalloc(strlen(text) * 3 + 1);
     char *out = escaped;
 
     for (; *text; text++) {
         unsigned char byte = (unsigned char)*text;
 
-        if (strchr(unreserved, byte)) {
+        if (is_unreserved(*text)) {
             *out++ = *text;
             continue;
         }

@@ -25,7 +25,6 @@ static struct task *task_new(struct controller *controller, struct record *recor
 
     task->controller = controller;
     task->record = record;
-    object_names_init(&task->names, record->namespace_name, record->name, NULL);
     loop_timer_init(&task->timer, controller->loop, on_timer, task);
     retry_init(&task->retry, CONTROLLER_RETRY_FIRST_MS, CONTROLLER_RETRY_MAX_MS);
     retry_init(&task->hold, CONTROLLER_RETRY_FIRST_MS, CONTROLLER_RETRY_MAX_MS);
