@@ -21,9 +21,9 @@ void quiet_free(struct quiet *quiet); /* NULL is fine */
 define_cleanup(struct quiet *, quiet_free)
 #define cleanup_quiet __attribute__((cleanup(quiet_freep)))
 
-    /* True if nothing changed since the last look and no socket but our own is open. The first
-     * look, and one at more than can be looked at, is false. */
-    bool quiet_look(struct quiet *quiet);
+/* True if nothing changed since the last look and no socket but our own is open. The first
+ * look, and one at more than can be looked at, is false. */
+bool quiet_look(struct quiet *quiet);
 
 /* Whether a table of /proc/net lists a socket other than these; inode_column counts from 0. Sockets
  * that nobody holds any more (inode 0) don't count; a line without a number there may be anything,

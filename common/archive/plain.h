@@ -30,9 +30,9 @@ void plain_free(struct plain *plain); /* NULL is fine */
 define_cleanup(struct plain *, plain_free)
 #define cleanup_plain __attribute__((cleanup(plain_freep)))
 
-    /* *ret_bytes stays valid until the next call; 0 is the end, -1 failed. Once it has failed it
-     * fails again. */
-    ssize_t plain_read(struct plain *plain, const void **ret_bytes, struct error *err) must_check;
+/* *ret_bytes stays valid until the next call; 0 is the end, -1 failed. Once it has failed it
+ * fails again. */
+ssize_t plain_read(struct plain *plain, const void **ret_bytes, struct error *err) must_check;
 
 /* At most this many more plain bytes may be read; UINT64_MAX: as many as the limits allow. */
 void plain_set_allowance(struct plain *plain, uint64_t bytes);

@@ -38,11 +38,11 @@ void tar_reader_free(struct tar_reader *reader); /* NULL is fine */
 define_cleanup(struct tar_reader *, tar_reader_free)
 #define cleanup_tar_reader __attribute__((cleanup(tar_reader_freep)))
 
-    /* 1: an entry, 0: the end of the archive, -1: damaged. What is left of the entry before is
-     * skipped.
-     */
-    int tar_reader_next(struct tar_reader *reader, struct tar_entry *ret_entry, struct error *err)
-        must_check;
+/* 1: an entry, 0: the end of the archive, -1: damaged. What is left of the entry before is
+ * skipped.
+ */
+int tar_reader_next(struct tar_reader *reader, struct tar_entry *ret_entry, struct error *err)
+    must_check;
 /* The next piece of a file's data and where it belongs; pieces come in order, between them are
  * holes. 0 is the end. */
 ssize_t tar_reader_data(struct tar_reader *reader, const void **ret_bytes, uint64_t *ret_offset,

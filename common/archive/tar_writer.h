@@ -32,8 +32,8 @@ void tar_writer_free(struct tar_writer *writer); /* NULL is fine */
 define_cleanup(struct tar_writer *, tar_writer_free)
 #define cleanup_tar_writer __attribute__((cleanup(tar_writer_freep)))
 
-    int tar_writer_header(struct tar_writer *writer, const struct tar_header *header,
-                          struct error *err) must_check;
+int tar_writer_header(struct tar_writer *writer, const struct tar_header *header, struct error *err)
+    must_check;
 /* Exactly header->size bytes in all, then tar_writer_pad(). */
 int tar_writer_data(struct tar_writer *writer, const void *bytes, size_t size, struct error *err)
     must_check;

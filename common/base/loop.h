@@ -23,7 +23,7 @@ void loop_free(struct loop *loop); /* NULL is fine; timers and descriptors must 
 define_cleanup(struct loop *, loop_free)
 #define cleanup_loop __attribute__((cleanup(loop_freep)))
 
-    struct clock *loop_clock(struct loop *loop);
+struct clock *loop_clock(struct loop *loop);
 uint64_t loop_now_ms(struct loop *loop);
 
 /* Watches fd, or changes what is watched and who is called if it is already. fd stays the caller's.

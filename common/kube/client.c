@@ -33,11 +33,12 @@ struct kube {
     struct kube_token token;
     struct kube_call *first, *last;
     struct loop_timer pump; /* sends what waits in line */
-    size_t in_flight;
+    size_t in_flight, asleep;
     uint64_t request_count;
 };
 
 enum kube_call_state {
+    KUBE_CALL_NEW, /* or answered, and not judged yet */
     KUBE_CALL_WAITING,
     KUBE_CALL_SENT,
     KUBE_CALL_SLEEPING,
@@ -89,6 +90,17 @@ int kube_new(struct loop *loop, struct http_client *http, struct kube_config *co
     return 0;
 }
 
+static void set_state(struct kube_call *call, enum kube_call_state state)
+{
+    struct kube *kube = call->kube;
+
+    kube->asleep -= call->state == KUBE_CALL_SLEEPING;
+    kube->asleep += state == KUBE_CALL_SLEEPING;
+    kube->in_flight -= call->state == KUBE_CALL_SENT;
+    kube->in_flight += state == KUBE_CALL_SENT;
+    call->state = state;
+}
+
 static void destroy_call(struct kube_call *call)
 {
     struct kube *kube = call->kube;
@@ -97,9 +109,9 @@ static void destroy_call(struct kube_call *call)
     *(call->next ? &call->next->previous : &kube->last) = call->previous;
     if (call->state == KUBE_CALL_SENT) {
         http_cancel(call->http);
-        kube->in_flight--;
         loop_timer_start(&kube->pump, 0);
     }
+    set_state(call, KUBE_CALL_ENDED);
     loop_timer_stop(&call->timer);
     kube_wire_done(&call->wire);
     free(call);
@@ -125,6 +137,11 @@ struct loop *kube_loop(struct kube *kube)
 const char *kube_server(const struct kube *kube)
 {
     return kube->config->server;
+}
+
+size_t kube_asleep(const struct kube *kube)
+{
+    return kube->asleep;
 }
 
 uint64_t kube_request_count(const struct kube *kube)
@@ -199,7 +216,7 @@ int kube_http_result(struct kube *kube, const struct http_response *response,
 
 static void finish_call(struct kube_call *call, json_t *object, const struct error *err)
 {
-    call->state = KUBE_CALL_ENDED;
+    set_state(call, KUBE_CALL_ENDED);
     call->on_done(call->data, object, err);
     destroy_call(call);
 }
@@ -274,7 +291,7 @@ static bool is_tried_again(const struct kube_call *call, const struct error *err
 
 static void put_in_line(struct kube_call *call)
 {
-    call->state = KUBE_CALL_WAITING;
+    set_state(call, KUBE_CALL_WAITING);
     loop_timer_start(&call->kube->pump, 0);
 }
 
@@ -293,7 +310,7 @@ static void fail_or_sleep(struct kube_call *call, const struct error *err)
             retry_init(&call->retry, RETRY_FIRST_MS, RETRY_MAX_MS);
         delay_ms = retry_next_ms(&call->retry, err);
         if (loop_now_ms(call->kube->loop) + delay_ms < call->deadline_ms) {
-            call->state = KUBE_CALL_SLEEPING;
+            set_state(call, KUBE_CALL_SLEEPING);
             loop_timer_start(&call->timer, delay_ms);
             return;
         }
@@ -310,9 +327,8 @@ static void on_answer(void *data, const struct http_response *response,
     struct error err = {0};
     bool has_failed = kube_http_result(kube, response, transport, call->wire.what, &err) < 0;
 
-    kube->in_flight--;
+    set_state(call, KUBE_CALL_NEW);
     call->http = NULL;
-    call->state = KUBE_CALL_WAITING;
     loop_timer_start(&kube->pump, 0);
     if (has_failed)
         fail_or_sleep(call, &err);
@@ -359,8 +375,7 @@ static void send_call(struct kube_call *call)
         finish_call(call, NULL, &err);
         return;
     }
-    call->state = KUBE_CALL_SENT;
-    kube->in_flight++;
+    set_state(call, KUBE_CALL_SENT);
 }
 
 static struct kube_call *first_waiting(const struct kube *kube)

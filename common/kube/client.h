@@ -75,10 +75,10 @@ void kube_free(struct kube *kube);
 define_cleanup(struct kube *, kube_free)
 #define cleanup_kube __attribute__((cleanup(kube_freep)))
 
-    /* Watches that start from now on go over this client's connection (borrowed). For who lists
-     * while it watches: libcurl 7.88 may leave the rest of a large answer in its own buffer when a
-     * quiet stream shares the connection, until the server says something else. */
-    void kube_set_stream_client(struct kube *kube, struct http_client *http);
+/* Watches that start from now on go over this client's connection (borrowed). For who lists
+ * while it watches: libcurl 7.88 may leave the rest of a large answer in its own buffer when a
+ * quiet stream shares the connection, until the server says something else. */
+void kube_set_stream_client(struct kube *kube, struct http_client *http);
 
 /* One HTTP/2 connection carries all calls, watches aside; what is more than it takes at a time
  * waits in line, and timeout_ms counts from when it is sent. Fails only for requests that can't be
@@ -95,5 +95,7 @@ int kube_perform(struct kube *kube, const struct kube_request *request, json_t *
 
 struct loop *kube_loop(struct kube *kube);
 const char *kube_server(const struct kube *kube);
+/* Requests that failed and wait for their next try. */
+size_t kube_asleep(const struct kube *kube);
 /* Requests sent so far, watches included. */
 uint64_t kube_request_count(const struct kube *kube);

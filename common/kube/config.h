@@ -29,5 +29,5 @@ void kube_config_free(struct kube_config *config);
 define_cleanup(struct kube_config *, kube_config_free)
 #define cleanup_kube_config __attribute__((cleanup(kube_config_freep)))
 
-    const char *kube_config_server(const struct kube_config *config); /* "https://..." */
-const char *kube_config_namespace(const struct kube_config *config);  /* NULL if none is given */
+const char *kube_config_server(const struct kube_config *config);    /* "https://..." */
+const char *kube_config_namespace(const struct kube_config *config); /* NULL if none is given */

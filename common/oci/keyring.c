@@ -61,7 +61,7 @@ static void entry_free(struct entry *entry)
 define_cleanup(struct entry *, entry_free)
 #define cleanup_entry __attribute__((cleanup(entry_freep)))
 
-    struct keyring *keyring_new(void)
+struct keyring *keyring_new(void)
 {
     return xcalloc(1, sizeof(struct keyring));
 }

@@ -76,5 +76,5 @@ void config_free(struct deployer_config *config);
 define_cleanup(struct deployer_config *, config_free)
 #define cleanup_config __attribute__((cleanup(config_freep)))
 
-    /* The effective configuration as a document that config_parse() takes. New reference. */
-    json_t *config_document(const struct deployer_config *config);
+/* The effective configuration as a document that config_parse() takes. New reference. */
+json_t *config_document(const struct deployer_config *config);

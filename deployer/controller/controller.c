@@ -23,37 +23,37 @@ static bool is_ready(const struct controller *controller)
            controller_may_write(controller);
 }
 
-static struct task *take_first(struct controller *controller)
+static bool has_room(const struct controller *controller)
 {
-    struct task *task = controller->queue_first;
+    size_t asleep = kube_asleep(controller->host);
 
-    controller->queue_first = task->queue_next;
-    if (!controller->queue_first)
-        controller->queue_last = NULL;
-    controller->queue_length--;
-    task->is_queued = false;
-    return task;
+    if (controller->landscaper != controller->host)
+        asleep += kube_asleep(controller->landscaper);
+    return controller->running < CONTROLLER_RUNNING_MAX &&
+           controller->running < CONTROLLER_AWAKE_MAX + asleep;
 }
 
 void controller_on_pump(void *data)
 {
     struct controller *controller = data;
 
-    while (controller->queue_first && controller->running < CONTROLLER_RUNNING_MAX &&
-           is_ready(controller)) {
-        struct task *task = take_first(controller);
+    while (controller->queue.length > 0 && is_ready(controller) && has_room(controller)) {
+        struct task *task = queue_take(&controller->queue);
 
         metrics_count_queue(&controller->metrics, loop_now_ms(controller->loop) - task->queued_ms);
         task_decide(task);
     }
+    /* A request that falls asleep tells nobody. */
+    if (controller->queue.length > 0 && is_ready(controller) &&
+        !loop_timer_is_running(&controller->pump_timer))
+        loop_timer_start(&controller->pump_timer, CONTROLLER_LOOK_AGAIN_MS);
     if (controller->is_draining && controller->running == 0)
         loop_stop(controller->loop);
 }
 
 void controller_pump(struct controller *controller)
 {
-    if (!loop_timer_is_running(&controller->pump_timer))
-        loop_timer_start(&controller->pump_timer, 0);
+    loop_timer_start(&controller->pump_timer, 0);
 }
 
 static void touch(void *data, struct record *record)

@@ -15,12 +15,18 @@
 #include "deployer/config/config.h"
 #include "deployer/controller/index.h"
 #include "deployer/controller/metrics.h"
+#include "deployer/controller/queue.h"
 
 #define CONTROLLER_FIELD_MANAGER "longshore"
 
 enum {
-    CONTROLLER_RUNNING_MAX = 256, /* items that have a request under way; the others queue */
-    CONTROLLER_LIST_PAGE = 200,   /* bounds the memory of the first list */
+    /* Items at work; the others queue. Each holds all that its pod is made from, and to go back and
+     * forth between many costs more than the work itself: no more are begun than keep the servers
+     * busy. One whose request waits for its next try is in nobody's way. */
+    CONTROLLER_AWAKE_MAX = 24,
+    CONTROLLER_RUNNING_MAX = 256,
+    CONTROLLER_LOOK_AGAIN_MS = 1000,
+    CONTROLLER_LIST_PAGE = 200, /* bounds the memory of the first list */
     CONTROLLER_REPORT_EVERY_MS = 5 * 1000,
     CONTROLLER_RETRY_FIRST_MS = 1000,
     CONTROLLER_RETRY_MAX_MS = 15 * 60 * 1000,
@@ -48,8 +54,8 @@ struct controller {
     uint32_t item_epoch, pod_epoch;
 
     struct index *index;
-    struct task *queue_first, *queue_last;
-    size_t queue_length, running, open_jobs;
+    struct task_queue queue;
+    size_t running, open_jobs;
     bool is_draining;
     struct loop_timer pump_timer;
 

@@ -44,7 +44,7 @@ static int serve_metrics(struct process *process, struct buffer *ret_body,
     struct metrics_now now = {
         .items = index_count(controller->index),
         .jobs = controller->open_jobs,
-        .queued = controller->queue_length,
+        .queued = controller->queue.length,
         .running = controller->running,
         .landscaper_requests = kube_request_count(controller->landscaper),
         .host_requests = is_one ? 0 : kube_request_count(controller->host),

@@ -69,33 +69,11 @@ static void chain_done(struct task *task)
     task->is_running = false;
 }
 
-static void unqueue(struct task *task)
-{
-    struct controller *controller = task->controller;
-    struct task *before = NULL;
-
-    if (!task->is_queued)
-        return;
-    for (struct task *other = controller->queue_first; other; other = other->queue_next) {
-        if (other == task)
-            break;
-        before = other;
-    }
-    if (before)
-        before->queue_next = task->queue_next;
-    else
-        controller->queue_first = task->queue_next;
-    if (controller->queue_last == task)
-        controller->queue_last = before;
-    controller->queue_length--;
-    task->is_queued = false;
-}
-
 void task_free(struct task *task)
 {
     if (!task)
         return;
-    unqueue(task);
+    queue_remove(&task->controller->queue, task);
     chain_done(task);
     loop_timer_stop(&task->timer);
     task_inputs_done(task);
@@ -126,18 +104,11 @@ void task_wake(struct task *task)
 {
     struct controller *controller = task->controller;
 
-    if (task->is_running || task->is_queued)
+    if (task->is_running || task->place.is_taken)
         return;
     loop_timer_stop(&task->timer);
-    task->is_queued = true;
-    task->queue_next = NULL;
     task->queued_ms = loop_now_ms(controller->loop);
-    if (controller->queue_last)
-        controller->queue_last->queue_next = task;
-    else
-        controller->queue_first = task;
-    controller->queue_last = task;
-    controller->queue_length++;
+    queue_add(&controller->queue, task, task->record->pods ? QUEUE_BEGUN : QUEUE_NEW);
     controller_pump(controller);
 }
 

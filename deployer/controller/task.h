@@ -15,6 +15,7 @@
 #include "deployer/controller/controller.h"
 #include "deployer/controller/decide.h"
 #include "deployer/controller/hide.h"
+#include "deployer/controller/queue.h"
 #include "deployer/item/item.h"
 #include "deployer/item/provider.h"
 #include "deployer/item/status.h"
@@ -55,10 +56,10 @@ struct task {
     char *names_job; /* that names were made for */
 
     /* Running: a chain has the item. */
-    bool is_queued, is_running;
+    bool is_running;
     bool is_changed; /* what the chain was decided on is no longer so: decide anew */
     bool is_last;    /* the request under way ends the chain: its answer is heard in any case */
-    struct task *queue_next;
+    struct queue_place place;
     uint64_t queued_ms, begun_ms;
     enum action action;
     enum cause cause;

@@ -50,8 +50,8 @@ void item_free(struct item *item);
 define_cleanup(struct item *, item_free)
 #define cleanup_item __attribute__((cleanup(item_freep)))
 
-    /* jobID == jobIDFinished (both empty counts) and no test-reconcile. */
-    bool item_is_finished(const struct item *item);
+/* jobID == jobIDFinished (both empty counts) and no test-reconcile. */
+bool item_is_finished(const struct item *item);
 bool item_is_test_reconcile(const struct item *item);
 /* Type and target as the responsibility rule sees them: annotations win over spec. target: NULL for
  * none. Borrowed. */

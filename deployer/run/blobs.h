@@ -19,9 +19,9 @@ void blobs_free(struct blobs *blobs);
 define_cleanup(struct blobs *, blobs_free)
 #define cleanup_blobs __attribute__((cleanup(blobs_freep)))
 
-    /* The manifest for this machine, indexes resolved; digest belongs to the caller. */
-    int blobs_read_manifest(struct blobs *blobs, const char *tag, json_t **ret_manifest,
-                            char **ret_digest, struct error *err) must_check;
+/* The manifest for this machine, indexes resolved; digest belongs to the caller. */
+int blobs_read_manifest(struct blobs *blobs, const char *tag, json_t **ret_manifest,
+                        char **ret_digest, struct error *err) must_check;
 /* A small document, verified. */
 int blobs_read_document(struct blobs *blobs, const struct layout_blob *blob, json_t **ret_document,
                         struct error *err) must_check;

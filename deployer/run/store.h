@@ -18,8 +18,8 @@ void store_close(struct store *store);
 define_cleanup(struct store *, store_close)
 #define cleanup_store __attribute__((cleanup(store_closep)))
 
-    /* $XDG_CACHE_HOME/longshore/images, or below ~/.cache. Belongs to the caller. */
-    char *store_default_path(void);
+/* $XDG_CACHE_HOME/longshore/images, or below ~/.cache. Belongs to the caller. */
+char *store_default_path(void);
 
 const char *store_path(const struct store *store);
 

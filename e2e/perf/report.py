@@ -33,6 +33,7 @@ def _controller(found):
         yield f"{items}: of the floor (a bare client)", f"{row['ofTheFloor']:.2f}", ""
         yield f"{items}: CPU a run, ms", f"{row['cpuMsPerRun']:.1f}", ORIGINAL["cpu"]
         yield "  beside as many bare requests", f"{row['cpuOfBareRequests']:.2f} times", ""
+        yield f"{items}: RSS at most, MB", _mb(row["peakBytes"]), ""
         if "cpuMsPerRunOneByOne" in row:
             yield "items one after the other: CPU a run, ms", f"{row['cpuMsPerRunOneByOne']:.1f}", ORIGINAL["cpu"]
 
