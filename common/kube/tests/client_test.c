@@ -235,7 +235,9 @@ static void calls_can_be_cancelled_at_any_time(void **state)
     while (bench->server.request_count < 2)
         kube_bench_run_once(bench);
     kube_bench_run_idle(bench);
+    assert_int_equal(kube_asleep(bench->kube), 1);
     kube_cancel(call);
+    assert_int_equal(kube_asleep(bench->kube), 0);
     kube_bench_run_idle(bench);
     assert_int_equal(waiting.count + sent.count + sleeping.count, 0);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs that do not end well, each in a status that says what was wrong."""
 
+import collections
 import threading
 import time
 
@@ -8,6 +9,8 @@ from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 from controller_harness import GROUP, ended, hang, running, succeed, waiting
 from faults.proxy import Action, PASS, status as refusal
+
+TRIES = 6  # of a request that fails, before the job is held up
 
 
 def last(world, name="item", job="job-1", phase="Failed"):
@@ -345,6 +348,34 @@ def test_old_generations_of_state_do_not_pile_up(world):
     assert 2 <= len(left) <= 2 + 4
     newest = max(left, key=lambda secret: int(secret["metadata"]["annotations"][f"longshore.{GROUP}/sequence"]))
     assert newest["metadata"]["annotations"][f"longshore.{GROUP}/job"] == "job-8"
+
+
+def test_a_crowd_whose_requests_are_tried_again_and_again_holds_up_no_other_item(world):
+    """More items than the controller works on at a time. One that waits for its next try makes room before it has had its last."""
+    tries, crowd, is_broken = collections.Counter(), 40, threading.Event()
+    tries_when_all_had_begun = []
+    is_broken.set()
+
+    def plan(request):
+        account = request.path.partition("?")[0].partition("/serviceaccounts/")[2]
+        if not is_broken.is_set() or not account.startswith("slow-"):
+            return PASS
+        tries[account] += 1
+        if len(tries) == crowd and not tries_when_all_had_begun:
+            tries_when_all_had_begun.append(max(tries.values()))
+        return Action(forward=False, answer=refusal(503, "ServiceUnavailable"))
+
+    with world.behind(plan) as proxy:
+        world.start(proxy=proxy)
+        for number in range(crowd):
+            world.item(f"slow-{number}")
+        wait_until(lambda: tries_when_all_had_begun, "the whole crowd at work")
+        assert tries_when_all_had_begun[0] < TRIES
+        world.item("fast")
+        assert world.finished("fast")["phase"] == "Succeeded"
+        is_broken.clear()
+        for number in range(crowd):
+            assert world.finished(f"slow-{number}")["phase"] == "Succeeded"
 
 
 def test_a_conflict_with_nobody_does_not_leave_the_pod_behind(world):
