@@ -149,13 +149,6 @@ static void add_to_multi(struct http_call *call)
     finish_call(call, CURLE_FAILED_INIT);
 }
 
-static void resume(struct http_call *call)
-{
-    call->is_curl_paused = false;
-    call->idle_checks = 0;
-    (void)curl_easy_pause(call->easy, CURLPAUSE_CONT);
-}
-
 /* True if something was done, after which the list of calls may be another one. */
 static bool do_one_work(struct http_client *client)
 {
@@ -166,12 +159,6 @@ static bool do_one_work(struct http_client *client)
         }
         if (call->state == HTTP_CALL_QUEUED) {
             add_to_multi(call);
-            return true;
-        }
-        if (call->state == HTTP_CALL_RUNNING && call->is_curl_paused && !call->is_paused) {
-            client->depth++; /* without http_leave(), as we are in settle() already */
-            resume(call);
-            client->depth--;
             return true;
         }
     }
@@ -279,7 +266,7 @@ static void on_stall_check(void *data)
     struct http_call *call = data;
     uint64_t bytes = bytes_moved(call);
 
-    if (bytes != call->progress_bytes || call->is_paused)
+    if (bytes != call->progress_bytes)
         call->idle_checks = 0;
     else
         call->idle_checks++;
@@ -345,13 +332,6 @@ void http_cancel(struct http_call *call)
     call->state = HTTP_CALL_DEAD;
     loop_timer_stop(&call->stall_timer);
     work_later(call->client);
-}
-
-void http_pause(struct http_call *call, bool is_paused)
-{
-    call->is_paused = is_paused;
-    if (!is_paused && call->is_curl_paused)
-        work_later(call->client);
 }
 
 bool http_client_is_busy(const struct http_client *client)

@@ -51,8 +51,6 @@ typedef int http_data_fn(void *data, const struct http_response *response, const
  * no connection could be made, so that nothing was sent. Not called after http_cancel(). */
 typedef void http_done_fn(void *data, const struct http_response *response,
                           const struct error *err);
-/* Fills up to size bytes of the request's body; 0 is its end; negative: failed, err set. */
-typedef ssize_t http_read_fn(void *data, char *bytes, size_t size, struct error *err);
 
 struct http_request {
     const char *method; /* "GET" */
@@ -60,9 +58,8 @@ struct http_request {
     const struct http_header *headers; /* copied */
     size_t header_count;
     const char *bearer, *basic_user, *basic_password; /* copied */
-    const void *body;                                 /* copied; or streamed: */
+    const void *body;                                 /* copied */
     size_t body_size;
-    http_read_fn *read_body;     /* chunked or body_size bytes if that is not 0 */
     const struct http_tls *tls;  /* NULL: system defaults */
     uint64_t connect_timeout_ms; /* 0: 10 s */
     uint64_t total_timeout_ms;   /* 0: none (watches) */
@@ -70,7 +67,6 @@ struct http_request {
     size_t body_max;             /* 0: 4 MiB */
     int redirects_max;           /* 0: redirects are answers like others */
     bool is_plain_http_allowed;  /* http:// URLs are refused without this */
-    bool is_own_connection;      /* do not share (long watches share by default) */
     http_data_fn *on_data;       /* or NULL: collected in response->body */
     http_done_fn *on_done;
     void *data;
@@ -89,8 +85,6 @@ define_cleanup(struct http_client *, http_client_free)
 int http_start(struct http_client *client, const struct http_request *request,
                struct http_call **ret_call, struct error *err) must_check;
 void http_cancel(struct http_call *call); /* NULL is fine */
-/* Pauses and resumes the delivery of on_data (a slow sink). */
-void http_pause(struct http_call *call, bool is_paused);
 
 /* The value of a header of the final answer, borrowed, or NULL. Names in any case. */
 const char *http_response_header(const struct http_response *response, const char *name);

@@ -45,10 +45,6 @@ static size_t on_write(char *bytes, size_t unit, size_t count, void *data)
 
     if (call->state == HTTP_CALL_DEAD)
         return 0;
-    if (call->is_paused) {
-        call->is_curl_paused = true;
-        return CURL_WRITEFUNC_PAUSE;
-    }
     http_response_update(call);
     if (call->on_data && is_success(call->response.status)) {
         if (call->on_data(call->data, &call->response, bytes, size, &call->err) != 0)
@@ -64,25 +60,6 @@ static size_t on_write(char *bytes, size_t unit, size_t count, void *data)
     else if (!call->is_body_cut)
         return size;
     return 0;
-}
-
-static size_t on_read(char *bytes, size_t unit, size_t count, void *data)
-{
-    struct http_call *call = data;
-    ssize_t size = 0;
-
-    if (call->state == HTTP_CALL_DEAD)
-        return CURL_READFUNC_ABORT;
-    size = call->read_body(call->data, bytes, unit * count, &call->err);
-    return size < 0 || call->state == HTTP_CALL_DEAD ? CURL_READFUNC_ABORT : (size_t)size;
-}
-
-static int refuse_seek(void *data, curl_off_t offset, int origin)
-{
-    (void)data;
-    (void)offset;
-    (void)origin;
-    return CURL_SEEKFUNC_CANTSEEK;
 }
 
 /* Unacknowledged bytes end a dead connection in half a minute, not in the kernel's quarter of an
@@ -180,20 +157,6 @@ static int set_credentials(struct http_call *call, const struct http_request *re
                       request->basic_password ? request->basic_password : "", err);
 }
 
-static int set_streamed_body(struct http_call *call, const struct http_request *request,
-                             struct error *err)
-{
-    call->read_body = request->read_body;
-    if (set_option(call, CURLOPT_UPLOAD, 1L, err) < 0 ||
-        set_option(call, CURLOPT_READFUNCTION, on_read, err) < 0 ||
-        set_option(call, CURLOPT_READDATA, call, err) < 0 ||
-        set_option(call, CURLOPT_SEEKFUNCTION, refuse_seek, err) < 0)
-        return -1;
-    return request->body_size
-               ? set_option(call, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->body_size, err)
-               : 0;
-}
-
 /* A method by name keeps its name on every redirect; curl knows better for those it knows. */
 static int set_method_and_body(struct http_call *call, const struct http_request *request,
                                struct error *err)
@@ -201,10 +164,7 @@ static int set_method_and_body(struct http_call *call, const struct http_request
     bool is_post = strcmp(request->method, "POST") == 0;
     bool has_body = request->body || is_post;
 
-    if (request->read_body) {
-        if (set_streamed_body(call, request, err) < 0)
-            return -1;
-    } else if (has_body) {
+    if (has_body) {
         call->body_copy = xmemdup(request->body, request->body ? request->body_size : 0);
         call->body_size = request->body ? request->body_size : 0;
         if (set_option(call, CURLOPT_POST, 1L, err) < 0 ||
@@ -240,12 +200,10 @@ static int set_connection(struct http_call *call, const struct http_request *req
     uint64_t connect_ms =
         request->connect_timeout_ms ? request->connect_timeout_ms : HTTP_CONNECT_TIMEOUT_MS;
     /* Without TLS there is no HTTP/2, and curl would wait for the first answer to find that out. */
-    bool is_shared = !request->is_own_connection && strcmp(scheme, "https") == 0;
+    bool is_shared = strcmp(scheme, "https") == 0;
 
     if (set_option(call, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS, err) < 0 ||
         set_option(call, CURLOPT_PIPEWAIT, is_shared ? 1L : 0L, err) < 0 ||
-        set_option(call, CURLOPT_FRESH_CONNECT, request->is_own_connection ? 1L : 0L, err) < 0 ||
-        set_option(call, CURLOPT_FORBID_REUSE, request->is_own_connection ? 1L : 0L, err) < 0 ||
         set_option(call, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms, err) < 0 ||
         set_option(call, CURLOPT_TIMEOUT_MS, (long)request->total_timeout_ms, err) < 0 ||
         set_option(call, CURLOPT_TCP_KEEPALIVE, 1L, err) < 0 ||

@@ -51,7 +51,7 @@ struct http_client {
     struct http_call *calls;      /* all of them, newest first */
     int depth;                    /* how many curl functions we are inside of */
     int settling;                 /* how many settle() we are inside of */
-    bool has_work;                /* a call is queued, dead or to be resumed, or a pool is old */
+    bool has_work;                /* a call is queued or dead, or a pool is old */
     bool has_global;
     CURL *idle[HTTP_IDLE_HANDLES_MAX]; /* handles for the next calls */
     size_t idle_count;
@@ -77,7 +77,6 @@ struct http_call {
     size_t body_size;
     char *url_for_people; /* "https://host/path" */
     char *method;
-    http_read_fn *read_body;
     http_data_fn *on_data;
     http_done_fn *on_done;
     void *data;
@@ -85,9 +84,7 @@ struct http_call {
     struct buffer body;
     size_t headers_size;
     bool is_body_cut; /* an answer that is no success was longer than body_max: enough is known */
-    bool is_paused;   /* asked for by the sink */
-    bool is_curl_paused; /* curl knows of it */
-    struct error err;    /* what a callback failed with */
+    struct error err; /* what a callback failed with */
     uint64_t stall_timeout_ms, progress_bytes;
     int idle_checks;
     struct loop_timer stall_timer;

@@ -12,7 +12,7 @@
 #include "common/net/http_internal.h"
 #include "common/net/tests/http_bench.h"
 
-static void connections_are_used_again_unless_a_call_wants_its_own(void **state)
+static void connections_are_used_again(void **state)
 {
     struct bench *bench = *state;
     cleanup_free char *url = bench_url(&bench->server, "/");
@@ -24,14 +24,13 @@ static void connections_are_used_again_unless_a_call_wants_its_own(void **state)
         struct got got = {0};
         struct http_request request = bench_request(bench, &got, url);
 
-        request.is_own_connection = i == 2;
         bench_fetch(&request, &got);
         got_done(&got);
     }
     http_client_counts(bench->client, &connections, &requests);
-    assert_int_equal(connections, 2);
+    assert_int_equal(connections, 1);
     assert_int_equal(requests, 5);
-    assert_int_equal(bench->server.connection_count, 2);
+    assert_int_equal(bench->server.connection_count, 1);
 }
 
 static void a_handle_serves_again_and_has_forgotten_its_call(void **state)
@@ -98,7 +97,7 @@ int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, bench_setup, bench_teardown)
     const struct CMUnitTest tests[] = {
-        test(connections_are_used_again_unless_a_call_wants_its_own),
+        test(connections_are_used_again),
         test(a_handle_serves_again_and_has_forgotten_its_call),
         test(after_a_failure_no_handle_is_kept),
     };

@@ -338,49 +338,6 @@ static void on_data_may_start_calls_and_cancel_them_at_once(void **state)
     got_done(&chain.next);
 }
 
-static int pause_at_first(void *data, const struct http_response *response, const char *bytes,
-                          size_t size, struct error *err)
-{
-    struct got *got = data;
-
-    http_pause(got->call, true);
-    return bench_on_data(data, response, bytes, size, err);
-}
-
-static void a_paused_call_gets_nothing_more_until_it_is_resumed(void **state)
-{
-    struct bench *bench = *state;
-    struct got got = {0};
-    cleanup_free char *url = bench_url(&bench->server, "/");
-    cleanup_free char *chunk = xmalloc(200001);
-    struct http_request request = bench_request(bench, &got, url);
-
-    memset(chunk, 'x', 200000);
-    chunk[200000] = '\0';
-    bench->answer = "HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n";
-    request.on_data = pause_at_first;
-    request.stall_timeout_ms = 40; /* a paused call does not stall */
-    bench_start(&request, &got);
-    bench_run_until_count(bench, &bench->server.request_count, 1);
-    loopback_send(bench->last_connection, chunk);
-    while (got.data_count == 0 && got.done_count == 0)
-        bench_run_idle(bench);
-    for (int i = 0; i < 5; i++)
-        bench_run_idle(bench);
-    assert_int_equal(got.data_count, 1);
-    assert_int_equal(got.done_count, 0);
-    while (!got.done_count) {
-        int before = got.data_count;
-
-        http_pause(got.call, false);
-        assert_int_equal(got.data_count, before); /* not from inside the call */
-        bench_run_idle(bench);
-    }
-    assert_string_equal(got.err.text, "");
-    assert_int_equal(got.data.size, 200000);
-    got_done(&got);
-}
-
 static void freeing_the_client_ends_its_calls_without_a_word(void **state)
 {
     struct bench *bench = *state;
@@ -423,7 +380,6 @@ int main(void)
         test(on_data_may_cancel_a_call_that_waits),
         test(on_done_may_cancel_its_own_call_and_others),
         test(on_data_may_start_calls_and_cancel_them_at_once),
-        test(a_paused_call_gets_nothing_more_until_it_is_resumed),
         test(freeing_the_client_ends_its_calls_without_a_word),
     };
 

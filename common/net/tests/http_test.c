@@ -99,64 +99,6 @@ static void methods_and_bodies_are_sent_as_told(void **state)
     assert_int_equal(bench->server.connection_count, 1);
 }
 
-struct source {
-    struct got got; /* first, so that bench_on_done() finds it */
-    const char *text;
-    bool is_broken;
-};
-
-static ssize_t read_source(void *data, char *bytes, size_t size, struct error *err)
-{
-    struct source *source = data;
-    size_t length = strlen(source->text);
-
-    if (source->is_broken && !length)
-        return error_set(err, ERROR_INVALID, "the source is broken");
-    length = length < 3 ? length : 3;
-    length = length < size ? length : size;
-    memcpy(bytes, source->text, length);
-    source->text += length;
-    return (ssize_t)length;
-}
-
-static void bodies_can_be_streamed_with_and_without_a_known_size(void **state)
-{
-    struct bench *bench = *state;
-    cleanup_free char *url = bench_url(&bench->server, "/");
-
-    bench->answer = "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n";
-    for (size_t size = 0; size <= 8; size += 8) {
-        struct source source = {.text = "12345678"};
-        struct http_request request = bench_request(bench, &source.got, url);
-
-        request.method = "PUT";
-        request.read_body = read_source;
-        request.body_size = size;
-        bench_fetch(&request, &source.got);
-        assert_int_equal(source.got.err.kind, ERROR_NONE);
-        assert_int_equal(source.got.status, 201);
-        got_done(&source.got);
-    }
-    assert_true(loopback_has(&bench->server, 0, "Transfer-Encoding: chunked"));
-    assert_true(loopback_has(&bench->server, 0, "3\r\n123\r\n3\r\n456\r\n2\r\n78\r\n0\r\n\r\n"));
-    assert_true(loopback_has(&bench->server, 1, "Content-Length: 8\r\n\r\n12345678"));
-}
-
-static void a_source_that_fails_ends_the_call_with_its_own_error(void **state)
-{
-    struct bench *bench = *state;
-    struct source source = {.text = "12345", .is_broken = true};
-    cleanup_free char *url = bench_url(&bench->server, "/");
-    struct http_request request = bench_request(bench, &source.got, url);
-
-    request.method = "PUT";
-    request.read_body = read_source;
-    bench_fetch(&request, &source.got);
-    assert_int_equal(source.got.err.kind, ERROR_INVALID);
-    assert_string_equal(source.got.err.text, "the source is broken");
-    got_done(&source.got);
-}
-
 static void success_is_streamed_and_everything_else_collected(void **state)
 {
     struct bench *bench = *state;
@@ -392,8 +334,6 @@ int main(void)
         test(an_answer_comes_with_status_headers_and_body),
         test(repeated_headers_can_all_be_had),
         test(methods_and_bodies_are_sent_as_told),
-        test(bodies_can_be_streamed_with_and_without_a_known_size),
-        test(a_source_that_fails_ends_the_call_with_its_own_error),
         test(success_is_streamed_and_everything_else_collected),
         test(credentials_are_sent_to_the_host_they_are_for),
         test(redirects_keep_credentials_on_the_same_origin_only),

@@ -14,15 +14,6 @@
 
 enum { OPTIONS_MAX = 200 };
 
-static ssize_t read_nothing(void *data, char *bytes, size_t size, struct error *err)
-{
-    (void)data;
-    (void)bytes;
-    (void)size;
-    (void)err;
-    return 0;
-}
-
 static const struct http_header header = {"Accept", "text/plain"};
 static const struct http_tls tls = {.ca_pem = "ca", .cert_pem = "cert", .key_pem = "key"};
 static const struct http_tls insecure = {.is_insecure = true, .server_name = "other"};
@@ -35,9 +26,8 @@ static const struct {
     {"head", {.method = "HEAD"}},
     {"post", {.method = "POST", .body = "x", .body_size = 1, .bearer = "token"}},
     {"delete", {.method = "DELETE", .basic_user = "a", .basic_password = "b"}},
-    {"upload", {.method = "PUT", .read_body = read_nothing, .body_size = 7}},
     {"tls", {.method = "GET", .tls = &tls, .redirects_max = 3}},
-    {"insecure", {.method = "GET", .tls = &insecure, .is_own_connection = true}},
+    {"insecure", {.method = "GET", .tls = &insecure}},
 };
 
 /* Whether the call was refused, with a reason. */
