@@ -67,6 +67,8 @@ struct http_request {
     size_t body_max;             /* 0: 4 MiB */
     int redirects_max;           /* 0: redirects are answers like others */
     bool is_plain_http_allowed;  /* http:// URLs are refused without this */
+    bool is_multiplexed;         /* one of many to this server: over the one HTTP/2 connection
+                                  * that all such calls share, if it is spoken there */
     http_data_fn *on_data;       /* or NULL: collected in response->body */
     http_done_fn *on_done;
     void *data;
