@@ -33,6 +33,7 @@ struct loop {
     struct loop_timer **heap; /* heap[0] is unused */
     size_t timer_count;
     size_t heap_capacity;
+    uint64_t turn;
 };
 
 int loop_new(struct clock *clock, struct loop **ret_loop, struct error *err)
@@ -243,13 +244,15 @@ static void fire_timers(struct loop *loop)
 {
     uint64_t now_ms = loop_now_ms(loop);
 
-    /* A timer that is started anew by its callback is due after now_ms and waits for the next turn,
-     * except with a delay of 0: the count keeps that from starving the descriptors. */
-    for (size_t left = loop->timer_count; left > 0 && loop->timer_count > 0; left--) {
+    /* What one timer starts without a delay is done in the same turn, but no timer fires twice in
+     * it: one that starts itself anew would starve the descriptors. */
+    loop->turn++;
+    while (loop->timer_count > 0) {
         struct loop_timer *timer = loop->heap[1];
 
-        if (timer->due_ms > now_ms)
+        if (timer->due_ms > now_ms || timer->turn == loop->turn)
             break;
+        timer->turn = loop->turn;
         loop_timer_stop(timer);
         timer->callback(timer->data);
     }

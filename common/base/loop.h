@@ -38,7 +38,8 @@ struct loop_timer {
     loop_timer_fn *callback;
     void *data;
     uint64_t due_ms;
-    size_t place; /* in the heap, from 1; 0 is stopped */
+    size_t place;  /* in the heap, from 1; 0 is stopped */
+    uint64_t turn; /* of the loop, when it last fired */
 };
 
 void loop_timer_init(struct loop_timer *timer, struct loop *loop, loop_timer_fn *callback,

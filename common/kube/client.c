@@ -27,7 +27,6 @@ enum {
 struct kube {
     struct loop *loop;
     struct http_client *http;
-    struct http_client *streams; /* carries watches; may be http */
     struct kube_config *config;
     struct http_tls tls;
     struct kube_token token;
@@ -75,7 +74,6 @@ int kube_new(struct loop *loop, struct http_client *http, struct kube_config *co
     kube = xcalloc(1, sizeof(*kube));
     kube->loop = loop;
     kube->http = http;
-    kube->streams = http;
     kube->config = config;
     kube->tls = (struct http_tls){
         .ca_pem = config->ca_pem,
@@ -156,11 +154,11 @@ bool kube_has_token_file(const struct kube *kube)
 
 bool kube_is_busy(const struct kube *kube)
 {
-    return http_client_is_busy(kube->http) || http_client_is_busy(kube->streams);
+    return http_client_is_busy(kube->http);
 }
 
-static int start_on(struct kube *kube, struct http_client *http, struct http_request *request,
-                    struct http_call **ret_call, struct error *err)
+int kube_http_start(struct kube *kube, struct http_request *request, struct http_call **ret_call,
+                    struct error *err)
 {
     const char *token = NULL;
 
@@ -170,33 +168,17 @@ static int start_on(struct kube *kube, struct http_client *http, struct http_req
     }
     request->tls = &kube->tls;
     request->is_plain_http_allowed = true; /* the configuration has been checked */
+    request->is_multiplexed = true;
     request->connect_timeout_ms = KUBE_CONNECT_TIMEOUT_MS;
     request->bearer = token;
     if (!token) {
         request->basic_user = kube->config->user;
         request->basic_password = kube->config->password;
     }
-    if (http_start(http, request, ret_call, err) < 0)
+    if (http_start(kube->http, request, ret_call, err) < 0)
         return -1;
     kube->request_count++;
     return 0;
-}
-
-int kube_http_start(struct kube *kube, struct http_request *request, struct http_call **ret_call,
-                    struct error *err)
-{
-    return start_on(kube, kube->http, request, ret_call, err);
-}
-
-int kube_stream_start(struct kube *kube, struct http_request *request, struct http_call **ret_call,
-                      struct error *err)
-{
-    return start_on(kube, kube->streams, request, ret_call, err);
-}
-
-void kube_set_stream_client(struct kube *kube, struct http_client *http)
-{
-    kube->streams = http;
 }
 
 int kube_http_result(struct kube *kube, const struct http_response *response,

@@ -75,13 +75,8 @@ void kube_free(struct kube *kube);
 define_cleanup(struct kube *, kube_free)
 #define cleanup_kube __attribute__((cleanup(kube_freep)))
 
-/* Watches that start from now on go over this client's connection (borrowed). For who lists
- * while it watches: libcurl 7.88 may leave the rest of a large answer in its own buffer when a
- * quiet stream shares the connection, until the server says something else. */
-void kube_set_stream_client(struct kube *kube, struct http_client *http);
-
-/* One HTTP/2 connection carries all calls, watches aside; what is more than it takes at a time
- * waits in line, and timeout_ms counts from when it is sent. Fails only for requests that can't be
+/* One HTTP/2 connection carries all calls and watches; calls beyond what it takes at a time
+ * wait in line, and timeout_ms counts from when it is sent. Fails only for requests that can't be
  * built. ret_call may be NULL. */
 int kube_start(struct kube *kube, const struct kube_request *request, struct kube_call **ret_call,
                struct error *err) must_check;

@@ -4,9 +4,8 @@
 
 #include "common/kube/client.h"
 
-/* The most that one client has under way at a time, watches aside; what is more waits in line.
- * libcurl looks at every exchange of a connection for each packet on it: with 80 a run costs a
- * third more CPU than with 16, and no server answers sooner. */
+/* The most that one client has under way at a time, watches aside; what is more waits in line. No
+ * server answers sooner if it is asked for more, and each answer is memory until it is read. */
 enum { KUBE_IN_FLIGHT_MAX = 16 };
 enum { KUBE_CONNECT_TIMEOUT_MS = 5000 };
 enum { KUBE_OBJECT_MAX = 4 * 1024 * 1024 };
@@ -15,10 +14,6 @@ enum { KUBE_OBJECT_MAX = 4 * 1024 * 1024 };
  * retry, and an HTTP status is no error. */
 int kube_http_start(struct kube *kube, struct http_request *request, struct http_call **ret_call,
                     struct error *err) must_check;
-
-/* The same for one that stays open. */
-int kube_stream_start(struct kube *kube, struct http_request *request, struct http_call **ret_call,
-                      struct error *err) must_check;
 
 /* What an exchange came to: 0 for a 2xx answer, else -1 and the error. After 401 the token is read
  * again for the next request. */

@@ -352,7 +352,7 @@ static void start_stream(struct kube_watch *watch)
     watch->stream_err = (struct error){0};
     watch->has_event = false;
     watch->stream_start_ms = loop_now_ms(kube_loop(watch->kube));
-    if (kube_stream_start(watch->kube, &request, &watch->http, &err) < 0) {
+    if (kube_http_start(watch->kube, &request, &watch->http, &err) < 0) {
         (void)error_wrap(&err, "%s", watch->what);
         go_on_after(watch, &err);
     }

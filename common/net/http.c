@@ -3,14 +3,15 @@
 #include "common/net/http.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/memory.h"
-#include "common/net/http_internal.h"
+#include "common/net/http_h2.h"
 
 static void settle(struct http_client *client);
 
-static void work_later(struct http_client *client)
+void http_work_later(struct http_client *client)
 {
     client->has_work = true;
     if (!client->depth)
@@ -32,10 +33,10 @@ static void remove_from_pool(struct http_call *call)
     call->pool = NULL;
     (void)curl_multi_remove_handle(pool->multi, call->easy);
     if (--pool->call_count == 0 && pool != call->client->pools)
-        work_later(call->client);
+        http_work_later(call->client);
 }
 
-static void destroy_call(struct http_call *call)
+void http_call_free(struct http_call *call)
 {
     if (!call)
         return;
@@ -46,7 +47,9 @@ static void destroy_call(struct http_call *call)
     if (call->next)
         call->next->previous = call->previous;
     loop_timer_stop(&call->stall_timer);
+    loop_timer_stop(&call->total_timer);
     remove_from_pool(call);
+    http_h2_remove(call);
     http_handle_give(call->client, call->easy, call->is_easy_kept);
     curl_slist_free_all(call->headers);
     curl_slist_free_all(call->connect_to);
@@ -56,10 +59,12 @@ static void destroy_call(struct http_call *call)
     free(call->url_for_people);
     free(call->method);
     buffer_done(&call->body);
+    buffer_done(&call->answer_headers);
+    http_kept_free(call->kept);
     free(call);
 }
-define_cleanup(struct http_call *, destroy_call)
-#define cleanup_call __attribute__((cleanup(destroy_callp)))
+define_cleanup(struct http_call *, http_call_free)
+#define cleanup_call __attribute__((cleanup(http_call_freep)))
 
 /* A server that has said no before it has read the whole request may close the stream at once;
  * its status is the answer all the same, even if the rest of its words is lost. */
@@ -71,15 +76,18 @@ static bool is_refusal(const struct http_call *call, CURLcode code)
 }
 
 /* Not a byte came in time over a connection that may be dead: the next call gets another one. */
-static void leave_pool_behind(const struct http_call *call, CURLcode code)
+static void leave_connection_behind(const struct http_call *call, CURLcode code)
 {
     struct http_client *client = call->client;
     struct http_pool *pool = NULL;
     struct error ignored = {0};
     bool is_silent = call->err.os == ETIMEDOUT || call->headers_size == 0;
 
-    if (code == CURLE_OPERATION_TIMEDOUT && is_silent && call->pool == client->pools &&
-        http_pool_new(client, &pool, &ignored) == 0)
+    if (code != CURLE_OPERATION_TIMEDOUT || !is_silent)
+        return;
+    if (call->h2)
+        call->h2->is_leaving = true;
+    else if (call->pool == client->pools && http_pool_new(client, &pool, &ignored) == 0)
         add_pool(client, pool);
 }
 
@@ -90,18 +98,67 @@ static void finish_call(struct http_call *call, CURLcode code)
 
     call->state = HTTP_CALL_ENDED;
     loop_timer_stop(&call->stall_timer);
+    loop_timer_stop(&call->total_timer);
     http_response_update(call);
     if (code != CURLE_OK && call->err.kind != ERROR_NONE)
         err = call->err;
     else if (code != CURLE_OK && !call->is_body_cut && !is_refusal(call, code))
         http_error_from_curl(call, code, &err);
-    leave_pool_behind(call, code);
+    leave_connection_behind(call, code);
     remove_from_pool(call);
+    http_h2_remove(call);
     call->is_easy_kept = code == CURLE_OK;
     if (!call->is_easy_kept)
         http_handles_drop(call->client); /* the resolver's configuration may be an old one */
     call->on_done(call->data, &call->response, &err);
-    destroy_call(call);
+    http_call_free(call);
+}
+
+void http_call_over(struct http_call *call, CURLcode code)
+{
+    call->state = HTTP_CALL_OVER;
+    call->end_code = code;
+    http_work_later(call->client);
+}
+
+void http_call_again(struct http_call *call)
+{
+    http_h2_remove(call);
+    call->state = HTTP_CALL_QUEUED;
+    http_work_later(call->client);
+}
+
+bool http_note_headers(struct http_call *call, size_t size)
+{
+    call->headers_size += size;
+    if (call->headers_size <= HTTP_HEADERS_MAX)
+        return true;
+    (void)error_set(&call->err, ERROR_TOO_LARGE, "%s '%s': headers of more than %d bytes",
+                    call->method, call->url_for_people, HTTP_HEADERS_MAX);
+    return false;
+}
+
+static bool is_success(int status)
+{
+    return status >= 200 && status < 300;
+}
+
+bool http_take_bytes(struct http_call *call, const char *bytes, size_t size)
+{
+    if (call->state == HTTP_CALL_DEAD)
+        return false;
+    if (call->on_data && is_success(call->response.status))
+        return call->on_data(call->data, &call->response, bytes, size, &call->err) == 0 &&
+               call->state != HTTP_CALL_DEAD;
+    if (!is_success(call->response.status) && size > call->body.max - call->body.size) {
+        size = call->body.max - call->body.size;
+        call->is_body_cut = true;
+    }
+    if (buffer_append(&call->body, bytes, size, &call->err) < 0) {
+        (void)error_wrap(&call->err, "%s '%s'", call->method, call->url_for_people);
+        return false;
+    }
+    return !call->is_body_cut;
 }
 
 static void read_messages(struct http_pool *pool)
@@ -133,19 +190,46 @@ void http_leave(struct http_client *client)
         settle(client);
 }
 
-static void add_to_multi(struct http_call *call)
+static int add_to_multi(struct http_call *call, struct error *err)
 {
     struct http_pool *pool = call->client->pools;
     CURLMcode code = curl_multi_add_handle(pool->multi, call->easy);
 
+    if (code != CURLM_OK)
+        return error_set(err, ERROR_INTERNAL, "%s '%s': %s", call->method, call->url_for_people,
+                         curl_multi_strerror(code));
+    call->pool = pool;
+    pool->call_count++;
+    return 0;
+}
+
+/* One that was to be multiplexed goes by curl after all. */
+static int give_to_curl(struct http_call *call, struct error *err)
+{
+    const struct http_url *url = NULL;
+
+    loop_timer_stop(&call->total_timer); /* curl has its own */
+    if (http_origin_of(call->client, call->kept->request.url, &url, err) < 0)
+        return -1;
+    return http_easy_setup(call, &call->kept->request, url, err);
+}
+
+static void send_call(struct http_call *call)
+{
+    bool is_multiplexed = call->kept && http_h2_takes(call->client, &call->kept->request);
+    struct error err = {0};
+    int result = 0;
+
     call->state = HTTP_CALL_RUNNING;
-    if (code == CURLM_OK) {
-        call->pool = pool;
-        pool->call_count++;
+    if (is_multiplexed)
+        result = http_h2_add(call, &err);
+    else if (call->kept && give_to_curl(call, &err) < 0)
+        result = -1;
+    else
+        result = add_to_multi(call, &err);
+    if (result == 0)
         return;
-    }
-    (void)error_set(&call->err, ERROR_INTERNAL, "%s '%s': %s", call->method, call->url_for_people,
-                    curl_multi_strerror(code));
+    call->err = err;
     finish_call(call, CURLE_FAILED_INIT);
 }
 
@@ -154,11 +238,15 @@ static bool do_one_work(struct http_client *client)
 {
     for (struct http_call *call = client->calls; call; call = call->next) {
         if (call->state == HTTP_CALL_DEAD) {
-            destroy_call(call);
+            http_call_free(call);
             return true;
         }
         if (call->state == HTTP_CALL_QUEUED) {
-            add_to_multi(call);
+            send_call(call);
+            return true;
+        }
+        if (call->state == HTTP_CALL_OVER) {
+            finish_call(call, call->end_code);
             return true;
         }
     }
@@ -187,20 +275,25 @@ static void read_all_messages(struct http_client *client)
 {
     for (struct http_pool *pool = client->pools; pool; pool = pool->next)
         read_messages(pool);
+    http_h2_connected(client);
 }
 
-/* Runs outside of curl: hands out what has ended and does what had to wait. */
+/* Runs outside of curl and nghttp2: hands out what has ended and does what had to wait. */
 static void settle(struct http_client *client)
 {
     client->settling++;
-    read_all_messages(client);
-    while (client->has_work) {
+    do {
+        read_all_messages(client);
         client->has_work = false;
         while (do_one_work(client))
             ;
         read_all_messages(client);
-    }
+        http_h2_flush(client);
+    } while (client->has_work);
+    loop_timer_stop(&client->work_timer);
     free_old_pools(client);
+    if (client->settling == 1)
+        http_h2_close_unused(client);
     client->settling--;
 }
 
@@ -233,14 +326,16 @@ void http_client_free(struct http_client *client)
     if (!client)
         return;
     while (client->calls)
-        destroy_call(client->calls);
+        http_call_free(client->calls);
     while (client->pools) {
         struct http_pool *pool = client->pools;
 
         client->pools = pool->next;
         http_pool_free(pool);
     }
+    http_h2_close_all(client);
     http_handles_drop(client);
+    free(client->http1_origin);
     loop_timer_stop(&client->work_timer);
     if (client->has_global)
         curl_global_cleanup();
@@ -254,6 +349,8 @@ static uint64_t bytes_moved(const struct http_call *call)
     curl_off_t down = 0;
     curl_off_t up = 0;
 
+    if (!call->easy)
+        return call->moved_bytes + call->headers_size;
     (void)curl_easy_getinfo(call->easy, CURLINFO_SIZE_DOWNLOAD_T, &down);
     (void)curl_easy_getinfo(call->easy, CURLINFO_SIZE_UPLOAD_T, &up);
     return (uint64_t)down + (uint64_t)up + call->headers_size;
@@ -281,7 +378,16 @@ static void on_stall_check(void *data)
     finish_call(call, CURLE_OPERATION_TIMEDOUT);
 }
 
-static struct http_call *new_call(struct http_client *client, const struct http_request *request)
+static void on_total_timeout(void *data)
+{
+    struct http_call *call = data;
+
+    (void)snprintf(call->curl_text, sizeof(call->curl_text), "no whole answer after %llu ms",
+                   (unsigned long long)call->kept->request.total_timeout_ms);
+    finish_call(call, CURLE_OPERATION_TIMEDOUT);
+}
+
+struct http_call *http_call_new(struct http_client *client, const struct http_request *request)
 {
     struct http_call *call = xcalloc(1, sizeof(*call));
 
@@ -294,19 +400,39 @@ static struct http_call *new_call(struct http_client *client, const struct http_
     call->stall_timeout_ms = request->stall_timeout_ms;
     call->response.call = call;
     call->response.body = &call->body;
+    if (request->body || strcmp(request->method, "POST") == 0) {
+        call->body_size = request->body ? request->body_size : 0;
+        call->body_copy = xmemdup(request->body, call->body_size);
+    }
     buffer_init(&call->body, request->body_max ? request->body_max : HTTP_BODY_MAX_DEFAULT);
+    buffer_init(&call->answer_headers, 3 * HTTP_HEADERS_MAX);
     loop_timer_init(&call->stall_timer, client->loop, on_stall_check, call);
-    call->easy = http_handle_take(client);
+    loop_timer_init(&call->total_timer, client->loop, on_total_timeout, call);
     return call;
+}
+
+static int prepare(struct http_call *call, const struct http_request *request, struct error *err)
+{
+    const struct http_url *url = NULL;
+
+    if (http_origin_of(call->client, request->url, &url, err) < 0 ||
+        http_request_check(call, request, url->scheme, err) < 0)
+        return -1;
+    if (!http_h2_takes(call->client, request))
+        return http_easy_setup(call, request, url, err);
+    call->kept = http_request_keep(request);
+    if (request->total_timeout_ms)
+        loop_timer_start(&call->total_timer, request->total_timeout_ms);
+    return 0;
 }
 
 int http_start(struct http_client *client, const struct http_request *request,
                struct http_call **ret_call, struct error *err)
 {
-    cleanup_call struct http_call *call = new_call(client, request);
+    cleanup_call struct http_call *call = http_call_new(client, request);
     struct http_call *started = NULL;
 
-    if (http_easy_setup(call, request, err) < 0)
+    if (prepare(call, request, err) < 0)
         return -1;
     started = steal(&call);
     started->next = client->calls;
@@ -316,7 +442,7 @@ int http_start(struct http_client *client, const struct http_request *request,
     client->request_count++;
     if (started->stall_timeout_ms)
         loop_timer_start(&started->stall_timer, started->stall_timeout_ms / HTTP_STALL_CHECKS + 1);
-    work_later(client);
+    http_work_later(client);
     *ret_call = started;
     return 0;
 }
@@ -326,12 +452,13 @@ void http_cancel(struct http_call *call)
     if (!call || call->state == HTTP_CALL_ENDED || call->state == HTTP_CALL_DEAD)
         return;
     if (!call->client->depth) {
-        destroy_call(call);
+        http_call_free(call);
         return;
     }
     call->state = HTTP_CALL_DEAD;
     loop_timer_stop(&call->stall_timer);
-    work_later(call->client);
+    loop_timer_stop(&call->total_timer);
+    http_work_later(call->client);
 }
 
 bool http_client_is_busy(const struct http_client *client)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a request to a curl handle: every option that is set on one is set here. */
-#include <ctype.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -21,45 +20,16 @@
 
 static size_t on_header(char *bytes, size_t size, size_t count, void *data)
 {
-    struct http_call *call = data;
-
     (void)bytes;
-    call->headers_size += size * count;
-    if (call->headers_size > HTTP_HEADERS_MAX) {
-        (void)error_set(&call->err, ERROR_TOO_LARGE, "%s '%s': headers of more than %d bytes",
-                        call->method, call->url_for_people, HTTP_HEADERS_MAX);
-        return 0;
-    }
-    return size * count;
-}
-
-static bool is_success(int status)
-{
-    return status >= 200 && status < 300;
+    return http_note_headers(data, size * count) ? size * count : 0;
 }
 
 static size_t on_write(char *bytes, size_t unit, size_t count, void *data)
 {
     struct http_call *call = data;
-    size_t size = unit * count;
 
-    if (call->state == HTTP_CALL_DEAD)
-        return 0;
     http_response_update(call);
-    if (call->on_data && is_success(call->response.status)) {
-        if (call->on_data(call->data, &call->response, bytes, size, &call->err) != 0)
-            return 0;
-        return call->state == HTTP_CALL_DEAD ? 0 : size;
-    }
-    if (!is_success(call->response.status) && size > call->body.max - call->body.size) {
-        size = call->body.max - call->body.size;
-        call->is_body_cut = true;
-    }
-    if (buffer_append(&call->body, bytes, size, &call->err) < 0)
-        (void)error_wrap(&call->err, "%s '%s'", call->method, call->url_for_people);
-    else if (!call->is_body_cut)
-        return size;
-    return 0;
+    return http_take_bytes(call, bytes, unit * count) ? unit * count : 0;
 }
 
 /* Unacknowledged bytes end a dead connection in half a minute, not in the kernel's quarter of an
@@ -85,15 +55,6 @@ static CURLcode keep_buffers(CURL *easy, void *context, void *data)
     return CURLE_OK;
 }
 
-static bool has_control(const char *text)
-{
-    for (; *text; text++) {
-        if (iscntrl((unsigned char)*text) && *text != '\t')
-            return true;
-    }
-    return false;
-}
-
 static int add_header(struct http_call *call, const char *line)
 {
     struct curl_slist *longer = curl_slist_append(call->headers, line);
@@ -107,8 +68,6 @@ static int add_header(struct http_call *call, const char *line)
 static int add_headers(struct http_call *call, const struct http_request *request,
                        struct error *err)
 {
-    /* Only the fields for credentials keep them from other hosts. */
-    static const char *const refused[] = {"Authorization", "Proxy-Authorization", "Cookie"};
     bool has_content_type = false;
 
     for (size_t i = 0; i < request->header_count; i++) {
@@ -117,12 +76,6 @@ static int add_headers(struct http_call *call, const struct http_request *reques
         cleanup_free char *line =
             value[0] ? xasprintf("%s: %s", name, value) : xasprintf("%s;", name);
 
-        for (size_t j = 0; j < array_length(refused); j++) {
-            if (strcasecmp(name, refused[j]) == 0)
-                return error_set(err, ERROR_INVALID, "header '%s' is not for callers", name);
-        }
-        if (!name[0] || strpbrk(name, ": ;\t") || has_control(line))
-            return error_set(err, ERROR_INVALID, "a header that cannot be sent");
         has_content_type = has_content_type || strcasecmp(name, "Content-Type") == 0;
         (void)add_header(call, line);
     }
@@ -138,11 +91,6 @@ static int set_credentials(struct http_call *call, const struct http_request *re
     if (set_option(call, CURLOPT_UNRESTRICTED_AUTH, 0L, err) < 0 ||
         set_option(call, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED, err) < 0)
         return -1;
-    if ((request->bearer && has_control(request->bearer)) ||
-        (request->basic_user && has_control(request->basic_user)) ||
-        (request->basic_password && has_control(request->basic_password)))
-        return error_set(err, ERROR_INVALID, "%s '%s': the credential has a control character",
-                         call->method, call->url_for_people);
     if (request->bearer) {
         if (set_option(call, CURLOPT_HTTPAUTH, CURLAUTH_BEARER, err) < 0)
             return -1;
@@ -161,17 +109,12 @@ static int set_credentials(struct http_call *call, const struct http_request *re
 static int set_method_and_body(struct http_call *call, const struct http_request *request,
                                struct error *err)
 {
-    bool is_post = strcmp(request->method, "POST") == 0;
-    bool has_body = request->body || is_post;
-
-    if (has_body) {
-        call->body_copy = xmemdup(request->body, request->body ? request->body_size : 0);
-        call->body_size = request->body ? request->body_size : 0;
+    if (call->body_copy) {
         if (set_option(call, CURLOPT_POST, 1L, err) < 0 ||
             set_option(call, CURLOPT_POSTFIELDS, call->body_copy, err) < 0 ||
             set_option(call, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body_size, err) < 0)
             return -1;
-        if (is_post)
+        if (strcmp(request->method, "POST") == 0)
             return 0;
     } else if (strcmp(request->method, "GET") == 0) {
         return set_option(call, CURLOPT_HTTPGET, 1L, err);
@@ -248,19 +191,10 @@ static int set_url(struct http_call *call, const struct http_request *request,
     return set_option(call, CURLOPT_URL, renamed, err);
 }
 
-int http_easy_setup(struct http_call *call, const struct http_request *request, struct error *err)
+int http_easy_setup(struct http_call *call, const struct http_request *request,
+                    const struct http_url *url, struct error *err)
 {
-    const struct http_url *url = NULL;
-
-    for (const char *letter = request->method; *letter; letter++) {
-        if (*letter < 'A' || *letter > 'Z')
-            return error_set(err, ERROR_INVALID, "'%s' is no HTTP method", request->method);
-    }
-    if (http_origin_of(call->client, request->url, &url, err) < 0)
-        return -1;
-    if (strcmp(url->scheme, "http") == 0 && !request->is_plain_http_allowed)
-        return error_set(err, ERROR_INVALID, "'%s' is not encrypted (https is needed)",
-                         call->url_for_people);
+    call->easy = http_handle_take(call->client);
     if (set_url(call, request, url, err) < 0 ||
         set_redirects(call, request, url->scheme, err) < 0 || set_callbacks(call, err) < 0 ||
         set_connection(call, request, url->scheme, err) < 0 ||
@@ -268,4 +202,16 @@ int http_easy_setup(struct http_call *call, const struct http_request *request, 
         set_credentials(call, request, err) < 0)
         return -1;
     return http_trust_set(call->easy, request->tls, err);
+}
+
+int http_easy_setup_link(struct http_call *call, curl_ssl_ctx_callback on_context, void *data,
+                         struct error *err)
+{
+    /* The protocols that on_context offers are not curl's business. */
+    if (set_option(call, CURLOPT_CONNECT_ONLY, 1L, err) < 0 ||
+        set_option(call, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1, err) < 0 ||
+        set_option(call, CURLOPT_SSL_ENABLE_ALPN, 0L, err) < 0 ||
+        set_option(call, CURLOPT_SSL_CTX_FUNCTION, on_context, err) < 0)
+        return -1;
+    return set_option(call, CURLOPT_SSL_CTX_DATA, data, err);
 }

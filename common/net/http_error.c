@@ -59,6 +59,7 @@ void http_error_from_curl(const struct http_call *call, CURLcode code, struct er
     (void)error_set(err, kind, "%s '%s': %s", call->method, call->url_for_people, text);
     if (code == CURLE_OPERATION_TIMEDOUT)
         err->os = ETIMEDOUT;
-    else if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
+    else if (call->is_unprocessed || code == CURLE_COULDNT_CONNECT ||
+             code == CURLE_COULDNT_RESOLVE_HOST)
         err->os = ECONNREFUSED;
 }

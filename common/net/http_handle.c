@@ -16,6 +16,8 @@ CURL *http_handle_take(struct http_client *client)
 
 void http_handle_give(struct http_client *client, CURL *easy, bool is_kept)
 {
+    if (!easy)
+        return;
     if (!is_kept || client->idle_count == HTTP_IDLE_HANDLES_MAX) {
         curl_easy_cleanup(easy);
         return;

@@ -20,6 +20,7 @@ enum {
     HTTP_KEEPALIVE_INTERVAL_S = 5,
     HTTP_STALL_CHECKS = 4,
     HTTP_IDLE_HANDLES_MAX = 32,
+    HTTP_MULTIPLEXED_HEADERS_MAX = 16,
 };
 
 /* A multi handle and so a set of connections. A stream that times out does not close the HTTP/2
@@ -41,17 +42,22 @@ struct http_url {
 int http_url_parse(const char *text, struct http_url *ret_url, struct error *err) must_check;
 void http_url_done(struct http_url *url);
 
+struct http_h2;     /* http_h2.h */
+struct http_stream; /* a call on a connection that it shares */
+
 struct http_client {
     struct loop *loop;
     char *user_agent;
     char *origin_text;            /* "https://host" of the last call */
     struct http_url origin;       /* and what is in it */
     struct http_pool *pools;      /* the first one is for new calls */
+    struct http_h2 *h2s;          /* connections of multiplexed calls */
+    char *http1_origin;           /* a server that was asked for HTTP/2 and has none */
     struct loop_timer work_timer; /* for what cannot wait for the next event of curl */
     struct http_call *calls;      /* all of them, newest first */
     int depth;                    /* how many curl functions we are inside of */
     int settling;                 /* how many settle() we are inside of */
-    bool has_work;                /* a call is queued or dead, or a pool is old */
+    bool has_work;                /* a call is queued, over or dead, or a connection is not used */
     bool has_global;
     CURL *idle[HTTP_IDLE_HANDLES_MAX]; /* handles for the next calls */
     size_t idle_count;
@@ -59,10 +65,19 @@ struct http_client {
 };
 
 enum http_call_state {
-    HTTP_CALL_QUEUED,  /* not in the multi handle yet */
-    HTTP_CALL_RUNNING, /* in the multi handle */
+    HTTP_CALL_QUEUED,  /* not in the multi handle yet, nor on a connection */
+    HTTP_CALL_RUNNING, /* in the multi handle, or on a connection */
+    HTTP_CALL_OVER,    /* its stream has ended; it is finished when nghttp2 returns */
     HTTP_CALL_ENDED,   /* out of it; on_done is running */
     HTTP_CALL_DEAD,    /* cancelled inside curl; removed when that returns */
+};
+
+/* A request of which nothing is borrowed but its tls. */
+struct http_kept {
+    struct http_request request;
+    const char *authorization; /* "Bearer ..." or NULL */
+    size_t size;
+    struct http_header headers[]; /* and behind them all texts */
 };
 
 struct http_call {
@@ -70,8 +85,8 @@ struct http_call {
     struct http_call *next, *previous;
     enum http_call_state state;
     struct http_pool *pool; /* NULL: not in a multi handle */
-    CURL *easy;
-    bool is_easy_kept; /* the handle can serve another call */
+    CURL *easy;             /* NULL: multiplexed */
+    bool is_easy_kept;      /* the handle can serve another call */
     struct curl_slist *headers, *connect_to;
     char *body_copy;
     size_t body_size;
@@ -89,6 +104,16 @@ struct http_call {
     int idle_checks;
     struct loop_timer stall_timer;
     char curl_text[CURL_ERROR_SIZE];
+
+    /* Only of a multiplexed call. */
+    struct http_kept *kept;
+    struct http_h2 *h2;           /* NULL: on none */
+    struct http_stream *stream;   /* NULL: not begun, or ended */
+    struct buffer answer_headers; /* "name\0value\0..." */
+    uint64_t moved_bytes;
+    struct loop_timer total_timer;
+    CURLcode end_code;   /* when it is over */
+    bool is_unprocessed; /* the server has said that it did not look at it */
 };
 
 /* http_pool.c */
@@ -99,6 +124,23 @@ void http_pool_free(struct http_pool *pool); /* its calls are gone */
 /* http.c: around every function of curl that may call back. Not inside of http_start(). */
 void http_enter(struct http_client *client);
 void http_leave(struct http_client *client);
+void http_work_later(struct http_client *client);
+/* What has come of the answer; false: it goes no further, whatever comes. */
+bool http_take_bytes(struct http_call *call, const char *bytes, size_t size);
+bool http_note_headers(struct http_call *call, size_t size);
+/* Of multiplexed calls: ended, to be finished by settle(); or to be sent once more. */
+void http_call_over(struct http_call *call, CURLcode code);
+void http_call_again(struct http_call *call);
+
+/* http.c: a call that is in no list yet, and its end. */
+struct http_call *http_call_new(struct http_client *client, const struct http_request *request);
+void http_call_free(struct http_call *call); /* NULL is fine */
+
+/* http_request.c */
+int http_request_check(const struct http_call *call, const struct http_request *request,
+                       const char *scheme, struct error *err) must_check;
+struct http_kept *http_request_keep(const struct http_request *request);
+void http_kept_free(struct http_kept *kept);
 
 /* http_handle.c: a handle from the client's idle ones or a new one; and back, to be kept or not. To
  * make one costs as much as a request: with c-ares it reads the resolver's configuration. */
@@ -107,8 +149,11 @@ void http_handle_give(struct http_client *client, CURL *easy, bool is_kept);
 void http_handles_drop(struct http_client *client); /* frees the idle ones */
 
 /* http_easy.c: the curl handle of a request. */
-int http_easy_setup(struct http_call *call, const struct http_request *request, struct error *err)
-    must_check;
+int http_easy_setup(struct http_call *call, const struct http_request *request,
+                    const struct http_url *url, struct error *err) must_check;
+/* On top of that: curl connects, with what on_context says of TLS, and leaves the rest to us. */
+int http_easy_setup_link(struct http_call *call, curl_ssl_ctx_callback on_context, void *data,
+                         struct error *err) must_check;
 
 /* http_response.c: fills in what is known of the answer so far. */
 void http_response_update(struct http_call *call);

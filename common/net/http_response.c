@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "common/base/memory.h"
@@ -9,8 +10,24 @@ void http_response_update(struct http_call *call)
 {
     long status = 0;
 
+    if (!call->easy)
+        return; /* nghttp2 has told */
     (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
     call->response.status = (int)status;
+}
+
+static const char *multiplexed_header(const struct http_call *call, const char *name, size_t index)
+{
+    const char *end = call->answer_headers.data + call->answer_headers.size;
+
+    for (const char *text = call->answer_headers.data; text && text < end;) {
+        const char *value = text + strlen(text) + 1;
+
+        if (strcasecmp(text, name) == 0 && index-- == 0)
+            return value;
+        text = value + strlen(value) + 1;
+    }
+    return NULL;
 }
 
 const char *http_response_header_at(const struct http_response *response, const char *name,
@@ -18,6 +35,8 @@ const char *http_response_header_at(const struct http_response *response, const 
 {
     struct curl_header *header = NULL;
 
+    if (response && response->call && !response->call->easy)
+        return multiplexed_header(response->call, name, index);
     if (!response || !response->call ||
         curl_easy_header(response->call->easy, name, index, CURLH_HEADER, -1, &header) != CURLHE_OK)
         return NULL;

@@ -38,7 +38,6 @@ struct gc;
 struct controller {
     struct loop *loop;
     struct http_client *http;
-    struct http_client *streams; /* of the watches */
     struct kube *landscaper;     /* DeployItems, Targets, Contexts, exports */
     struct kube *host;           /* pods; the same client where both are one cluster */
     const struct deployer_config *config;

@@ -188,7 +188,6 @@ static int connect_clusters(struct controller *controller, const struct controll
     if (kube_new(controller->loop, controller->http, host, &controller->host, err) < 0)
         return error_wrap(err, "host cluster");
     host = NULL;
-    kube_set_stream_client(controller->host, controller->streams);
     controller->landscaper = controller->host;
     if (!options->landscaper_kubeconfig)
         return 0;
@@ -197,7 +196,6 @@ static int connect_clusters(struct controller *controller, const struct controll
         kube_new(controller->loop, controller->http, landscaper, &controller->landscaper, err) < 0)
         return error_wrap(err, "Landscaper cluster");
     landscaper = NULL;
-    kube_set_stream_client(controller->landscaper, controller->streams);
     return 0;
 }
 
@@ -386,7 +384,6 @@ static void process_done(struct process *process)
     if (controller->landscaper != controller->host)
         kube_free(controller->landscaper);
     kube_free(controller->host);
-    http_client_free(controller->streams);
     http_client_free(controller->http);
     json_decref(controller->docker_configs);
     free(controller->identity);
@@ -418,7 +415,6 @@ static int start(struct process *process, const struct controller_options *optio
     if (loop_set_signals(controller->loop, signals, array_length(signals), on_signal, process,
                          err) < 0 ||
         http_client_new(controller->loop, USER_AGENT, &controller->http, err) < 0 ||
-        http_client_new(controller->loop, USER_AGENT, &controller->streams, err) < 0 ||
         connect_clusters(controller, options, err) < 0 ||
         start_serving(process, options, err) < 0 || enter_sandbox(err) < 0 ||
         start_election(process, err) < 0 || start_watches(process, err) < 0)
