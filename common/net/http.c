@@ -311,6 +311,7 @@ int http_client_new(struct loop *loop, const char *user_agent, struct http_clien
     client->loop = loop;
     client->user_agent = xstrdup(user_agent);
     loop_timer_init(&client->work_timer, loop, on_work, client);
+    http_h2_setup(client);
     client->has_global = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
     if (!client->has_global)
         return error_set(err, ERROR_INTERNAL, "libcurl does not start");
@@ -335,7 +336,6 @@ void http_client_free(struct http_client *client)
     }
     http_h2_close_all(client);
     http_handles_drop(client);
-    free(client->http1_origin);
     loop_timer_stop(&client->work_timer);
     if (client->has_global)
         curl_global_cleanup();

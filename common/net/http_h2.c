@@ -4,7 +4,9 @@
 #include "common/net/http_h2.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 
 #include "common/base/memory.h"
@@ -31,13 +33,22 @@ static bool is_origin(const char *origin, const char *url)
     return origin && strlen(origin) == length && memcmp(origin, url, length) == 0;
 }
 
+static bool is_without_http2(const struct http_client *client, const char *url)
+{
+    for (size_t i = 0; i < client->http1_origin_count; i++) {
+        if (is_origin(client->http1_origins[i], url))
+            return true;
+    }
+    return false;
+}
+
 bool http_h2_takes(const struct http_client *client, const struct http_request *request)
 {
-    return request->is_multiplexed && !request->basic_user && request->redirects_max == 0 &&
-           request->header_count <= HTTP_MULTIPLEXED_HEADERS_MAX &&
+    return request->is_multiplexed && !client->has_tls_proxy && !request->basic_user &&
+           request->redirects_max == 0 && request->header_count <= HTTP_MULTIPLEXED_HEADERS_MAX &&
            strncmp(request->url, "https://", strlen("https://")) == 0 &&
            request->url[origin_length(request->url)] == '/' &&
-           !is_origin(client->http1_origin, request->url);
+           !is_without_http2(client, request->url);
 }
 
 static struct http_h2 *find(const struct http_call *call)
@@ -153,8 +164,23 @@ void http_h2_close_unused(struct http_client *client)
     }
 }
 
+/* curl would offer our protocols to such a proxy as well, and does not speak HTTP/2 with one. */
+void http_h2_setup(struct http_client *client)
+{
+    static const char *const names[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
+
+    for (size_t i = 0; i < array_length(names); i++) {
+        const char *proxy = getenv(names[i]);
+
+        client->has_tls_proxy |= proxy && strncasecmp(proxy, "https://", strlen("https://")) == 0;
+    }
+}
+
 void http_h2_close_all(struct http_client *client)
 {
+    while (client->http1_origin_count)
+        free(client->http1_origins[--client->http1_origin_count]);
+    free(client->http1_origins);
     while (client->h2s) {
         struct http_h2 *h2 = client->h2s;
 
@@ -219,10 +245,13 @@ static void watch(struct http_h2 *h2, bool is_write_awaited)
 /* Its calls go by curl, and so do all later ones: who asks again pays with a connection. */
 static void give_to_curl(struct http_h2 *h2)
 {
-    free(h2->client->http1_origin);
-    h2->client->http1_origin = xstrdup(h2->origin);
+    struct http_client *client = h2->client;
+
+    client->http1_origins = xreallocarray(client->http1_origins, client->http1_origin_count + 1,
+                                          sizeof(client->http1_origins[0]));
+    client->http1_origins[client->http1_origin_count++] = xstrdup(h2->origin);
     h2->is_lost = true;
-    for (struct http_call *call = h2->client->calls; call; call = call->next) {
+    for (struct http_call *call = client->calls; call; call = call->next) {
         if (call->h2 == h2 && call->state == HTTP_CALL_RUNNING)
             http_call_again(call);
     }

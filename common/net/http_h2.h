@@ -33,6 +33,7 @@ struct http_h2 {
     struct buffer out;           /* frames on their way */
 };
 
+void http_h2_setup(struct http_client *client);
 /* Whether a request goes this way: not once its server was found to speak no HTTP/2. */
 bool http_h2_takes(const struct http_client *client, const struct http_request *request);
 /* Puts a call on the connection to its server, on a new one if there is none. */

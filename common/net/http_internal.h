@@ -48,11 +48,13 @@ struct http_stream; /* a call on a connection that it shares */
 struct http_client {
     struct loop *loop;
     char *user_agent;
-    char *origin_text;            /* "https://host" of the last call */
-    struct http_url origin;       /* and what is in it */
-    struct http_pool *pools;      /* the first one is for new calls */
-    struct http_h2 *h2s;          /* connections of multiplexed calls */
-    char *http1_origin;           /* a server that was asked for HTTP/2 and has none */
+    char *origin_text;       /* "https://host" of the last call */
+    struct http_url origin;  /* and what is in it */
+    struct http_pool *pools; /* the first one is for new calls */
+    struct http_h2 *h2s;     /* connections of multiplexed calls */
+    char **http1_origins;    /* servers that were asked for HTTP/2 and have none */
+    size_t http1_origin_count;
+    bool has_tls_proxy;
     struct loop_timer work_timer; /* for what cannot wait for the next event of curl */
     struct http_call *calls;      /* all of them, newest first */
     int depth;                    /* how many curl functions we are inside of */

@@ -125,16 +125,19 @@ static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *d
     struct http_stream *stream = nghttp2_session_get_stream_user_data(session, id);
     struct http_call *call = listener(session, id);
 
-    if (call && code == NGHTTP2_REFUSED_STREAM && h2->is_leaving) {
-        http_call_again(call);
-    } else if (call) {
-        call->is_unprocessed = code == NGHTTP2_REFUSED_STREAM;
-        (void)snprintf(call->curl_text, sizeof(call->curl_text),
-                       "the server has ended the stream: %s", nghttp2_http2_strerror(code));
-        http_call_over(call, CURLE_HTTP2_STREAM);
-    }
     if (stream)
         free_stream(stream);
+    (void)nghttp2_session_set_stream_user_data(session, id, NULL);
+    if (!call)
+        return 0;
+    call->is_unprocessed = code == NGHTTP2_REFUSED_STREAM;
+    if (call->is_unprocessed && h2->is_leaving) {
+        http_call_again(call);
+        return 0;
+    }
+    (void)snprintf(call->curl_text, sizeof(call->curl_text), "the server has ended the stream: %s",
+                   nghttp2_http2_strerror(code));
+    http_call_over(call, CURLE_HTTP2_STREAM);
     return 0;
 }
 
