@@ -38,6 +38,8 @@ struct h2_bench {
     h2_request_fn *on_whole, *on_head; /* else what the test wants to do, data is the bench */
     struct h2_call *calls[H2_CALLS_MAX];
     size_t call_count;
+    struct loop_timer ticks; /* while a test waits */
+    int tick_count;
 };
 
 int h2_bench_setup(void **state);
@@ -59,7 +61,7 @@ struct h2_call *h2_get(struct h2_bench *bench, const char *path); /* a new one, 
 void h2_run_until_done(struct h2_call *call);
 struct h2_call *h2_fetch(struct h2_bench *bench, const char *path); /* h2_get(), and it is done */
 struct h2_request *h2_run_until_request(struct h2_bench *bench, const char *path);
-void h2_run_until_bytes(struct h2_call *call, size_t size); /* in data */
+void h2_run_until_bytes(struct h2_call *call, size_t size); /* or more, in data */
 void h2_run_until_reset(struct h2_bench *bench, const struct h2_request *request);
 void h2_run_until_open(struct h2_bench *bench, const struct h2_server *server, size_t count);
 /* Serves what is ready, until nothing is for a moment. */

@@ -122,6 +122,11 @@ static bool shake_hands(struct h2_connection *connection)
     }
     connection->is_shaken = true;
     note_client(connection);
+    if (connection->server->options.greeting) {
+        h2_send_garbage(connection, connection->server->options.greeting);
+        h2_freeze(connection);
+        return true;
+    }
     SSL_get0_alpn_selected(connection->ssl, &protocol, &size);
     if (size == 2 && memcmp(protocol, "h2", 2) == 0)
         h2_session_start(connection);

@@ -51,6 +51,7 @@ struct h2_options {
     bool is_http1_only;
     bool is_deaf; /* accepts connections, and that is all */
     bool wants_certificate;
+    const char *greeting;    /* said in place of any HTTP/2, or NULL */
     uint32_t streams_max;    /* at once; 0: no limit is told */
     const char *alt_name;    /* of its certificate; NULL: 127.0.0.1 */
     h2_request_fn *on_head;  /* of a request whose body is still to come, or NULL */

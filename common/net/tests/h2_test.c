@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What multiplexed calls send and what comes back. Their life: h2_life_test.c; what becomes of them
- * when the connection fails: h2_connection_test.c. */
-#include <nghttp2/nghttp2.h>
+/* What multiplexed calls send and what comes back. Limits and large bodies: h2_body_test.c; their
+ * life: h2_life_test.c; what connections do to them: h2_connection_test.c and h2_trust_test.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,12 +90,219 @@ static void several_calls_share_a_connection_and_are_answered_in_any_order(void 
     assert_int_equal(bench->server.request_count, array_length(paths));
 }
 
+static void credentials_are_sent_in_their_header(void **state)
+{
+    static const struct {
+        const char *bearer, *user, *password, *header;
+    } cases[] = {
+        {"t0ken", NULL, NULL, "Bearer t0ken"},
+        {NULL, "user", "pass", "Basic dXNlcjpwYXNz"},
+        {NULL, "user", NULL, "Basic dXNlcjo="},
+    };
+    struct h2_bench *bench = *state;
+
+    bench->is_answering = true;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        struct h2_call *call = h2_call_new(bench, "/");
+
+        call->request.bearer = cases[i].bearer;
+        call->request.basic_user = cases[i].user;
+        call->request.basic_password = cases[i].password;
+        h2_call_start(call);
+        h2_run_until_done(call);
+        h2_assert_answered(call, 200, "/");
+        assert_string_equal(h2_request_header(bench->server.requests[i], "authorization"),
+                            cases[i].header);
+    }
+}
+
+static void headers_that_callers_may_not_send_are_refused_at_once(void **state)
+{
+    static const struct http_header cases[] = {
+        {"Authorization", "Bearer t0ken"},
+        {"authorization", "x"},
+        {"Proxy-Authorization", "x"},
+        {"Cookie", "a=b"},
+        {"", "x"},
+        {"a b", "x"},
+        {"a:b", "x"},
+        {"a", "x\r\nb: y"},
+        {"a\n", "x"},
+    };
+    struct h2_bench *bench = *state;
+
+    for (size_t i = 0; i < array_length(cases); i++) {
+        struct h2_call *call = h2_call_new(bench, "/");
+        struct error err = {0};
+
+        call->request.headers = &cases[i];
+        call->request.header_count = 1;
+        assert_int_equal(http_start(bench->client, &call->request, &call->call, &err), -1);
+        assert_int_equal(err.kind, ERROR_INVALID);
+        assert_null(strstr(err.text, "t0ken"));
+    }
+    h2_run_idle(bench);
+    assert_int_equal(bench->server.connection_count, 0);
+}
+
+static void calls_one_after_another_reuse_the_connection_and_are_counted(void **state)
+{
+    struct h2_bench *bench = *state;
+    uint64_t connections = 0;
+    uint64_t requests = 0;
+
+    bench->is_answering = true;
+    for (int i = 0; i < 5; i++)
+        h2_assert_answered(h2_fetch(bench, "/"), 200, "/");
+    assert_int_equal(bench->server.connection_count, 1);
+    http_client_counts(bench->client, &connections, &requests);
+    assert_int_equal(connections, 1);
+    assert_int_equal(requests, 5);
+}
+
+static void note_challenges(void *data, const struct http_response *response,
+                            const struct error *err)
+{
+    struct h2_call *call = data;
+
+    assert_int_equal(err->kind, ERROR_NONE);
+    assert_string_equal(http_response_header_at(response, "WWW-Authenticate", 0), "Basic");
+    assert_string_equal(http_response_header_at(response, "www-authenticate", 1), "Bearer x=\"y\"");
+    assert_null(http_response_header_at(response, "www-authenticate", 2));
+    assert_string_equal(http_response_header(response, "WwW-AUTHENTICATE"), "Basic");
+    assert_null(http_response_header(response, "absent"));
+    assert_int_equal(http_retry_after_ms(response, 60000), 3000);
+    call->done_count++;
+}
+
+static void headers_are_found_in_any_case_and_repeated_ones_by_index(void **state)
+{
+    struct h2_bench *bench = *state;
+    struct h2_call *call = h2_call_new(bench, "/");
+
+    call->request.on_done = note_challenges;
+    h2_call_start(call);
+    h2_answer(h2_run_until_request(bench, "/"), 401,
+              "www-authenticate: Basic\r\nretry-after: 3\r\n"
+              "www-authenticate: Bearer x=\"y\"\r\n",
+              "");
+    h2_run_until_done(call);
+}
+
+static void a_header_without_a_value_is_an_empty_text(void **state)
+{
+    struct h2_bench *bench = *state;
+    struct h2_call *call = h2_call_new(bench, "/");
+
+    call->header_name = "X-Empty";
+    h2_call_start(call);
+    h2_answer(h2_run_until_request(bench, "/"), 200, "x-empty: \r\n", "");
+    h2_run_until_done(call);
+    assert_non_null(call->header);
+    assert_string_equal(call->header, "");
+}
+
+static void answers_that_only_inform_are_passed_over(void **state)
+{
+    struct h2_bench *bench = *state;
+    struct h2_call *call = h2_call_new(bench, "/");
+    struct h2_request *request = NULL;
+
+    call->header_name = "link";
+    h2_call_start(call);
+    request = h2_run_until_request(bench, "/");
+    h2_inform(request, 103, "link: </a>; rel=preload\r\n");
+    h2_run_idle(bench);
+    h2_inform(request, 102, "");
+    h2_answer(request, 200, "", "final");
+    h2_run_until_done(call);
+    h2_assert_answered(call, 200, "final");
+    assert_null(call->header);
+}
+
+static void trailers_do_no_harm(void **state)
+{
+    struct h2_bench *bench = *state;
+    struct h2_call *call = h2_get(bench, "/");
+    struct h2_request *request = h2_run_until_request(bench, "/");
+
+    h2_begin(request, 200, "");
+    h2_send(request, "body", 4);
+    h2_run_idle(bench);
+    h2_end(request, "x-trailer: 1\r\n");
+    h2_run_until_done(call);
+    h2_assert_answered(call, 200, "body");
+}
+
+static void success_is_streamed_and_everything_else_collected(void **state)
+{
+    static const struct {
+        int status;
+        const char *body, *data;
+    } cases[] = {
+        {200, "", "12345"}, {206, "", "12345"}, {302, "12345", ""},
+        {404, "12345", ""}, {500, "12345", ""},
+    };
+    struct h2_bench *bench = *state;
+
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_free char *path = xasprintf("/%zu", i);
+        struct h2_call *call = h2_call_new(bench, path);
+        struct h2_request *request = NULL;
+
+        call->request.on_data = h2_on_data;
+        call->request.body_max = cases[i].data[0] ? 1 : 0; /* nothing to what is streamed */
+        h2_call_start(call);
+        request = h2_run_until_request(bench, path);
+        h2_begin(request, cases[i].status, "location: /elsewhere\r\n");
+        h2_send(request, "12", 2);
+        if (cases[i].data[0])
+            h2_run_until_bytes(call, 2); /* before the rest is even said */
+        h2_send(request, "345", 3);
+        h2_end(request, NULL);
+        h2_run_until_done(call);
+        h2_assert_answered(call, cases[i].status, cases[i].body);
+        assert_string_equal(call->data.size ? call->data.data : "", cases[i].data);
+    }
+}
+
+static void redirects_are_followed_only_if_that_is_asked_for(void **state)
+{
+    struct h2_bench *bench = *state;
+    struct h2_call *call = NULL;
+
+    call = h2_call_new(bench, "/old");
+    call->header_name = "Location";
+    h2_call_start(call);
+    h2_answer(h2_run_until_request(bench, "/old"), 307, "location: /new\r\n", "moved");
+    h2_run_until_done(call);
+    h2_assert_answered(call, 307, "moved");
+    assert_string_equal(call->header, "/new");
+
+    call = h2_call_new(bench, "/older");
+    call->request.redirects_max = 1;
+    h2_call_start(call);
+    h2_answer(h2_run_until_request(bench, "/older"), 307, "location: /new\r\n", "moved");
+    h2_answer(h2_run_until_request(bench, "/new"), 200, "", "here");
+    h2_run_until_done(call);
+    h2_assert_answered(call, 200, "here");
+}
+
 int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, h2_bench_setup, h2_bench_teardown)
     const struct CMUnitTest tests[] = {
         test(methods_bodies_and_headers_arrive_exactly),
         test(several_calls_share_a_connection_and_are_answered_in_any_order),
+        test(credentials_are_sent_in_their_header),
+        test(headers_that_callers_may_not_send_are_refused_at_once),
+        test(calls_one_after_another_reuse_the_connection_and_are_counted),
+        test(headers_are_found_in_any_case_and_repeated_ones_by_index),
+        test(a_header_without_a_value_is_an_empty_text),
+        test(answers_that_only_inform_are_passed_over),
+        test(trailers_do_no_harm),
+        test(success_is_streamed_and_everything_else_collected),
+        test(redirects_are_followed_only_if_that_is_asked_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
