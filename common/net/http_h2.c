@@ -18,6 +18,7 @@ enum {
 };
 
 static void on_ready(void *data, uint32_t events);
+static void receive(struct http_h2 *h2);
 
 /* ---- Which one ---- */
 
@@ -197,7 +198,7 @@ int http_h2_add(struct http_call *call, struct error *err)
 
     if (!h2 && connect_to(call, &h2, err) < 0)
         return -1;
-    if (h2->session && http_stream_open(h2, call) < 0) {
+    if (h2->is_ready && http_stream_open(h2, call) < 0) {
         h2->is_leaving = true;
         return http_h2_add(call, err);
     }
@@ -279,6 +280,15 @@ static void begin(struct http_h2 *h2)
     h2->fd = fd;
     http_session_open(h2);
     watch(h2, false);
+    /* The server's first words may have come with the last ones of the handshake. No call has a
+     * stream yet, so nobody is called back. */
+    if (!h2->is_lost)
+        receive(h2);
+}
+
+void http_h2_ready(struct http_h2 *h2)
+{
+    h2->is_ready = true;
     for (struct http_call *call = h2->client->calls; call; call = call->next) {
         if (call->h2 == h2 && call->state == HTTP_CALL_RUNNING && http_stream_open(h2, call) < 0)
             http_call_again(call);

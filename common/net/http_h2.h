@@ -23,6 +23,7 @@ struct http_h2 {
     struct http_call *link;   /* whose handle holds the connection; in no list of calls */
     struct http_pool *pool;   /* of the link alone */
     nghttp2_session *session; /* NULL: not connected yet */
+    bool is_ready;            /* the server has said how many streams it takes */
     const SSL *ssl;           /* curl's; known once its handshake is done */
     int fd;
     bool is_write_awaited; /* the kernel has taken as much as it could */
@@ -47,6 +48,9 @@ void http_h2_connected(struct http_client *client);
 void http_h2_flush(struct http_client *client);
 void http_h2_close_unused(struct http_client *client);
 void http_h2_close_all(struct http_client *client); /* their calls are gone */
+
+/* Opens the streams of the calls that have waited for it. */
+void http_h2_ready(struct http_h2 *h2);
 
 /* http_stream.c: the session of a connection, and one call in it. */
 void http_session_open(struct http_h2 *h2);

@@ -108,6 +108,8 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 
     if (frame->hd.type == NGHTTP2_GOAWAY)
         h2->is_leaving = true;
+    else if (frame->hd.type == NGHTTP2_SETTINGS && !h2->is_ready)
+        http_h2_ready(h2);
     if ((frame->hd.type != NGHTTP2_DATA && frame->hd.type != NGHTTP2_HEADERS) ||
         !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
         return 0;
@@ -118,7 +120,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 }
 
 /* An answer that was whole is over already. What the server says it has not looked at can be sent
- * again: at once if it goes away, else by who asked, who knows when. */
+ * again: at once and once if it goes away, else by who asked, who knows when. */
 static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *data)
 {
     struct http_h2 *h2 = data;
@@ -131,7 +133,8 @@ static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *d
     if (!call)
         return 0;
     call->is_unprocessed = code == NGHTTP2_REFUSED_STREAM;
-    if (call->is_unprocessed && h2->is_leaving) {
+    if (call->is_unprocessed && h2->is_leaving && !call->is_sent_again) {
+        call->is_sent_again = true;
         http_call_again(call);
         return 0;
     }

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <string.h>
@@ -203,6 +204,8 @@ static void on_accept(void *data, uint32_t events)
     connection->server = server;
     connection->fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     must(connection->fd >= 0);
+    /* As servers do: else what is sent next waits for the client's late acknowledgement. */
+    must(setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int)) == 0);
     connection->ssl = SSL_new(server->tls);
     must(connection->ssl && SSL_set_fd(connection->ssl, connection->fd) == 1);
     buffer_init(&connection->input, H2_BODY_MAX);
