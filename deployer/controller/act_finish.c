@@ -277,9 +277,10 @@ static void set_cause(struct task *task, json_t *status, const char *operation, 
 static void set_timeout(struct task *task, json_t *status, const struct pod_verdict *verdict)
 {
     const char *pass = task_is_delete(task) ? "delete" : "reconcile";
+    cleanup_free char *hindrance = report_hindrance(task);
     const char *detail = task->fault.state != FAULT_NONE ? task->fault.message
                          : verdict                       ? verdict->message
-                                                         : NULL;
+                                                         : hindrance;
     cleanup_free char *message = xasprintf("timeout at: \"container deployer: start %s\"%s%s", pass,
                                            detail ? "; " : "", detail ? detail : "");
 

@@ -27,7 +27,7 @@ void act_begin(struct task *task)
     bool is_new = item_is_test_reconcile(task->item) &&
                   strcmp(task->item->job, task->item->job_finished) == 0;
 
-    report_write(task, is_new ? report_test_job(task) : report_base(task), on_status);
+    report_write(task, is_new ? report_test_job(task) : report_of_begin(task), on_status);
 }
 
 void act_report(struct task *task)

@@ -148,13 +148,24 @@ static struct decision watch_pod(const struct observed *o, int64_t now_unix_ms)
     return wait_until(earlier(wake, o->report_due_unix_ms));
 }
 
+/* A pod is in the job's way. That can take its grace time: the user should see that the job was
+ * picked up, and from then on it has a deadline. ACTION_NONE: nothing is in the way. */
+static struct decision make_room(const struct observed *o)
+{
+    struct decision decision = retire_pod(o);
+
+    if (decision.action != ACTION_NONE && o->phase == JOB_IDLE)
+        return act(ACTION_BEGIN);
+    return decision;
+}
+
 /* Nothing runs for this job, and nothing has to any more: take the item apart. */
 static struct decision clean_item(const struct observed *o)
 {
     /* The pod of the DELETE run stays until the finalizer is off: it is the proof that the run was
      * done, should we die in between. */
     if (o->pod == POD_FOREIGN || (o->pod == POD_OF_JOB && !o->is_pod_over)) {
-        struct decision decision = retire_pod(o);
+        struct decision decision = make_room(o);
 
         if (decision.action != ACTION_NONE)
             return decision;
@@ -165,16 +176,12 @@ static struct decision clean_item(const struct observed *o)
 /* The job has no pod yet: make room, then start. */
 static struct decision start(const struct observed *o)
 {
-    struct decision decision = retire_pod(o);
+    struct decision decision = make_room(o);
 
-    if (decision.action == ACTION_NONE && o->pod != POD_ABSENT)
-        decision = act(ACTION_DISCARD_POD); /* a kept pod has the name that the new one needs */
-    if (decision.action != ACTION_NONE) {
-        /* That can take its grace time: the user should see that the job was picked up. */
-        if (o->phase == JOB_IDLE)
-            return act(ACTION_BEGIN);
+    if (decision.action != ACTION_NONE)
         return decision;
-    }
+    if (o->pod != POD_ABSENT) /* a kept pod has the name that the new one needs */
+        return act(o->phase == JOB_IDLE ? ACTION_BEGIN : ACTION_DISCARD_POD);
     if (!o->is_deleting && !o->has_finalizer)
         return act(ACTION_ADD_FINALIZER);
     return act(ACTION_START);
@@ -255,7 +262,13 @@ static struct decision with_job(const struct observed *o, int64_t now_unix_ms)
         return act(ACTION_DROP_NOTE);
     if (o->target == TARGET_MISSING && needs_target(o))
         return fail(CAUSE_NO_TARGET);
-    return is_delete_job(o) ? delete_job(o, now_unix_ms) : reconcile_job(o, now_unix_ms);
+    decision = is_delete_job(o) ? delete_job(o, now_unix_ms) : reconcile_job(o, now_unix_ms);
+    if (decision.action != ACTION_WAIT)
+        return decision;
+    /* Whatever is waited for, an old pod's end as well, the job's time is the limit. */
+    if (is_past(o->deadline_unix_ms, now_unix_ms))
+        return fail(CAUSE_TIMEOUT);
+    return wait_until(earlier(decision.wake_unix_ms, o->deadline_unix_ms));
 }
 
 struct decision decide(const struct observed *observed, int64_t now_unix_ms)
