@@ -45,6 +45,7 @@ struct task_inputs {
     struct state_set state;
     struct run_spec *run;
     struct pod_objects objects;
+    size_t replaced_step; /* the Secret that was removed to be made anew; 0: none was */
     char *access_mark;
 };
 
