@@ -89,17 +89,27 @@ static struct decision without_job(const struct observed *o, int64_t now_unix_ms
     return act(o->has_lock ? ACTION_UNLOCK : ACTION_NONE);
 }
 
-/* Taking an item apart needs no target: a lost one must not hold it for ever. */
+/* Whether a deletion has nothing to run. */
+static bool is_run_needless(const struct observed *o)
+{
+    return o->is_uninstall_skipped || !o->has_config || o->history == RUN_NEVER;
+}
+
+/* Taking an item apart needs no target: a lost one must not hold it for ever, and least of all an
+ * item that has never run, maybe for want of it. */
 static bool needs_target(const struct observed *o)
 {
-    return o->pod != POD_OF_JOB && !(o->is_deleting && (o->is_uninstall_skipped || !o->has_config));
+    return o->pod != POD_OF_JOB &&
+           !(o->is_deleting && (is_run_needless(o) || o->history == RUN_UNKNOWN));
 }
 
 /* Who does this item belong to? Asked before anything is written for a job. */
 static struct decision responsibility(const struct observed *o, int64_t now_unix_ms)
 {
-    if (o->target == TARGET_UNKNOWN && (needs_target(o) || !o->is_responsible))
+    if (needs_target(o) && (o->target == TARGET_UNKNOWN || o->target == TARGET_OURS))
         return act(ACTION_RESOLVE_TARGET);
+    if (o->target == TARGET_UNKNOWN && !o->is_responsible)
+        return act(ACTION_CLAIM);
     if (o->target == TARGET_NOT_OURS)
         return act(o->has_lock ? ACTION_UNLOCK : ACTION_NONE);
     if (o->needs_lock && !o->has_lock)
@@ -182,6 +192,8 @@ static struct decision start(const struct observed *o)
         return decision;
     if (o->pod != POD_ABSENT) /* a kept pod has the name that the new one needs */
         return act(o->phase == JOB_IDLE ? ACTION_BEGIN : ACTION_DISCARD_POD);
+    if (o->is_deleting && o->history == RUN_UNKNOWN)
+        return act(ACTION_LOOK_BACK);
     if (!o->is_deleting && !o->has_finalizer)
         return act(ACTION_ADD_FINALIZER);
     return act(ACTION_START);
@@ -197,7 +209,7 @@ static struct decision delete_job(const struct observed *o, int64_t now_unix_ms)
 {
     struct decision decision = {0};
 
-    if (o->is_uninstall_skipped || !o->has_config || o->is_nothing_to_run)
+    if (is_run_needless(o))
         return clean_item(o);
     if (o->pod == POD_OF_JOB && o->outcome == POD_SUCCEEDED)
         return clean_item(o);
@@ -291,7 +303,9 @@ const char *action_name(enum action action)
         [ACTION_WAIT] = "wait",
         [ACTION_LOCK] = "lock",
         [ACTION_UNLOCK] = "unlock",
+        [ACTION_CLAIM] = "claim",
         [ACTION_RESOLVE_TARGET] = "resolve_target",
+        [ACTION_LOOK_BACK] = "look_back",
         [ACTION_BEGIN] = "begin",
         [ACTION_DROP_NOTE] = "drop_note",
         [ACTION_ADD_FINALIZER] = "add_finalizer",

@@ -137,7 +137,8 @@ static bool is_same_order(const struct item *a, const struct item *b)
 static void forget(struct task *task)
 {
     task->target = TARGET_UNKNOWN;
-    task->is_nothing_to_run = task->is_pod_absence_sure = task->is_gone_sure = false;
+    task->history = RUN_UNKNOWN;
+    task->is_pod_absence_sure = task->is_gone_sure = false;
     task->is_cleaned = false;
     task->lock_retry_unix_ms = task->retry_unix_ms = task->hold_unix_ms = 0;
     task->reported_unix_ms = 0;

@@ -71,7 +71,8 @@ struct task {
 
     /* Learnt. */
     enum target_knowledge target;
-    bool is_nothing_to_run, is_pod_absence_sure, is_access_wanted;
+    enum run_history history;
+    bool is_pod_absence_sure, is_access_wanted;
     bool has_run_objects, has_lock, is_gone_sure, is_cleaned;
     int64_t since_unix_ms; /* of task_now_unix_ms() */
     uint64_t since_ms;

@@ -192,8 +192,24 @@ static void observe_item(const struct task *task, struct observed *o)
          (item->last_operation && strcmp(item->last_operation, OPERATION_DELETE) == 0));
     o->deadline_unix_ms = o->phase == JOB_IDLE ? -1 : item_deadline_unix_ms(item);
     o->is_responsible = !controller->has_selector || !item_effective_target(item) ||
-                        task->target == TARGET_KNOWN || task->target == TARGET_MISSING;
+                        task->target == TARGET_OURS || task->target == TARGET_KNOWN ||
+                        task->target == TARGET_MISSING ||
+                        /* Found ours, or nothing could have failed: its time is ours to end. */
+                        task->fault.state != FAULT_NONE;
     o->target = item_effective_target(item) ? task->target : TARGET_KNOWN;
+}
+
+/* A pod of whatever job of this item has been given its chance; it may be gone when that matters.
+ */
+static bool has_pod_of_item(const struct task *task)
+{
+    for (const struct pod_entry *entry = task->record->pods; entry; entry = entry->next) {
+        const char *uid = object_annotation(entry->pod, ANNOTATION_ITEM_UID);
+
+        if (!uid || !task->item->uid || strcmp(uid, task->item->uid) == 0)
+            return true;
+    }
+    return false;
 }
 
 void observe_task(struct task *task, struct observed *ret_observed)
@@ -212,7 +228,9 @@ void observe_task(struct task *task, struct observed *ret_observed)
         o.is_responsible = true;
     o.is_pod_kept = controller->config->is_pod_kept;
     o.is_pod_absence_sure = task->is_pod_absence_sure;
-    o.is_nothing_to_run = task->is_nothing_to_run;
+    if (task->item && (task->item->last_pod || has_pod_of_item(task)))
+        task->history = RUN_SOME;
+    o.history = task->history;
     o.needs_lock = controller->config->max_replicas > 1;
     o.has_lock = task->has_lock;
     o.lock_retry_unix_ms = task->lock_retry_unix_ms;

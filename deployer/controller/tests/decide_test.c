@@ -17,7 +17,7 @@ enum { NOW = 1000000, LATER = NOW + 5000, EARLIER = NOW - 5000 };
     .has_job = true, .is_job_open = true, .has_config = true, .has_finalizer = true,               \
     .is_responsible = true, .target = TARGET_KNOWN, .deadline_unix_ms = -1, .give_up_unix_ms = -1
 #define BEGUN(phase_) ITEM, .phase = (phase_)
-#define DELETION(phase_) BEGUN(phase_), .is_deleting = true
+#define DELETION(phase_) BEGUN(phase_), .is_deleting = true, .history = RUN_SOME
 #define FINISHED                                                                                   \
     .has_job = true, .has_config = true, .has_finalizer = true, .is_responsible = true,            \
     .target = TARGET_KNOWN, .deadline_unix_ms = -1, .give_up_unix_ms = -1
@@ -184,8 +184,28 @@ static const struct {
       .is_pod_deleting = true, .deadline_unix_ms = NOW}, ACTION_FAIL, CAUSE_TIMEOUT, 0},
     {"D4 deletion without a configuration: nothing to run",
      {DELETION(JOB_IDLE), .has_config = false}, ACTION_CLEAN_ITEM, 0, 0},
+    {"D deletion of an item whose status names no pod: did main ever run?",
+     {DELETION(JOB_IDLE), .history = RUN_UNKNOWN}, ACTION_LOOK_BACK, 0, 0},
+    {"D deletion, a pod has to go before anybody can tell",
+     {DELETION(JOB_INIT_DELETE), OVER(POD_FOREIGN, POD_FAILED), .history = RUN_UNKNOWN},
+     ACTION_DISCARD_POD, 0, 0},
     {"D deletion of an item that never ran: nothing to run",
-     {DELETION(JOB_IDLE), .is_nothing_to_run = true}, ACTION_CLEAN_ITEM, 0, 0},
+     {DELETION(JOB_IDLE), .history = RUN_NEVER}, ACTION_CLEAN_ITEM, 0, 0},
+    {"D deletion: whether it ever ran is asked before the target is",
+     {DELETION(JOB_IDLE), .history = RUN_UNKNOWN, .target = TARGET_UNKNOWN},
+     ACTION_LOOK_BACK, 0, 0},
+    {"D deletion of an item that never ran needs no target",
+     {DELETION(JOB_IDLE), .history = RUN_NEVER, .target = TARGET_MISSING},
+     ACTION_CLEAN_ITEM, 0, 0},
+    {"D deletion of an item that ran does",
+     {DELETION(JOB_IDLE), .target = TARGET_UNKNOWN}, ACTION_RESOLVE_TARGET, 0, 0},
+    {"D deletion with a selector: ours or not, and not what is in the target",
+     {DELETION(JOB_IDLE), .history = RUN_UNKNOWN, .target = TARGET_UNKNOWN,
+      .is_responsible = false}, ACTION_CLAIM, 0, 0},
+    {"D deletion with a selector, ours: did main ever run?",
+     {DELETION(JOB_IDLE), .history = RUN_UNKNOWN, .target = TARGET_OURS}, ACTION_LOOK_BACK, 0, 0},
+    {"D deletion with a selector, ours, and main ran: read the target",
+     {DELETION(JOB_IDLE), .target = TARGET_OURS}, ACTION_RESOLVE_TARGET, 0, 0},
     {"D deletion without our finalizer: no finalizer is added",
      {DELETION(JOB_IDLE), .has_finalizer = false}, ACTION_START, 0, 0},
     {"D deletion, target missing: DeleteFailed",
