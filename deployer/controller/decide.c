@@ -140,7 +140,7 @@ static bool has_result(const struct observed *o, struct decision *ret_decision)
 
 static struct decision watch_pod(const struct observed *o, int64_t now_unix_ms)
 {
-    int64_t wake = o->deadline_unix_ms;
+    int64_t wake = earlier(o->deadline_unix_ms, o->look_again_unix_ms);
 
     if (o->outcome == POD_STUCK) {
         if (is_past(o->give_up_unix_ms, now_unix_ms))

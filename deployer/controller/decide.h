@@ -77,9 +77,10 @@ struct observed {
     bool is_pod_over;     /* nothing in it can run any more */
     bool is_pod_deleting; /* has a deletionTimestamp */
     bool has_pod_finalizer;
-    bool is_pod_absence_sure; /* the API server said so, not only the watch */
-    bool is_pod_kept;         /* debug.keepPod */
-    int64_t give_up_unix_ms;  /* POD_STUCK; -1: never */
+    bool is_pod_absence_sure;   /* the API server said so, not only the watch */
+    bool is_pod_kept;           /* debug.keepPod */
+    int64_t give_up_unix_ms;    /* POD_STUCK; -1: never */
+    int64_t look_again_unix_ms; /* what the pod's state means changes then; -1: never by itself */
 
     /* What this process knows. */
     bool is_responsible; /* the selector can't or does not exclude the item */

@@ -140,7 +140,7 @@ static void observe_pods(struct task *task, struct observed *o)
     struct pod_entry *entry = task_pod(task, &o->pod);
     cleanup_pod_verdict struct pod_verdict verdict = {0};
 
-    o->give_up_unix_ms = -1;
+    o->give_up_unix_ms = o->look_again_unix_ms = -1;
     if (!entry)
         return;
     o->is_pod_deleting = entry->is_ended || doc_text(entry->pod, "metadata.deletionTimestamp");
@@ -152,6 +152,7 @@ static void observe_pods(struct task *task, struct observed *o)
     pod_entry_judge(entry, task, &verdict);
     o->outcome = verdict.outcome;
     o->give_up_unix_ms = verdict.give_up_unix_ms;
+    o->look_again_unix_ms = verdict.look_again_unix_ms;
     if (verdict.outcome == POD_WAITING || verdict.outcome == POD_RUNNING ||
         verdict.outcome == POD_STUCK) {
         cleanup_json json_t *next = report_of_pod(task, entry, &verdict);

@@ -59,9 +59,10 @@ struct pod_verdict {
     char *message;         /* for people: container, reason, exit code, signal, kubelet's message */
     bool has_exit_code;
     int64_t exit_code;
-    bool is_timeout;         /* killed by activeDeadlineSeconds: ERR_TIMEOUT */
-    bool is_main_failed;     /* main itself ran and failed: its log tail is worth having */
-    int64_t give_up_unix_ms; /* POD_STUCK: -1 means only the item's own timeout ends it */
+    bool is_timeout;            /* killed by activeDeadlineSeconds: ERR_TIMEOUT */
+    bool is_main_failed;        /* main itself ran and failed: its log tail is worth having */
+    int64_t give_up_unix_ms;    /* POD_STUCK: -1 means only the item's own timeout ends it */
+    int64_t look_again_unix_ms; /* deleted, and not ended yet: then it is lost; else -1 */
 };
 
 /* What the pod's status says. stuck_since_unix_ms: when the controller first saw POD_STUCK with the

@@ -28,7 +28,7 @@ static struct observed observed_at(uint64_t number)
 {
     static const int64_t deadlines[] = {-1, EARLIER, LATER};
     struct space space = {number};
-    struct observed o = {.give_up_unix_ms = -1};
+    struct observed o = {.give_up_unix_ms = -1, .look_again_unix_ms = -1};
 
     o.has_job = true;
     o.is_job_open = pick(&space, 2);
