@@ -194,7 +194,7 @@ void observe_pod(struct controller *controller, const json_t *pod)
         return;
     if (entry->pod && strcmp(doc_text_or(entry->pod, "metadata.uid", ""),
                              doc_text_or(pod, "metadata.uid", "")) != 0) {
-        entry->is_ended = false;
+        entry->is_ended = entry->is_stopped = false;
         entry->stuck_since_unix_ms = 0;
     }
     json_decref(entry->pod);

@@ -127,6 +127,8 @@ void task_inputs_done(struct task *task);
 void task_take_item(struct task *task, const json_t *object);
 /* What the pod of this job, or else another pod of the item, is to it. Borrowed. */
 struct pod_entry *task_pod(const struct task *task, enum pod_claim *ret_claim);
+/* debug.keepPod, and no job needs the pod's name. */
+bool task_keeps_pods(const struct task *task);
 enum pod_claim task_claim(const struct task *task, const struct pod_entry *entry);
 enum task_phase task_phase_of(const struct item *item);
 bool task_is_delete(const struct task *task);

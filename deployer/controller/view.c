@@ -97,6 +97,12 @@ enum pod_claim task_claim(const struct task *task, const struct pod_entry *entry
     return strcmp(owner, item->job) == 0 ? POD_OF_JOB : POD_FOREIGN;
 }
 
+bool task_keeps_pods(const struct task *task)
+{
+    return task->controller->config->is_pod_kept && task->record->is_known &&
+           task->record->is_finished;
+}
+
 struct pod_entry *task_pod(const struct task *task, enum pod_claim *ret_claim)
 {
     struct pod_entry *foreign = NULL;
@@ -143,7 +149,8 @@ static void observe_pods(struct task *task, struct observed *o)
     o->give_up_unix_ms = o->look_again_unix_ms = -1;
     if (!entry)
         return;
-    o->is_pod_deleting = entry->is_ended || doc_text(entry->pod, "metadata.deletionTimestamp");
+    o->is_pod_deleting = entry->is_ended || doc_text(entry->pod, "metadata.deletionTimestamp") ||
+                         (entry->is_stopped && task_keeps_pods(task));
     o->is_pod_over = pod_is_over(entry->pod);
     o->has_pod_finalizer = object_has_finalizer(entry->pod, FINALIZER_POD);
     o->is_pod_delete = is_delete_pod(task, entry->pod);

@@ -80,6 +80,11 @@ static inline void pod_verdict_donep(struct pod_verdict *verdict)
  * preemption, the collector of the pods of lost nodes. NULL: nobody. */
 const json_t *pod_disruption(const json_t *pod);
 
+/* "main", "init" or "wait": the one at work, the first of them in this order; NULL: none. Of a pod,
+ * and of the providerStatus that was made from it. */
+const char *pod_running_container(const json_t *pod);
+const char *status_running_container(const json_t *provider_status);
+
 /* The message with the last lines of main's log below it, at most STATUS_MESSAGE_MAX. Lines that
  * hold one of the secrets (NULL-terminated list; may be NULL) are masked. Belongs to the caller. */
 char *pod_verdict_message(const struct pod_verdict *verdict, const char *log_tail,

@@ -317,16 +317,31 @@ static int64_t lost_unix_ms(const json_t *pod)
     return deleted_unix_ms + LOST_MARGIN_MS;
 }
 
+const char *pod_running_container(const json_t *pod)
+{
+    static const size_t order[] = {MAIN, INIT, WAIT};
+
+    for (size_t i = 0; i < array_length(order); i++) {
+        if (container_state(pod, order[i], "running"))
+            return containers[order[i]].name;
+    }
+    return NULL;
+}
+
 static void judge_lost(const json_t *pod, struct pod_verdict *verdict)
 {
     static const char silence[] =
         "the pod was deleted, and its node does not say that it has ended";
     const json_t *disrupted = pod_disruption(pod);
     const char *cause = doc_text_or(disrupted, "message", "");
-    cleanup_free char *message = xasprintf("%s%s%s", cause, *cause ? ": " : "", silence);
+    const char *running = pod_running_container(pod);
+    cleanup_free char *message =
+        xasprintf("%s%s%s%s%s%s", cause, *cause ? ": " : "", silence, running ? "; container " : "",
+                  running ? running : "", running ? " was running" : "");
 
     judge_pod(verdict, POD_FAILED, disrupted ? doc_text_or(disrupted, "reason", "") : "PodLost",
               message);
+    verdict->container = running ? xstrdup(running) : NULL;
 }
 
 static void judge_active(const json_t *pod, const struct deployer_config *config,

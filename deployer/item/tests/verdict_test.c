@@ -117,10 +117,14 @@ static const struct {
      "manager}], containerStatuses: [{name: main, state: {running: {}}}]}}",
      POD_FAILED, "RunPod", "DeletionByTaintManager",
      "pod: DeletionByTaintManager: Taint manager: the pod was deleted, and its node does not say "
-     "that it has ended"},
+     "that it has ended; container main was running"},
     {"{status: {phase: Failed}}", POD_FAILED, "RunPod", "PodFailed", "pod: PodFailed"},
     {"{metadata: {deletionTimestamp: '1970-01-01T00:10:00Z'}, status: {phase: Running, "
      "containerStatuses: [{name: main, state: {running: {}}}]}}",
+     POD_FAILED, "RunPod", "PodLost",
+     "pod: PodLost: the pod was deleted, and its node does not say that it has ended; container "
+     "main was running"},
+    {"{metadata: {deletionTimestamp: '1970-01-01T00:10:00Z'}, status: {phase: Pending}}",
      POD_FAILED, "RunPod", "PodLost",
      "pod: PodLost: the pod was deleted, and its node does not say that it has ended"},
     {"{metadata: {deletionTimestamp: '1970-01-01T00:16:00Z'}, status: {phase: Running, "
