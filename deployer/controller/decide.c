@@ -61,6 +61,11 @@ static struct decision after_fault(const struct observed *o, int64_t now_unix_ms
     return act(ACTION_NONE);
 }
 
+static bool is_locked_out(const struct observed *o)
+{
+    return o->needs_lock && !o->has_lock;
+}
+
 static struct decision lock(const struct observed *o, int64_t now_unix_ms)
 {
     if (o->lock_retry_unix_ms > now_unix_ms)
@@ -77,16 +82,15 @@ static struct decision without_job(const struct observed *o, int64_t now_unix_ms
     if (!o->has_job && !o->is_gone)
         return act(o->has_lock ? ACTION_UNLOCK : ACTION_NONE);
     decision = retire_pod(o);
+    if (decision.action == ACTION_NONE && o->has_run_objects)
+        decision = act(ACTION_CLEAN_RUN);
+    if (decision.action == ACTION_NONE)
+        return act(o->has_lock ? ACTION_UNLOCK : ACTION_NONE);
     /* Beside other replicas the pod may be of a job that our watch has not told of yet: whoever has
      * the lock has read the item since. */
-    if (decision.action != ACTION_NONE && decision.action != ACTION_WAIT && o->needs_lock &&
-        !o->has_lock && !o->is_gone)
+    if (decision.action != ACTION_WAIT && is_locked_out(o) && !o->is_gone)
         return lock(o, now_unix_ms);
-    if (decision.action != ACTION_NONE)
-        return decision;
-    if (o->has_run_objects)
-        return act(ACTION_CLEAN_RUN);
-    return act(o->has_lock ? ACTION_UNLOCK : ACTION_NONE);
+    return decision;
 }
 
 /* Whether a deletion has nothing to run. */
@@ -112,7 +116,7 @@ static struct decision responsibility(const struct observed *o, int64_t now_unix
         return act(ACTION_CLAIM);
     if (o->target == TARGET_NOT_OURS)
         return act(o->has_lock ? ACTION_UNLOCK : ACTION_NONE);
-    if (o->needs_lock && !o->has_lock)
+    if (is_locked_out(o))
         return lock(o, now_unix_ms);
     return act(ACTION_NONE);
 }
@@ -254,6 +258,9 @@ static struct decision with_job(const struct observed *o, int64_t now_unix_ms)
     bool is_test = o->note == NOTE_TEST_RECONCILE;
     struct decision decision = {0};
 
+    /* Beside other replicas nothing is told without the lock, not even that the time is over. */
+    if (o->is_responsible && is_locked_out(o))
+        return lock(o, now_unix_ms);
     /* The deadline holds whatever else is wrong, or a fault that is tried again would never end. A
      * result that has come in meanwhile is worth more, unless it can't be brought home. */
     if (o->is_responsible && is_past(o->deadline_unix_ms, now_unix_ms) &&

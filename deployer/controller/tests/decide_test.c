@@ -291,6 +291,12 @@ static const struct {
     {"3.9 several replicas: lock first", {ITEM, .needs_lock = true}, ACTION_LOCK, 0, 0},
     {"3.9 locked by somebody else: later",
      {ITEM, .needs_lock = true, .lock_retry_unix_ms = LATER}, ACTION_WAIT, 0, LATER},
+    {"3.9 the time is over, but another replica may be at it: lock first",
+     {BEGUN(JOB_PROGRESSING), .needs_lock = true, .deadline_unix_ms = EARLIER}, ACTION_LOCK, 0, 0},
+    {"3.9 a fault is told only with the lock",
+     {ITEM, .needs_lock = true, .fault = FAULT_NEW}, ACTION_LOCK, 0, 0},
+    {"3.9 inputs without a pod are removed only with the lock",
+     {FINISHED, .needs_lock = true, .has_run_objects = true}, ACTION_LOCK, 0, 0},
     {"3.9 locked by us: go on", {ITEM, .needs_lock = true, .has_lock = true}, ACTION_START, 0, 0},
 };
 /* clang-format on */
