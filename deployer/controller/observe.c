@@ -66,6 +66,9 @@ static void item_seen(struct controller *controller, const json_t *object)
         return;
     set_known(controller, record, true);
     record->version = version;
+    /* A lock is its uid's. */
+    if (record->task && strcmp(record->uid, item->uid ? item->uid : "") != 0)
+        record->task->has_lock = false;
     (void)snprintf(record->uid, sizeof(record->uid), "%s", item->uid ? item->uid : "");
     task_offer(controller, record, steal(&item));
 }
@@ -214,7 +217,10 @@ static void pod_gone(struct controller *controller, const json_t *pod)
                          doc_text_or(pod, "metadata.uid", "")) != 0)
         return;
     record_remove_pod(record, entry);
-    wake_record(controller, record);
+    if (!record->is_known && !record->pods && !record->task)
+        index_remove(controller->index, record);
+    else
+        wake_record(controller, record);
 }
 
 static void drop_unlisted_pods(void *data, struct record *record)

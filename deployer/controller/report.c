@@ -199,7 +199,13 @@ static void on_item_read(struct task *task, json_t *object, const struct error *
         task_hold(task, "the item can't be read", err);
         return;
     }
-    task_take_item(task, object);
+    if (!task_take_item(task, object)) {
+        struct error gone = {0};
+
+        (void)error_set(&gone, ERROR_NOT_FOUND, "another item has its name");
+        task_hold(task, "the item is gone", &gone);
+        return;
+    }
     task_done(task);
 }
 

@@ -145,6 +145,7 @@ static void forget(struct task *task)
     retry_reset(&task->retry);
     retry_reset(&task->hold);
     task_clear_fault(task);
+    task_inputs_done(task);
 }
 
 static void start_clock(struct task *task)
@@ -210,22 +211,27 @@ void task_offer(struct controller *controller, struct record *record, struct ite
     task_wake(task);
 }
 
-void task_take_item(struct task *task, const json_t *object)
+bool task_take_item(struct task *task, const json_t *object)
 {
     struct item *item = NULL;
     struct error err = {0};
 
     if (item_parse(object, &item, &err) < 0) {
         log_error("an answer holds no item", log_text("error", err.text));
-        return;
+        return true;
+    }
+    if (!is_same_text(item->uid, task->record->uid)) {
+        item_free(item);
+        return false;
     }
     /* The watch may have told of something newer already. */
     if (object_version(object) < task->record->version || !task->record->is_known) {
         item_free(item);
-        return;
+        return true;
     }
     task->record->version = object_version(object);
     set_item(task, item);
+    return true;
 }
 
 /* ---- The chain ---- */
@@ -256,6 +262,7 @@ void task_request(struct task *task, struct kube *kube, struct kube_request *req
     /* Asked here and nowhere else, so that no write can forget it. */
     if (is_write(request->verb) && !controller_may_write(task->controller)) {
         chain_done(task);
+        task_wake(task);
         return;
     }
     if (request->verb != KUBE_DELETE)

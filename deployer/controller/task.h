@@ -123,8 +123,9 @@ void task_set_fault(struct task *task, const char *operation, const char *reason
 void task_clear_fault(struct task *task);
 void task_inputs_done(struct task *task);
 
-/* The item as the API server has it now, from an answer. */
-void task_take_item(struct task *task, const json_t *object);
+/* The item as the API server has it now, from an answer. False if that is another item, which has
+ * the name by now: the one at hand is gone, and the watch will say so. */
+bool task_take_item(struct task *task, const json_t *object);
 /* What the pod of this job, or else another pod of the item, is to it. Borrowed. */
 struct pod_entry *task_pod(const struct task *task, enum pod_claim *ret_claim);
 /* debug.keepPod, and no job needs the pod's name. */
