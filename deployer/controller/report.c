@@ -133,7 +133,7 @@ char *report_hindrance(const struct task *task)
     const char *job = entry ? object_annotation(entry->pod, ANNOTATION_JOB) : NULL;
 
     /* One that is over is gone in a moment: not worth a word. */
-    if (claim != POD_FOREIGN || pod_is_over(entry->pod))
+    if (!entry || claim != POD_FOREIGN || pod_is_over(entry->pod))
         return NULL;
     if (!job)
         return xasprintf("pod '%s' of an earlier run has not ended", entry->name);

@@ -15,12 +15,14 @@ enum { NOW = 1000000, LATER = NOW + 5000, EARLIER = NOW - 5000 };
 /* An item with an open job that is ours, with a configuration and a finalizer; nothing begun. */
 #define ITEM                                                                                       \
     .has_job = true, .is_job_open = true, .has_config = true, .has_finalizer = true,               \
-    .is_responsible = true, .target = TARGET_KNOWN, .deadline_unix_ms = -1, .give_up_unix_ms = -1, .look_again_unix_ms = -1
+    .is_responsible = true, .target = TARGET_KNOWN, .deadline_unix_ms = -1, .give_up_unix_ms = -1, \
+    .look_again_unix_ms = -1
 #define BEGUN(phase_) ITEM, .phase = (phase_)
 #define DELETION(phase_) BEGUN(phase_), .is_deleting = true, .history = RUN_SOME
 #define FINISHED                                                                                   \
     .has_job = true, .has_config = true, .has_finalizer = true, .is_responsible = true,            \
-    .target = TARGET_KNOWN, .deadline_unix_ms = -1, .give_up_unix_ms = -1, .look_again_unix_ms = -1
+    .target = TARGET_KNOWN, .deadline_unix_ms = -1, .give_up_unix_ms = -1,                         \
+    .look_again_unix_ms = -1
 #define RUNNING(claim_) .pod = (claim_), .outcome = POD_RUNNING, .has_pod_finalizer = true
 #define OVER(claim_, outcome_)                                                                     \
     .pod = (claim_), .outcome = (outcome_), .is_pod_over = true, .has_pod_finalizer = true

@@ -94,7 +94,14 @@ def test_a_pod_that_vanishes_is_told_with_the_container_that_was_running(world):
     assert "container main was running" in world.finished("item")["lastError"]["message"]
 
 
-def test_a_timeout_names_the_container_that_was_running_and_ends_with_its_log_without_its_inputs(world):
+def exceed(pod):
+    """Its kubelet was faster than the controller."""
+    pod.run()
+    pod.status("Failed", reason="DeadlineExceeded", init=ended(), main=ended(137), wait=ended())
+
+
+@pytest.mark.parametrize("behaviour, words", [(hang, "container main was running"), (exceed, "container main: Error, exit code 137")])
+def test_a_timeout_names_the_container_and_ends_with_its_log_without_its_inputs(world, behaviour, words):
     def plan(request):
         if request.path.endswith("/log"):
             return Action(forward=False, answer=(200, "password is canary-4711|waiting for the load balancer|"))
@@ -102,12 +109,13 @@ def test_a_timeout_names_the_container_that_was_running_and_ends_with_its_log_wi
 
     with world.behind(plan) as proxy:
         world.start(proxy=proxy)
-        world.kubelet.behaviour = hang
+        world.kubelet.behaviour = behaviour
         world.item("item", timeout="3s", config={"importValues": {"password": "canary-4711"}})
         status = world.finished("item")
         world.quiet()
     message = status["lastError"]["message"]
-    assert message.startswith('timeout at: "container deployer: start reconcile"; container main was running')
+    assert message.startswith('timeout at: "container deployer: start reconcile"; ') and words in message
+    assert status["lastError"]["codes"] == ["ERR_TIMEOUT"]
     assert "waiting for the load balancer" in message and "canary" not in message
     assert "load balancer" in status["providerStatus"]["podStatus"]["mainLogTail"]
 
