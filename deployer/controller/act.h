@@ -8,7 +8,10 @@
 void act_run(struct task *task);
 
 /* act_target.c */
+void act_claim(struct task *task);
 void act_resolve_target(struct task *task);
+/* act_history.c */
+void act_look_back(struct task *task);
 /* act_inputs.c, act_start.c */
 void act_start(struct task *task);
 void act_make_objects(struct task *task); /* the second half: all inputs are read */

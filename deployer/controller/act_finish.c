@@ -274,12 +274,28 @@ static void set_cause(struct task *task, json_t *status, const char *operation, 
     task->is_event_due = status_set_error(status, &error, controller_now_unix_ms(task->controller));
 }
 
+/* What the job's time went by with. Belongs to the caller; NULL: nobody knows. */
+static char *timeout_detail(const struct task *task, const struct pod_verdict *verdict)
+{
+    const char *const *secrets = (const char *const *)task->hidden.items;
+    const struct pod_entry *entry = pod_of_job(task);
+    const char *container = entry ? pod_running_container(entry->pod) : NULL;
+    cleanup_pod_verdict struct pod_verdict running = {0};
+
+    if (task->fault.state != FAULT_NONE)
+        return xstrdup(task->fault.message);
+    if (verdict)
+        return pod_verdict_message(verdict, task->log_tail, secrets);
+    if (!container)
+        return report_hindrance(task);
+    running.message = xasprintf("container %s was running", container);
+    return pod_verdict_message(&running, task->log_tail, secrets);
+}
+
 static void set_timeout(struct task *task, json_t *status, const struct pod_verdict *verdict)
 {
     const char *pass = task_is_delete(task) ? "delete" : "reconcile";
-    const char *detail = task->fault.state != FAULT_NONE ? task->fault.message
-                         : verdict                       ? verdict->message
-                                                         : NULL;
+    cleanup_free char *detail = timeout_detail(task, verdict);
     cleanup_free char *message = xasprintf("timeout at: \"container deployer: start %s\"%s%s", pass,
                                            detail ? "; " : "", detail ? detail : "");
 
@@ -302,9 +318,15 @@ static void set_pod_cause(struct task *task, json_t *status, const struct pod_ve
 static void set_lost(struct task *task, json_t *status, const struct pod_entry *entry)
 {
     const json_t *disrupted = entry ? pod_disruption(entry->pod) : NULL;
-    cleanup_free char *message =
-        xasprintf("pod '%s' is gone without a result: %s", entry ? entry->name : task->names.pod,
-                  doc_text_or(disrupted, "message", "it was deleted, or its node was lost"));
+    /* A pod that is gone altogether is known from the last report. */
+    const char *container =
+        entry ? pod_running_container(entry->pod)
+              : status_running_container(doc_member(task->item->status, "providerStatus"));
+    cleanup_free char *message = xasprintf(
+        "pod '%s' is gone without a result: %s%s%s%s", entry ? entry->name : task->names.pod,
+        doc_text_or(disrupted, "message", "it was deleted, or its node was lost"),
+        container ? "; container " : "", container ? container : "",
+        container ? " was running when it was last seen" : "");
 
     set_cause(task, status, "RunPod", doc_text_or(disrupted, "reason", "PodLost"), message, NULL);
 }
@@ -407,11 +429,14 @@ static void on_hidden_then_log(struct task *task, json_t *object, const struct e
 void act_fail(struct task *task)
 {
     struct pod_entry *entry = pod_of_job(task);
+    const char *running = entry ? pod_running_container(entry->pod) : NULL;
+    bool is_main_late =
+        task->cause == CAUSE_TIMEOUT && running && strcmp(running, CONTAINER_MAIN) == 0;
     cleanup_pod_verdict struct pod_verdict verdict = {0};
 
     if (entry)
         pod_entry_judge(entry, task, &verdict);
-    if (entry && (verdict.is_main_failed || has_last_words(entry->pod)))
+    if (entry && (verdict.is_main_failed || is_main_late || has_last_words(entry->pod)))
         read_hidden(task, entry, on_hidden_then_log);
     else
         finish_badly(task);

@@ -39,12 +39,6 @@ static void on_state(void *data, const char *resource_version, const struct erro
         return;
     }
     state_set_arrange(&task->inputs.state);
-    /* Nothing to undo: no pod of this item ever ran, or none that left a trace. */
-    if (task->item->is_deleting && !task->item->last_pod && !task->inputs.state.chunk_count) {
-        task->is_nothing_to_run = true;
-        task_done(task);
-        return;
-    }
     act_make_objects(task);
 }
 

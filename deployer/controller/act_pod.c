@@ -121,6 +121,41 @@ static void on_ended(struct task *task, json_t *object, const struct error *err)
     task_done(task);
 }
 
+/* Refused: then it goes, because it must not run on. */
+static void on_stopped(struct task *task, json_t *object, const struct error *err)
+{
+    struct pod_entry *entry = entry_at_hand(task);
+
+    if (err->kind == ERROR_NOT_FOUND || !entry) {
+        forget_pod(task);
+        task_done(task);
+        return;
+    }
+    if (err->kind != ERROR_NONE) {
+        delete_pod(task, entry, true, on_ended);
+        return;
+    }
+    entry->is_stopped = true;
+    observe_pod(task->controller, object);
+    task_done(task);
+}
+
+/* Ends the pod and leaves it: the kubelet gives it its grace time here, too. */
+static void stop_pod(struct task *task, const struct pod_entry *entry)
+{
+    cleanup_json json_t *body =
+        json_pack("{s:{s:s},s:{s:i}}", "metadata", "uid",
+                  doc_text_or(entry->pod, "metadata.uid", ""), "spec", "activeDeadlineSeconds", 1);
+    struct kube_request request = {.verb = KUBE_PATCH_MERGE,
+                                   .resource = KUBE_PODS,
+                                   .namespace_name = host_namespace(task),
+                                   .name = entry->name,
+                                   .body = body,
+                                   .left_out = POD_LEFT_OUT};
+
+    task_request(task, task->controller->host, &request, on_stopped);
+}
+
 void act_end_pod(struct task *task)
 {
     enum pod_claim claim = POD_ABSENT;
@@ -133,7 +168,11 @@ void act_end_pod(struct task *task)
     log_info("pod ended", log_text("deployItem", task->record->name),
              log_text("namespace", task->record->namespace_name), log_text("pod", entry->name));
     remember_pod(task, entry);
-    delete_pod(task, entry, true, on_ended);
+    /* Without a node there is no kubelet to end it, and no log to keep it for. */
+    if (task_keeps_pods(task) && doc_text(entry->pod, "spec.nodeName"))
+        stop_pod(task, entry);
+    else
+        delete_pod(task, entry, true, on_ended);
 }
 
 /* ---- Remove it ---- */
@@ -197,7 +236,7 @@ static void remove_pod(struct task *task)
 {
     struct pod_entry *entry = entry_at_hand(task);
     /* A kept pod goes when its place is needed. */
-    bool is_kept = task->controller->config->is_pod_kept && task->record->is_finished;
+    bool is_kept = task_keeps_pods(task);
 
     if (!entry) {
         task_done(task);

@@ -130,9 +130,56 @@ static const json_t *object_at(const struct task *task, size_t step)
     return all[step];
 }
 
+static void on_old_gone(struct task *task, json_t *object, const struct error *err)
+{
+    (void)object;
+    if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
+        start_failed(task, steps[task->step].reason, err);
+        return;
+    }
+    next_object(task);
+}
+
+/* That one and no other: should we have slept, the name may be another process's Secret by now. */
+static void on_old_read(struct task *task, json_t *object, const struct error *err)
+{
+    struct kube_request request = {.verb = KUBE_DELETE,
+                                   .resource = KUBE_SECRETS,
+                                   .namespace_name = host_namespace(task),
+                                   .name = doc_text(object, "metadata.name"),
+                                   .uid = doc_text(object, "metadata.uid"),
+                                   .grace_seconds = -1,
+                                   .is_unread = true};
+
+    if (err->kind != ERROR_NONE)
+        on_old_gone(task, object, err);
+    else
+        task_request(task, task->controller->host, &request, on_old_gone);
+}
+
+/* An earlier try of this job came as far as its inputs, which nobody can change; what they are made
+ * from has changed since. Their name is the job's, so the old ones make room. No pod has them: one
+ * that we don't know of yet would get either the old or the new, and is found when ours is made. */
+static void replace_object(struct task *task)
+{
+    struct kube_request request = {.verb = KUBE_GET,
+                                   .resource = KUBE_SECRETS,
+                                   .left_out = OBJECT_LEFT_OUT,
+                                   .namespace_name = host_namespace(task),
+                                   .name = doc_text(object_at(task, task->step), "metadata.name")};
+
+    task->inputs.replaced_step = task->step;
+    task_request(task, task->controller->host, &request, on_old_read);
+}
+
 static void on_object(struct task *task, json_t *object, const struct error *err)
 {
     (void)object;
+    if (err->kind == ERROR_INVALID && !steps[task->step].is_access &&
+        task->inputs.replaced_step != task->step) {
+        replace_object(task);
+        return;
+    }
     if (err->kind != ERROR_NONE) {
         start_failed(task, steps[task->step].reason, err);
         return;
@@ -290,6 +337,7 @@ void act_make_objects(struct task *task)
     };
     struct error err = {0};
 
+    inputs->replaced_step = 0;
     pod_objects_done(&inputs->objects);
     if (pod_objects_make(&request, &inputs->objects, &err) < 0) {
         start_failed(task, "PodGeneration", &err);

@@ -27,7 +27,7 @@ void act_begin(struct task *task)
     bool is_new = item_is_test_reconcile(task->item) &&
                   strcmp(task->item->job, task->item->job_finished) == 0;
 
-    report_write(task, is_new ? report_test_job(task) : report_base(task), on_status);
+    report_write(task, is_new ? report_test_job(task) : report_of_begin(task), on_status);
 }
 
 void act_report(struct task *task)
@@ -149,11 +149,17 @@ static void on_item_for_finalizer(struct task *task, json_t *object, const struc
         task->after_write(task, object, err);
         return;
     }
+    if (strcmp(doc_text_or(object, "metadata.uid", ""), task->record->uid) != 0) {
+        struct error gone = {0};
+
+        (void)error_set(&gone, ERROR_NOT_FOUND, "another item has its name");
+        task->after_write(task, NULL, &gone);
+        return;
+    }
     finalizers = object_other_finalizers(object, FINALIZER_DEPLOY_ITEM);
     if (is_wanted)
         (void)json_array_append_new(finalizers, json_string(FINALIZER_DEPLOY_ITEM));
-    if (strcmp(doc_text_or(object, "metadata.uid", ""), task->record->uid) != 0 ||
-        object_has_finalizer(object, FINALIZER_DEPLOY_ITEM) == is_wanted) {
+    if (object_has_finalizer(object, FINALIZER_DEPLOY_ITEM) == is_wanted) {
         task->after_write(task, object, err);
         return;
     }

@@ -86,6 +86,11 @@ static void on_target(struct task *task, json_t *object, const struct error *err
         task_done(task);
         return;
     }
+    if (task->action == ACTION_CLAIM) {
+        task->target = TARGET_OURS;
+        task_done(task);
+        return;
+    }
     json_decref(inputs->target_object);
     inputs->target_object = json_incref(object);
     request.name = target_secret_name(object);
@@ -94,6 +99,11 @@ static void on_target(struct task *task, json_t *object, const struct error *err
         return;
     }
     task_request(task, task->controller->landscaper, &request, on_secret);
+}
+
+void act_claim(struct task *task)
+{
+    act_resolve_target(task);
 }
 
 void act_resolve_target(struct task *task)

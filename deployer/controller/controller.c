@@ -43,8 +43,9 @@ void controller_on_pump(void *data)
         metrics_count_queue(&controller->metrics, loop_now_ms(controller->loop) - task->queued_ms);
         task_decide(task);
     }
-    /* A request that falls asleep tells nobody. */
-    if (controller->queue.length > 0 && is_ready(controller) &&
+    /* A request that falls asleep tells nobody, and a lease that was too old for a moment neither.
+     */
+    if (controller->queue.length > 0 && !controller->is_draining &&
         !loop_timer_is_running(&controller->pump_timer))
         loop_timer_start(&controller->pump_timer, CONTROLLER_LOOK_AGAIN_MS);
     if (controller->is_draining && controller->running == 0)

@@ -61,6 +61,11 @@ static struct decision after_fault(const struct observed *o, int64_t now_unix_ms
     return act(ACTION_NONE);
 }
 
+static bool is_locked_out(const struct observed *o)
+{
+    return o->needs_lock && !o->has_lock;
+}
+
 static struct decision lock(const struct observed *o, int64_t now_unix_ms)
 {
     if (o->lock_retry_unix_ms > now_unix_ms)
@@ -77,32 +82,41 @@ static struct decision without_job(const struct observed *o, int64_t now_unix_ms
     if (!o->has_job && !o->is_gone)
         return act(o->has_lock ? ACTION_UNLOCK : ACTION_NONE);
     decision = retire_pod(o);
+    if (decision.action == ACTION_NONE && o->has_run_objects)
+        decision = act(ACTION_CLEAN_RUN);
+    if (decision.action == ACTION_NONE)
+        return act(o->has_lock ? ACTION_UNLOCK : ACTION_NONE);
     /* Beside other replicas the pod may be of a job that our watch has not told of yet: whoever has
      * the lock has read the item since. */
-    if (decision.action != ACTION_NONE && decision.action != ACTION_WAIT && o->needs_lock &&
-        !o->has_lock && !o->is_gone)
+    if (decision.action != ACTION_WAIT && is_locked_out(o) && !o->is_gone)
         return lock(o, now_unix_ms);
-    if (decision.action != ACTION_NONE)
-        return decision;
-    if (o->has_run_objects)
-        return act(ACTION_CLEAN_RUN);
-    return act(o->has_lock ? ACTION_UNLOCK : ACTION_NONE);
+    return decision;
 }
 
-/* Taking an item apart needs no target: a lost one must not hold it for ever. */
+/* Whether a deletion has nothing to run. */
+static bool is_run_needless(const struct observed *o)
+{
+    return o->is_uninstall_skipped || !o->has_config || o->history == RUN_NEVER;
+}
+
+/* Taking an item apart needs no target: a lost one must not hold it for ever, and least of all an
+ * item that has never run, maybe for want of it. */
 static bool needs_target(const struct observed *o)
 {
-    return o->pod != POD_OF_JOB && !(o->is_deleting && (o->is_uninstall_skipped || !o->has_config));
+    return o->pod != POD_OF_JOB &&
+           !(o->is_deleting && (is_run_needless(o) || o->history == RUN_UNKNOWN));
 }
 
 /* Who does this item belong to? Asked before anything is written for a job. */
 static struct decision responsibility(const struct observed *o, int64_t now_unix_ms)
 {
-    if (o->target == TARGET_UNKNOWN && (needs_target(o) || !o->is_responsible))
+    if (needs_target(o) && (o->target == TARGET_UNKNOWN || o->target == TARGET_OURS))
         return act(ACTION_RESOLVE_TARGET);
+    if (o->target == TARGET_UNKNOWN && !o->is_responsible)
+        return act(ACTION_CLAIM);
     if (o->target == TARGET_NOT_OURS)
         return act(o->has_lock ? ACTION_UNLOCK : ACTION_NONE);
-    if (o->needs_lock && !o->has_lock)
+    if (is_locked_out(o))
         return lock(o, now_unix_ms);
     return act(ACTION_NONE);
 }
@@ -130,7 +144,7 @@ static bool has_result(const struct observed *o, struct decision *ret_decision)
 
 static struct decision watch_pod(const struct observed *o, int64_t now_unix_ms)
 {
-    int64_t wake = o->deadline_unix_ms;
+    int64_t wake = earlier(o->deadline_unix_ms, o->look_again_unix_ms);
 
     if (o->outcome == POD_STUCK) {
         if (is_past(o->give_up_unix_ms, now_unix_ms))
@@ -148,13 +162,24 @@ static struct decision watch_pod(const struct observed *o, int64_t now_unix_ms)
     return wait_until(earlier(wake, o->report_due_unix_ms));
 }
 
+/* A pod is in the job's way. That can take its grace time: the user should see that the job was
+ * picked up, and from then on it has a deadline. ACTION_NONE: nothing is in the way. */
+static struct decision make_room(const struct observed *o)
+{
+    struct decision decision = retire_pod(o);
+
+    if (decision.action != ACTION_NONE && o->phase == JOB_IDLE)
+        return act(ACTION_BEGIN);
+    return decision;
+}
+
 /* Nothing runs for this job, and nothing has to any more: take the item apart. */
 static struct decision clean_item(const struct observed *o)
 {
     /* The pod of the DELETE run stays until the finalizer is off: it is the proof that the run was
      * done, should we die in between. */
     if (o->pod == POD_FOREIGN || (o->pod == POD_OF_JOB && !o->is_pod_over)) {
-        struct decision decision = retire_pod(o);
+        struct decision decision = make_room(o);
 
         if (decision.action != ACTION_NONE)
             return decision;
@@ -165,16 +190,14 @@ static struct decision clean_item(const struct observed *o)
 /* The job has no pod yet: make room, then start. */
 static struct decision start(const struct observed *o)
 {
-    struct decision decision = retire_pod(o);
+    struct decision decision = make_room(o);
 
-    if (decision.action == ACTION_NONE && o->pod != POD_ABSENT)
-        decision = act(ACTION_DISCARD_POD); /* a kept pod has the name that the new one needs */
-    if (decision.action != ACTION_NONE) {
-        /* That can take its grace time: the user should see that the job was picked up. */
-        if (o->phase == JOB_IDLE)
-            return act(ACTION_BEGIN);
+    if (decision.action != ACTION_NONE)
         return decision;
-    }
+    if (o->pod != POD_ABSENT) /* a kept pod has the name that the new one needs */
+        return act(o->phase == JOB_IDLE ? ACTION_BEGIN : ACTION_DISCARD_POD);
+    if (o->is_deleting && o->history == RUN_UNKNOWN)
+        return act(ACTION_LOOK_BACK);
     if (!o->is_deleting && !o->has_finalizer)
         return act(ACTION_ADD_FINALIZER);
     return act(ACTION_START);
@@ -190,7 +213,7 @@ static struct decision delete_job(const struct observed *o, int64_t now_unix_ms)
 {
     struct decision decision = {0};
 
-    if (o->is_uninstall_skipped || !o->has_config || o->is_nothing_to_run)
+    if (is_run_needless(o))
         return clean_item(o);
     if (o->pod == POD_OF_JOB && o->outcome == POD_SUCCEEDED)
         return clean_item(o);
@@ -235,6 +258,9 @@ static struct decision with_job(const struct observed *o, int64_t now_unix_ms)
     bool is_test = o->note == NOTE_TEST_RECONCILE;
     struct decision decision = {0};
 
+    /* Beside other replicas nothing is told without the lock, not even that the time is over. */
+    if (o->is_responsible && is_locked_out(o))
+        return lock(o, now_unix_ms);
     /* The deadline holds whatever else is wrong, or a fault that is tried again would never end. A
      * result that has come in meanwhile is worth more, unless it can't be brought home. */
     if (o->is_responsible && is_past(o->deadline_unix_ms, now_unix_ms) &&
@@ -255,7 +281,13 @@ static struct decision with_job(const struct observed *o, int64_t now_unix_ms)
         return act(ACTION_DROP_NOTE);
     if (o->target == TARGET_MISSING && needs_target(o))
         return fail(CAUSE_NO_TARGET);
-    return is_delete_job(o) ? delete_job(o, now_unix_ms) : reconcile_job(o, now_unix_ms);
+    decision = is_delete_job(o) ? delete_job(o, now_unix_ms) : reconcile_job(o, now_unix_ms);
+    if (decision.action != ACTION_WAIT)
+        return decision;
+    /* Whatever is waited for, an old pod's end as well, the job's time is the limit. */
+    if (is_past(o->deadline_unix_ms, now_unix_ms))
+        return fail(CAUSE_TIMEOUT);
+    return wait_until(earlier(decision.wake_unix_ms, o->deadline_unix_ms));
 }
 
 struct decision decide(const struct observed *observed, int64_t now_unix_ms)
@@ -278,7 +310,9 @@ const char *action_name(enum action action)
         [ACTION_WAIT] = "wait",
         [ACTION_LOCK] = "lock",
         [ACTION_UNLOCK] = "unlock",
+        [ACTION_CLAIM] = "claim",
         [ACTION_RESOLVE_TARGET] = "resolve_target",
+        [ACTION_LOOK_BACK] = "look_back",
         [ACTION_BEGIN] = "begin",
         [ACTION_DROP_NOTE] = "drop_note",
         [ACTION_ADD_FINALIZER] = "add_finalizer",

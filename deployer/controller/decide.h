@@ -30,7 +30,15 @@ enum target_knowledge {
     TARGET_UNKNOWN,
     TARGET_NOT_OURS, /* the selector does not match: somebody else's item */
     TARGET_MISSING,
+    TARGET_OURS,  /* the selector matches; what is in it is not read */
     TARGET_KNOWN, /* resolved, or the item has none */
+};
+
+/* Whether main ever ran for an item that is being deleted: if not, there is nothing to undo. */
+enum run_history {
+    RUN_UNKNOWN,
+    RUN_NEVER, /* no trace of a run: no pod in the status, no access objects, no state */
+    RUN_SOME,
 };
 
 /* What became of the last attempt to do something. */
@@ -58,7 +66,7 @@ struct observed {
     bool has_config;
     bool is_unchanged;         /* updateOnChangeOnly, and nothing changed since a success */
     bool is_uninstall_skipped; /* delete-without-uninstall, force-cleanup, deleteOperation: skip */
-    bool is_nothing_to_run;    /* DELETE: no pod ever ran and there is no state */
+    enum run_history history;  /* asked for deletions only */
     bool is_job_successful;    /* providerStatus says so already: lastSuccessfulJobID == jobID */
     int64_t deadline_unix_ms;  /* -1: none, or not begun */
 
@@ -69,9 +77,10 @@ struct observed {
     bool is_pod_over;     /* nothing in it can run any more */
     bool is_pod_deleting; /* has a deletionTimestamp */
     bool has_pod_finalizer;
-    bool is_pod_absence_sure; /* the API server said so, not only the watch */
-    bool is_pod_kept;         /* debug.keepPod */
-    int64_t give_up_unix_ms;  /* POD_STUCK; -1: never */
+    bool is_pod_absence_sure;   /* the API server said so, not only the watch */
+    bool is_pod_kept;           /* debug.keepPod */
+    int64_t give_up_unix_ms;    /* POD_STUCK; -1: never */
+    int64_t look_again_unix_ms; /* what the pod's state means changes then; -1: never by itself */
 
     /* What this process knows. */
     bool is_responsible; /* the selector can't or does not exclude the item */
@@ -92,21 +101,23 @@ enum action {
     ACTION_WAIT, /* until wake_unix_ms at the latest */
     ACTION_LOCK,
     ACTION_UNLOCK,
-    ACTION_RESOLVE_TARGET,
-    ACTION_BEGIN,         /* write Init or InitDelete: the job can't start its pod at once */
-    ACTION_DROP_NOTE,     /* take the operation annotation off */
-    ACTION_ADD_FINALIZER, /* to the item */
-    ACTION_START,         /* read the inputs, make the objects, make the pod */
-    ACTION_REPORT,        /* write what the pod does; Progressing or Deleting */
-    ACTION_REPORT_FAULT,  /* write what went wrong; the job goes on */
-    ACTION_VERIFY_POD,    /* ask whether the pod is really gone */
-    ACTION_END_POD,       /* delete it with its grace time */
-    ACTION_DISCARD_POD,   /* it is over: remove the run's objects, then the pod */
-    ACTION_CLEAN_RUN,     /* remove the run's objects; there is no pod */
-    ACTION_COMPLETE,      /* bring the export home, then write Succeeded */
-    ACTION_FAIL,          /* write Failed or DeleteFailed with the cause */
-    ACTION_FINISH_AS_IS,  /* write Succeeded without a run */
-    ACTION_CLEAN_ITEM,    /* remove every object of the item, then its finalizer */
+    ACTION_CLAIM,          /* look whether the selector matches the target, and no further */
+    ACTION_RESOLVE_TARGET, /* the same, and read what is in it */
+    ACTION_LOOK_BACK,      /* did main ever run? */
+    ACTION_BEGIN,          /* write Init or InitDelete: the job can't start its pod at once */
+    ACTION_DROP_NOTE,      /* take the operation annotation off */
+    ACTION_ADD_FINALIZER,  /* to the item */
+    ACTION_START,          /* read the inputs, make the objects, make the pod */
+    ACTION_REPORT,         /* write what the pod does; Progressing or Deleting */
+    ACTION_REPORT_FAULT,   /* write what went wrong; the job goes on */
+    ACTION_VERIFY_POD,     /* ask whether the pod is really gone */
+    ACTION_END_POD,        /* delete it with its grace time */
+    ACTION_DISCARD_POD,    /* it is over: remove the run's objects, then the pod */
+    ACTION_CLEAN_RUN,      /* remove the run's objects; there is no pod */
+    ACTION_COMPLETE,       /* bring the export home, then write Succeeded */
+    ACTION_FAIL,           /* write Failed or DeleteFailed with the cause */
+    ACTION_FINISH_AS_IS,   /* write Succeeded without a run */
+    ACTION_CLEAN_ITEM,     /* remove every object of the item, then its finalizer */
 };
 
 enum cause {

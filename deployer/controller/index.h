@@ -20,6 +20,7 @@ struct pod_entry {
     uint64_t version; /* resourceVersion */
     uint32_t epoch;   /* of the list that it was last seen in */
     bool is_ended;    /* we asked for its end, whether or not the watch has said so yet */
+    bool is_stopped;  /* debug.keepPod: its kubelet was told to end it, and it stays */
     int64_t stuck_since_unix_ms; /* task_now_unix_ms(); 0: it is not stuck */
 };
 

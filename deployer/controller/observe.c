@@ -66,6 +66,9 @@ static void item_seen(struct controller *controller, const json_t *object)
         return;
     set_known(controller, record, true);
     record->version = version;
+    /* A lock is its uid's. */
+    if (record->task && strcmp(record->uid, item->uid ? item->uid : "") != 0)
+        record->task->has_lock = false;
     (void)snprintf(record->uid, sizeof(record->uid), "%s", item->uid ? item->uid : "");
     task_offer(controller, record, steal(&item));
 }
@@ -194,7 +197,7 @@ void observe_pod(struct controller *controller, const json_t *pod)
         return;
     if (entry->pod && strcmp(doc_text_or(entry->pod, "metadata.uid", ""),
                              doc_text_or(pod, "metadata.uid", "")) != 0) {
-        entry->is_ended = false;
+        entry->is_ended = entry->is_stopped = false;
         entry->stuck_since_unix_ms = 0;
     }
     json_decref(entry->pod);
@@ -214,7 +217,10 @@ static void pod_gone(struct controller *controller, const json_t *pod)
                          doc_text_or(pod, "metadata.uid", "")) != 0)
         return;
     record_remove_pod(record, entry);
-    wake_record(controller, record);
+    if (!record->is_known && !record->pods && !record->task)
+        index_remove(controller->index, record);
+    else
+        wake_record(controller, record);
 }
 
 static void drop_unlisted_pods(void *data, struct record *record)

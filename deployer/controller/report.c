@@ -8,7 +8,10 @@
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
 #include "common/data/uuid.h"
+#include "deployer/controller/objects.h"
 #include "deployer/controller/observe.h"
+
+#define OPERATION_DEPLOY_POD "DeployPod"
 
 static void set_time(json_t *status, const char *path, int64_t unix_ms)
 {
@@ -123,6 +126,32 @@ json_t *report_of_fault(const struct task *task, bool *ret_is_new)
     return status;
 }
 
+char *report_hindrance(const struct task *task)
+{
+    enum pod_claim claim = POD_ABSENT;
+    const struct pod_entry *entry = task_pod(task, &claim);
+    const char *job = entry ? object_annotation(entry->pod, ANNOTATION_JOB) : NULL;
+
+    /* One that is over is gone in a moment: not worth a word. */
+    if (!entry || claim != POD_FOREIGN || pod_is_over(entry->pod))
+        return NULL;
+    if (!job)
+        return xasprintf("pod '%s' of an earlier run has not ended", entry->name);
+    return xasprintf("pod '%s' of job '%s' has not ended", entry->name, job);
+}
+
+json_t *report_of_begin(const struct task *task)
+{
+    json_t *status = report_base(task);
+    cleanup_free char *hindrance = report_hindrance(task);
+    struct status_error error = {
+        .operation = OPERATION_DEPLOY_POD, .reason = "PreviousPodRuns", .message = hindrance};
+
+    if (hindrance)
+        (void)status_set_error(status, &error, controller_now_unix_ms(task->controller));
+    return status;
+}
+
 void report_finish(const struct task *task, json_t *status, const char *phase)
 {
     doc_set_text(status, "phase", phase);
@@ -170,7 +199,13 @@ static void on_item_read(struct task *task, json_t *object, const struct error *
         task_hold(task, "the item can't be read", err);
         return;
     }
-    task_take_item(task, object);
+    if (!task_take_item(task, object)) {
+        struct error gone = {0};
+
+        (void)error_set(&gone, ERROR_NOT_FOUND, "another item has its name");
+        task_hold(task, "the item is gone", &gone);
+        return;
+    }
     task_done(task);
 }
 

@@ -17,6 +17,11 @@ json_t *report_of_pod(const struct task *task, const struct pod_entry *entry,
                       const struct pod_verdict *verdict);
 /* The fault that keeps the pod from being started. */
 json_t *report_of_fault(const struct task *task, bool *ret_is_new);
+/* What the job can't start for: "pod 'x' of job 'y' has not ended". NULL: no pod is in its way.
+ * Belongs to the caller. */
+char *report_hindrance(const struct task *task);
+/* Init or InitDelete, with the hindrance in lastError. */
+json_t *report_of_begin(const struct task *task);
 /* The end of the job: phase, jobIDFinished and finishedTime at once. */
 void report_finish(const struct task *task, json_t *status, const char *phase);
 

@@ -137,13 +137,15 @@ static bool is_same_order(const struct item *a, const struct item *b)
 static void forget(struct task *task)
 {
     task->target = TARGET_UNKNOWN;
-    task->is_nothing_to_run = task->is_pod_absence_sure = task->is_gone_sure = false;
+    task->history = RUN_UNKNOWN;
+    task->is_pod_absence_sure = task->is_gone_sure = false;
     task->is_cleaned = false;
     task->lock_retry_unix_ms = task->retry_unix_ms = task->hold_unix_ms = 0;
     task->reported_unix_ms = 0;
     retry_reset(&task->retry);
     retry_reset(&task->hold);
     task_clear_fault(task);
+    task_inputs_done(task);
 }
 
 static void start_clock(struct task *task)
@@ -209,22 +211,27 @@ void task_offer(struct controller *controller, struct record *record, struct ite
     task_wake(task);
 }
 
-void task_take_item(struct task *task, const json_t *object)
+bool task_take_item(struct task *task, const json_t *object)
 {
     struct item *item = NULL;
     struct error err = {0};
 
     if (item_parse(object, &item, &err) < 0) {
         log_error("an answer holds no item", log_text("error", err.text));
-        return;
+        return true;
+    }
+    if (!is_same_text(item->uid, task->record->uid)) {
+        item_free(item);
+        return false;
     }
     /* The watch may have told of something newer already. */
     if (object_version(object) < task->record->version || !task->record->is_known) {
         item_free(item);
-        return;
+        return true;
     }
     task->record->version = object_version(object);
     set_item(task, item);
+    return true;
 }
 
 /* ---- The chain ---- */
@@ -255,6 +262,7 @@ void task_request(struct task *task, struct kube *kube, struct kube_request *req
     /* Asked here and nowhere else, so that no write can forget it. */
     if (is_write(request->verb) && !controller_may_write(task->controller)) {
         chain_done(task);
+        task_wake(task);
         return;
     }
     if (request->verb != KUBE_DELETE)

@@ -45,6 +45,7 @@ struct task_inputs {
     struct state_set state;
     struct run_spec *run;
     struct pod_objects objects;
+    size_t replaced_step; /* the Secret that was removed to be made anew; 0: none was */
     char *access_mark;
 };
 
@@ -70,7 +71,8 @@ struct task {
 
     /* Learnt. */
     enum target_knowledge target;
-    bool is_nothing_to_run, is_pod_absence_sure, is_access_wanted;
+    enum run_history history;
+    bool is_pod_absence_sure, is_access_wanted;
     bool has_run_objects, has_lock, is_gone_sure, is_cleaned;
     int64_t since_unix_ms; /* of task_now_unix_ms() */
     uint64_t since_ms;
@@ -121,10 +123,13 @@ void task_set_fault(struct task *task, const char *operation, const char *reason
 void task_clear_fault(struct task *task);
 void task_inputs_done(struct task *task);
 
-/* The item as the API server has it now, from an answer. */
-void task_take_item(struct task *task, const json_t *object);
+/* The item as the API server has it now, from an answer. False if that is another item, which has
+ * the name by now: the one at hand is gone, and the watch will say so. */
+bool task_take_item(struct task *task, const json_t *object);
 /* What the pod of this job, or else another pod of the item, is to it. Borrowed. */
 struct pod_entry *task_pod(const struct task *task, enum pod_claim *ret_claim);
+/* debug.keepPod, and no job needs the pod's name. */
+bool task_keeps_pods(const struct task *task);
 enum pod_claim task_claim(const struct task *task, const struct pod_entry *entry);
 enum task_phase task_phase_of(const struct item *item);
 bool task_is_delete(const struct task *task);

@@ -97,6 +97,12 @@ enum pod_claim task_claim(const struct task *task, const struct pod_entry *entry
     return strcmp(owner, item->job) == 0 ? POD_OF_JOB : POD_FOREIGN;
 }
 
+bool task_keeps_pods(const struct task *task)
+{
+    return task->controller->config->is_pod_kept && task->record->is_known &&
+           task->record->is_finished;
+}
+
 struct pod_entry *task_pod(const struct task *task, enum pod_claim *ret_claim)
 {
     struct pod_entry *foreign = NULL;
@@ -140,10 +146,11 @@ static void observe_pods(struct task *task, struct observed *o)
     struct pod_entry *entry = task_pod(task, &o->pod);
     cleanup_pod_verdict struct pod_verdict verdict = {0};
 
-    o->give_up_unix_ms = -1;
+    o->give_up_unix_ms = o->look_again_unix_ms = -1;
     if (!entry)
         return;
-    o->is_pod_deleting = entry->is_ended || doc_text(entry->pod, "metadata.deletionTimestamp");
+    o->is_pod_deleting = entry->is_ended || doc_text(entry->pod, "metadata.deletionTimestamp") ||
+                         (entry->is_stopped && task_keeps_pods(task));
     o->is_pod_over = pod_is_over(entry->pod);
     o->has_pod_finalizer = object_has_finalizer(entry->pod, FINALIZER_POD);
     o->is_pod_delete = is_delete_pod(task, entry->pod);
@@ -152,6 +159,7 @@ static void observe_pods(struct task *task, struct observed *o)
     pod_entry_judge(entry, task, &verdict);
     o->outcome = verdict.outcome;
     o->give_up_unix_ms = verdict.give_up_unix_ms;
+    o->look_again_unix_ms = verdict.look_again_unix_ms;
     if (verdict.outcome == POD_WAITING || verdict.outcome == POD_RUNNING ||
         verdict.outcome == POD_STUCK) {
         cleanup_json json_t *next = report_of_pod(task, entry, &verdict);
@@ -192,8 +200,24 @@ static void observe_item(const struct task *task, struct observed *o)
          (item->last_operation && strcmp(item->last_operation, OPERATION_DELETE) == 0));
     o->deadline_unix_ms = o->phase == JOB_IDLE ? -1 : item_deadline_unix_ms(item);
     o->is_responsible = !controller->has_selector || !item_effective_target(item) ||
-                        task->target == TARGET_KNOWN || task->target == TARGET_MISSING;
+                        task->target == TARGET_OURS || task->target == TARGET_KNOWN ||
+                        task->target == TARGET_MISSING ||
+                        /* Found ours, or nothing could have failed: its time is ours to end. */
+                        task->fault.state != FAULT_NONE;
     o->target = item_effective_target(item) ? task->target : TARGET_KNOWN;
+}
+
+/* A pod of whatever job of this item has been given its chance; it may be gone when that matters.
+ */
+static bool has_pod_of_item(const struct task *task)
+{
+    for (const struct pod_entry *entry = task->record->pods; entry; entry = entry->next) {
+        const char *uid = object_annotation(entry->pod, ANNOTATION_ITEM_UID);
+
+        if (!uid || !task->item->uid || strcmp(uid, task->item->uid) == 0)
+            return true;
+    }
+    return false;
 }
 
 void observe_task(struct task *task, struct observed *ret_observed)
@@ -212,7 +236,9 @@ void observe_task(struct task *task, struct observed *ret_observed)
         o.is_responsible = true;
     o.is_pod_kept = controller->config->is_pod_kept;
     o.is_pod_absence_sure = task->is_pod_absence_sure;
-    o.is_nothing_to_run = task->is_nothing_to_run;
+    if (task->item && (task->item->last_pod || has_pod_of_item(task)))
+        task->history = RUN_SOME;
+    o.history = task->history;
     o.needs_lock = controller->config->max_replicas > 1;
     o.has_lock = task->has_lock;
     o.lock_retry_unix_ms = task->lock_retry_unix_ms;

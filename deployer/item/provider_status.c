@@ -115,6 +115,21 @@ json_t *status_provider(const json_t *pod, const char *operation, const char *la
                      KIND_PROVIDER_STATUS, "lastOperation", operation, "podStatus", pod_status);
 }
 
+const char *status_running_container(const json_t *provider_status)
+{
+    static const struct {
+        const char *name, *state;
+    } containers[] = {{CONTAINER_MAIN, "podStatus.containerStatus.state.running"},
+                      {CONTAINER_INIT, "podStatus.initContainerStatus.state.running"},
+                      {CONTAINER_WAIT, "podStatus.waitContainerStatus.state.running"}};
+
+    for (size_t i = 0; i < array_length(containers); i++) {
+        if (json_is_object(doc_get(provider_status, containers[i].state)))
+            return containers[i].name;
+    }
+    return NULL;
+}
+
 /* Go's default format of a time. */
 static char *running_message(const json_t *running)
 {

@@ -59,9 +59,10 @@ struct pod_verdict {
     char *message;         /* for people: container, reason, exit code, signal, kubelet's message */
     bool has_exit_code;
     int64_t exit_code;
-    bool is_timeout;         /* killed by activeDeadlineSeconds: ERR_TIMEOUT */
-    bool is_main_failed;     /* main itself ran and failed: its log tail is worth having */
-    int64_t give_up_unix_ms; /* POD_STUCK: -1 means only the item's own timeout ends it */
+    bool is_timeout;            /* killed by activeDeadlineSeconds: ERR_TIMEOUT */
+    bool is_main_failed;        /* main itself ran and failed: its log tail is worth having */
+    int64_t give_up_unix_ms;    /* POD_STUCK: -1 means only the item's own timeout ends it */
+    int64_t look_again_unix_ms; /* deleted, and not ended yet: then it is lost; else -1 */
 };
 
 /* What the pod's status says. stuck_since_unix_ms: when the controller first saw POD_STUCK with the
@@ -78,6 +79,11 @@ static inline void pod_verdict_donep(struct pod_verdict *verdict)
 /* The condition that says who is about to end the pod, or has: an eviction (drain), a taint, a
  * preemption, the collector of the pods of lost nodes. NULL: nobody. */
 const json_t *pod_disruption(const json_t *pod);
+
+/* "main", "init" or "wait": the one at work, the first of them in this order; NULL: none. Of a pod,
+ * and of the providerStatus that was made from it. */
+const char *pod_running_container(const json_t *pod);
+const char *status_running_container(const json_t *provider_status);
 
 /* The message with the last lines of main's log below it, at most STATUS_MESSAGE_MAX. Lines that
  * hold one of the secrets (NULL-terminated list; may be NULL) are masked. Belongs to the caller. */

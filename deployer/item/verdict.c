@@ -304,15 +304,28 @@ static bool judge_scheduling(const json_t *pod, struct pod_verdict *verdict)
     return false;
 }
 
-/* Deleted by somebody, and its kubelet does not end it: the node is gone. */
-static bool is_lost(const json_t *pod, int64_t now_unix_ms)
+/* From when on a pod that somebody has deleted, and that its kubelet does not end, is lost: its
+ * node is gone. -1: it is not deleted. */
+static int64_t lost_unix_ms(const json_t *pod)
 {
     const char *text = doc_text(pod, "metadata.deletionTimestamp");
     struct error err = {0};
     int64_t deleted_unix_ms = 0;
 
-    return text && timestamp_parse(text, &deleted_unix_ms, &err) == 0 &&
-           now_unix_ms > deleted_unix_ms + LOST_MARGIN_MS;
+    if (!text || timestamp_parse(text, &deleted_unix_ms, &err) < 0)
+        return -1;
+    return deleted_unix_ms + LOST_MARGIN_MS;
+}
+
+const char *pod_running_container(const json_t *pod)
+{
+    static const size_t order[] = {MAIN, INIT, WAIT};
+
+    for (size_t i = 0; i < array_length(order); i++) {
+        if (container_state(pod, order[i], "running"))
+            return containers[order[i]].name;
+    }
+    return NULL;
 }
 
 static void judge_lost(const json_t *pod, struct pod_verdict *verdict)
@@ -321,10 +334,14 @@ static void judge_lost(const json_t *pod, struct pod_verdict *verdict)
         "the pod was deleted, and its node does not say that it has ended";
     const json_t *disrupted = pod_disruption(pod);
     const char *cause = doc_text_or(disrupted, "message", "");
-    cleanup_free char *message = xasprintf("%s%s%s", cause, *cause ? ": " : "", silence);
+    const char *running = pod_running_container(pod);
+    cleanup_free char *message =
+        xasprintf("%s%s%s%s%s%s", cause, *cause ? ": " : "", silence, running ? "; container " : "",
+                  running ? running : "", running ? " was running" : "");
 
     judge_pod(verdict, POD_FAILED, disrupted ? doc_text_or(disrupted, "reason", "") : "PodLost",
               message);
+    verdict->container = running ? xstrdup(running) : NULL;
 }
 
 static void judge_active(const json_t *pod, const struct deployer_config *config,
@@ -334,12 +351,13 @@ static void judge_active(const json_t *pod, const struct deployer_config *config
     const json_t *main_end = container_state(pod, MAIN, "terminated");
     const json_t *wait_end = container_state(pod, WAIT, "terminated");
 
+    verdict->look_again_unix_ms = lost_unix_ms(pod);
     if (has_failed(init_end) || (main_end && wait_end)) {
         if (!has_failed(init_end) && !has_failed(main_end) && !has_failed(wait_end))
             verdict->outcome = POD_SUCCEEDED; /* a sidecar that somebody injected may run on */
         else
             judge_failed(pod, verdict);
-    } else if (is_lost(pod, now_unix_ms)) {
+    } else if (verdict->look_again_unix_ms >= 0 && now_unix_ms >= verdict->look_again_unix_ms) {
         judge_lost(pod, verdict);
     } else if (judge_waiting(pod, config, since_unix_ms, verdict) ||
                judge_scheduling(pod, verdict)) {
@@ -354,7 +372,8 @@ void pod_judge(const json_t *pod, const struct deployer_config *config, int64_t 
 {
     const char *phase = doc_text_or(pod, "status.phase", "");
 
-    *ret_verdict = (struct pod_verdict){.outcome = POD_WAITING, .give_up_unix_ms = -1};
+    *ret_verdict = (struct pod_verdict){
+        .outcome = POD_WAITING, .give_up_unix_ms = -1, .look_again_unix_ms = -1};
     if (strcmp(phase, "Succeeded") == 0)
         ret_verdict->outcome = POD_SUCCEEDED;
     else if (strcmp(phase, "Failed") == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What holds in every state, ordinary or not: all combinations are tried. */
+/* What holds in every state, ordinary or not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "common/base/cleanup.h"
 #include "deployer/controller/decide.h"
 
 enum { NOW = 1000000, LATER = NOW + 5000, EARLIER = NOW - 5000 };
@@ -24,126 +25,267 @@ static unsigned pick(struct space *space, unsigned radix)
     return digit;
 }
 
-static struct observed observed_at(uint64_t number)
-{
-    static const int64_t deadlines[] = {-1, EARLIER, LATER};
-    struct space space = {number};
-    struct observed o = {.give_up_unix_ms = -1};
+static const int64_t times[] = {-1, EARLIER, LATER};
 
-    o.has_job = true;
-    o.is_job_open = pick(&space, 2);
-    o.is_deleting = pick(&space, 2);
-    o.has_finalizer = pick(&space, 2);
-    o.has_config = pick(&space, 2);
-    o.is_uninstall_skipped = pick(&space, 2);
-    o.is_job_successful = pick(&space, 2);
-    o.is_pod_over = pick(&space, 2);
-    o.is_pod_deleting = pick(&space, 2);
-    o.has_pod_finalizer = pick(&space, 2);
-    o.is_pod_delete = pick(&space, 2);
-    o.is_pod_absence_sure = pick(&space, 2);
-    o.pod = (enum pod_claim)pick(&space, 3);
-    o.phase = (enum task_phase)pick(&space, 5);
-    o.outcome = (enum pod_outcome)pick(&space, 6);
-    o.target = (enum target_knowledge)pick(&space, 4);
-    o.is_responsible = o.target == TARGET_KNOWN || o.target == TARGET_MISSING;
-    o.note = (enum operation_note)pick(&space, 2);
-    o.deadline_unix_ms = deadlines[pick(&space, 3)];
+static struct observed core_at(struct space *space)
+{
+    struct observed o = {.give_up_unix_ms = -1, .look_again_unix_ms = -1, .has_job = true};
+
+    o.is_job_open = pick(space, 2);
+    o.is_deleting = pick(space, 2);
+    o.has_finalizer = pick(space, 2);
+    o.has_config = pick(space, 2);
+    o.is_uninstall_skipped = pick(space, 2);
+    o.is_job_successful = pick(space, 2);
+    o.is_pod_over = pick(space, 2);
+    o.is_pod_deleting = pick(space, 2);
+    o.has_pod_finalizer = pick(space, 2);
+    o.is_pod_delete = pick(space, 2);
+    o.is_pod_absence_sure = pick(space, 2);
+    o.pod = (enum pod_claim)pick(space, 3);
+    o.phase = (enum task_phase)pick(space, 5);
+    o.outcome = (enum pod_outcome)pick(space, 6);
+    o.target = (enum target_knowledge)pick(space, 5);
+    o.history = (enum run_history)pick(space, 3);
+    o.deadline_unix_ms = o.phase == JOB_IDLE ? -1 : times[pick(space, 3)];
     return o;
 }
 
-enum { SPACE = (1 << 11) * 3 * 5 * 6 * 4 * 2 * 3 };
+static void add_rest(struct space *space, struct observed *o)
+{
+    o->note = (enum operation_note)pick(space, 3);
+    o->is_gone = pick(space, 2);
+    o->is_pod_kept = pick(space, 2);
+    o->is_unchanged = pick(space, 2);
+    o->has_run_objects = pick(space, 2);
+    o->has_report = pick(space, 2);
+    o->report_due_unix_ms = pick(space, 2) ? LATER : 0;
+    o->needs_lock = pick(space, 2);
+    o->has_lock = pick(space, 2);
+    o->lock_retry_unix_ms = pick(space, 2) ? LATER : 0;
+    o->hold_unix_ms = pick(space, 2) ? LATER : 0;
+    o->fault = (enum fault_state)pick(space, 4);
+    o->retry_unix_ms = pick(space, 2) ? LATER + 1 : NOW;
+    o->give_up_unix_ms = times[pick(space, 3)];
+    o->look_again_unix_ms = pick(space, 2) ? LATER - 1 : -1;
+    o->is_responsible = pick(space, 2); /* there is no selector */
+}
+
+/* What observe_task() says of the one follows from the other. */
+static void agree(struct observed *o)
+{
+    if (o->target == TARGET_NOT_OURS)
+        o->fault = FAULT_NONE;
+    o->is_responsible = (o->is_responsible && o->target != TARGET_NOT_OURS) ||
+                        o->target == TARGET_OURS || o->target == TARGET_KNOWN ||
+                        o->target == TARGET_MISSING || o->fault != FAULT_NONE ||
+                        o->pod == POD_OF_JOB;
+}
+
+enum {
+    CORE = (1 << 11) * 3 * 5 * 6 * 5 * 3 * 3,
+    REST = 3 * (1 << 10) * 4 * 2 * 3 * 2 * 2,
+    /* A prime: every digit goes on turning, and meets every other of any few dimensions. */
+    STRIDE = 1048583,
+    SAMPLES = 4 * 1000 * 1000,
+};
+
+typedef void check_fn(const struct observed *o, struct decision decision);
+
+static void check(struct observed *o, check_fn *holds)
+{
+    agree(o);
+    holds(o, decide(o, NOW));
+}
+
+/* All combinations of what decides most, the rest being ordinary; and of everything as many as
+ * there is time for, evenly spread. */
+static void in_every_state(check_fn *holds)
+{
+    for (uint64_t i = 0; i < CORE; i++) {
+        struct space space = {i};
+        struct observed o = core_at(&space);
+
+        check(&o, holds);
+    }
+    for (uint64_t i = 0; i < SAMPLES; i++) {
+        struct space space = {i * STRIDE % ((uint64_t)CORE * REST)};
+        struct observed o = core_at(&space);
+
+        add_rest(&space, &o);
+        check(&o, holds);
+    }
+}
+
+/* There is something to do, and it is ours to do. */
+static bool is_wanted(const struct observed *o)
+{
+    return !o->is_gone && (o->is_job_open || o->note == NOTE_TEST_RECONCILE) && o->is_responsible &&
+           o->target != TARGET_NOT_OURS;
+}
+
+/* ---- Nothing bad happens ---- */
+
+static void check_start(const struct observed *o, struct decision decision)
+{
+    if (decision.action != ACTION_START)
+        return;
+    assert_int_equal(o->pod, POD_ABSENT);
+    assert_true(o->is_job_open);
+    assert_true(o->has_config);
+    assert_int_equal(o->target, TARGET_KNOWN);
+    assert_int_not_equal(o->deadline_unix_ms, EARLIER);
+    assert_false(o->is_deleting && o->history != RUN_SOME);
+    /* Its pod is lost; a second one would run the job twice. */
+    assert_int_not_equal(o->phase, o->is_deleting ? JOB_DELETING : JOB_PROGRESSING);
+}
 
 static void a_pod_is_started_only_when_there_is_none_and_the_job_is_open_and_ours(void **state)
 {
     (void)state;
-    for (uint64_t i = 0; i < SPACE; i++) {
-        struct observed o = observed_at(i);
-        struct decision decision = decide(&o, NOW);
+    in_every_state(check_start);
+}
 
-        if (decision.action != ACTION_START)
-            continue;
-        assert_int_equal(o.pod, POD_ABSENT);
-        assert_true(o.is_job_open);
-        assert_true(o.has_config);
-        assert_int_equal(o.target, TARGET_KNOWN);
-        assert_false(o.is_responsible && o.deadline_unix_ms == EARLIER);
-    }
+static void check_result(const struct observed *o, struct decision decision)
+{
+    if (decision.action == ACTION_COMPLETE || decision.action == ACTION_REPORT ||
+        (decision.action == ACTION_FAIL && decision.cause == CAUSE_POD))
+        assert_int_equal(o->pod, POD_OF_JOB);
+    if (decision.action == ACTION_COMPLETE)
+        assert_int_equal(o->outcome, POD_SUCCEEDED);
 }
 
 static void a_pod_of_another_job_is_never_a_result(void **state)
 {
     (void)state;
-    for (uint64_t i = 0; i < SPACE; i++) {
-        struct observed o = observed_at(i);
-        struct decision decision = decide(&o, NOW);
+    in_every_state(check_result);
+}
 
-        if (decision.action == ACTION_COMPLETE || decision.action == ACTION_REPORT ||
-            (decision.action == ACTION_FAIL && decision.cause == CAUSE_POD))
-            assert_int_equal(o.pod, POD_OF_JOB);
-        if (decision.action == ACTION_COMPLETE)
-            assert_int_equal(o.outcome, POD_SUCCEEDED);
-    }
+static void check_pod_end(const struct observed *o, struct decision decision)
+{
+    if (decision.action == ACTION_DISCARD_POD)
+        assert_true(o->is_pod_over && o->pod != POD_ABSENT);
+    if (decision.action == ACTION_END_POD)
+        assert_true(!o->is_pod_over && !o->is_pod_deleting && o->pod != POD_ABSENT);
 }
 
 static void
 a_pod_that_can_run_is_never_discarded_and_a_terminating_one_not_ended_twice(void **state)
 {
     (void)state;
-    for (uint64_t i = 0; i < SPACE; i++) {
-        struct observed o = observed_at(i);
-        struct decision decision = decide(&o, NOW);
+    in_every_state(check_pod_end);
+}
 
-        if (decision.action == ACTION_DISCARD_POD)
-            assert_true(o.is_pod_over && o.pod != POD_ABSENT);
-        if (decision.action == ACTION_END_POD)
-            assert_true(!o.is_pod_over && !o.is_pod_deleting && o.pod != POD_ABSENT);
-    }
+static void check_clean(const struct observed *o, struct decision decision)
+{
+    if (decision.action != ACTION_CLEAN_ITEM)
+        return;
+    assert_true(o->is_deleting || o->is_pod_delete);
+    assert_true(o->pod == POD_ABSENT || o->is_pod_over);
+    assert_true(o->pod != POD_FOREIGN || o->is_pod_kept);
+    /* Not run means: skipped, nothing to run with, nothing to undo, or run with success. */
+    assert_true(o->is_uninstall_skipped || !o->has_config || o->is_job_successful ||
+                o->history == RUN_NEVER || (o->pod == POD_OF_JOB && o->outcome == POD_SUCCEEDED));
 }
 
 static void an_item_is_cleaned_only_on_deletion_and_with_nothing_running(void **state)
 {
     (void)state;
-    for (uint64_t i = 0; i < SPACE; i++) {
-        struct observed o = observed_at(i);
-        struct decision decision = decide(&o, NOW);
+    in_every_state(check_clean);
+}
 
-        if (decision.action != ACTION_CLEAN_ITEM)
-            continue;
-        assert_true(o.is_deleting || o.is_pod_delete);
-        assert_true(o.pod == POD_ABSENT || (o.pod == POD_OF_JOB && o.is_pod_over));
-        /* Not run means: skipped, nothing to run with, or run with success. */
-        assert_true(o.is_uninstall_skipped || !o.has_config || o.is_job_successful ||
-                    (o.pod == POD_OF_JOB && o.outcome == POD_SUCCEEDED));
+static bool is_one_of(enum action action, const enum action *actions, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (actions[i] == action)
+            return true;
     }
+    return false;
+}
+
+static void check_finished(const struct observed *o, struct decision decision)
+{
+    static const enum action allowed[] = {ACTION_NONE,     ACTION_WAIT,    ACTION_LOCK,
+                                          ACTION_UNLOCK,   ACTION_END_POD, ACTION_DISCARD_POD,
+                                          ACTION_CLEAN_RUN};
+
+    if (o->is_gone || (!o->is_job_open && o->note != NOTE_TEST_RECONCILE))
+        assert_true(is_one_of(decision.action, allowed, array_length(allowed)));
 }
 
 static void nothing_is_written_for_a_finished_job_but_to_remove_its_pod(void **state)
 {
     (void)state;
-    for (uint64_t i = 0; i < SPACE; i++) {
-        struct observed o = observed_at(i);
-        struct decision decision = decide(&o, NOW);
+    in_every_state(check_finished);
+}
 
-        if (o.is_job_open || o.note == NOTE_TEST_RECONCILE)
-            continue;
-        assert_true(decision.action == ACTION_NONE || decision.action == ACTION_WAIT ||
-                    decision.action == ACTION_END_POD || decision.action == ACTION_DISCARD_POD);
-    }
+static void check_not_ours(const struct observed *o, struct decision decision)
+{
+    if (!o->is_job_open || o->is_gone || o->target != TARGET_NOT_OURS || o->is_responsible)
+        return;
+    assert_true(decision.action == ACTION_NONE ||
+                (decision.action == ACTION_UNLOCK && o->has_lock) ||
+                (decision.action == ACTION_WAIT && o->hold_unix_ms == LATER));
 }
 
 static void an_item_that_is_not_ours_is_never_written_to(void **state)
 {
     (void)state;
-    for (uint64_t i = 0; i < SPACE; i++) {
-        struct observed o = observed_at(i);
-        struct decision decision = decide(&o, NOW);
+    in_every_state(check_not_ours);
+}
 
-        if (!o.is_job_open || o.target != TARGET_NOT_OURS || o.pod == POD_OF_JOB ||
-            o.is_responsible)
-            continue;
-        assert_int_equal(decision.action, ACTION_NONE);
-    }
+static void check_lock(const struct observed *o, struct decision decision)
+{
+    static const enum action harmless[] = {
+        ACTION_NONE,           ACTION_WAIT,      ACTION_LOCK,      ACTION_CLAIM,
+        ACTION_RESOLVE_TARGET, ACTION_LOOK_BACK, ACTION_VERIFY_POD};
+
+    if (o->needs_lock && !o->has_lock && !o->is_gone)
+        assert_true(is_one_of(decision.action, harmless, array_length(harmless)));
+}
+
+static void nothing_is_written_without_the_lock_where_one_is_needed(void **state)
+{
+    (void)state;
+    in_every_state(check_lock);
+}
+
+/* ---- Something good does ---- */
+
+static void check_wanted(const struct observed *o, struct decision decision)
+{
+    if (is_wanted(o))
+        assert_int_not_equal(decision.action, ACTION_NONE);
+}
+
+static void an_open_job_of_ours_is_never_left_alone(void **state)
+{
+    (void)state;
+    in_every_state(check_wanted);
+}
+
+static void check_wake(const struct observed *o, struct decision decision)
+{
+    bool is_held = o->hold_unix_ms == LATER;
+    bool is_locked_out = o->needs_lock && !o->has_lock && o->lock_retry_unix_ms == LATER;
+
+    if (decision.action != ACTION_WAIT)
+        return;
+    assert_true(decision.wake_unix_ms < 0 || decision.wake_unix_ms > NOW);
+    /* Without a time only an event wakes: of a pod, then. */
+    if (decision.wake_unix_ms < 0)
+        assert_int_not_equal(o->pod, POD_ABSENT);
+    if (!is_wanted(o) || is_held || is_locked_out)
+        return;
+    assert_int_not_equal(o->deadline_unix_ms, EARLIER);
+    if (o->deadline_unix_ms == LATER)
+        assert_in_range(decision.wake_unix_ms, NOW + 1, LATER);
+}
+
+static void who_waits_is_woken_no_later_than_the_deadline_and_not_at_once(void **state)
+{
+    (void)state;
+    in_every_state(check_wake);
 }
 
 static void every_action_has_a_name(void **state)
@@ -165,6 +307,9 @@ int main(void)
         cmocka_unit_test(an_item_is_cleaned_only_on_deletion_and_with_nothing_running),
         cmocka_unit_test(nothing_is_written_for_a_finished_job_but_to_remove_its_pod),
         cmocka_unit_test(an_item_that_is_not_ours_is_never_written_to),
+        cmocka_unit_test(nothing_is_written_without_the_lock_where_one_is_needed),
+        cmocka_unit_test(an_open_job_of_ours_is_never_left_alone),
+        cmocka_unit_test(who_waits_is_woken_no_later_than_the_deadline_and_not_at_once),
         cmocka_unit_test(every_action_has_a_name),
     };
 

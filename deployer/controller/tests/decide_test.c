@@ -15,12 +15,14 @@ enum { NOW = 1000000, LATER = NOW + 5000, EARLIER = NOW - 5000 };
 /* An item with an open job that is ours, with a configuration and a finalizer; nothing begun. */
 #define ITEM                                                                                       \
     .has_job = true, .is_job_open = true, .has_config = true, .has_finalizer = true,               \
-    .is_responsible = true, .target = TARGET_KNOWN, .deadline_unix_ms = -1, .give_up_unix_ms = -1
+    .is_responsible = true, .target = TARGET_KNOWN, .deadline_unix_ms = -1, .give_up_unix_ms = -1, \
+    .look_again_unix_ms = -1
 #define BEGUN(phase_) ITEM, .phase = (phase_)
-#define DELETION(phase_) BEGUN(phase_), .is_deleting = true
+#define DELETION(phase_) BEGUN(phase_), .is_deleting = true, .history = RUN_SOME
 #define FINISHED                                                                                   \
     .has_job = true, .has_config = true, .has_finalizer = true, .is_responsible = true,            \
-    .target = TARGET_KNOWN, .deadline_unix_ms = -1, .give_up_unix_ms = -1
+    .target = TARGET_KNOWN, .deadline_unix_ms = -1, .give_up_unix_ms = -1,                         \
+    .look_again_unix_ms = -1
 #define RUNNING(claim_) .pod = (claim_), .outcome = POD_RUNNING, .has_pod_finalizer = true
 #define OVER(claim_, outcome_)                                                                     \
     .pod = (claim_), .outcome = (outcome_), .is_pod_over = true, .has_pod_finalizer = true
@@ -94,6 +96,12 @@ static const struct {
      {BEGUN(JOB_INIT), RUNNING(POD_FOREIGN)}, ACTION_END_POD, 0, 0},
     {"D Init, pod of another job is ending: wait",
      {BEGUN(JOB_INIT), RUNNING(POD_FOREIGN), .is_pod_deleting = true}, ACTION_WAIT, 0, -1},
+    {"D Init, pod of another job is ending: not longer than the deadline",
+     {BEGUN(JOB_INIT), RUNNING(POD_FOREIGN), .is_pod_deleting = true, .deadline_unix_ms = LATER},
+     ACTION_WAIT, 0, LATER},
+    {"D Init, pod of another job did not end in time: failed",
+     {BEGUN(JOB_INIT), RUNNING(POD_FOREIGN), .is_pod_deleting = true, .deadline_unix_ms = NOW},
+     ACTION_FAIL, CAUSE_TIMEOUT, 0},
     {"D Init, finished pod of this job: its result counts",
      {BEGUN(JOB_INIT), OVER(POD_OF_JOB, POD_SUCCEEDED)}, ACTION_COMPLETE, 0, 0},
     {"D Init, finished pod of another job: clean up, then create",
@@ -109,6 +117,9 @@ static const struct {
     {"D Progressing, something new too soon: report later",
      {BEGUN(JOB_PROGRESSING), RUNNING(POD_OF_JOB), .has_report = true,
       .report_due_unix_ms = LATER, .deadline_unix_ms = LATER + 1}, ACTION_WAIT, 0, LATER},
+    {"D Progressing, somebody has deleted the pod: wait until it must be lost",
+     {BEGUN(JOB_PROGRESSING), RUNNING(POD_OF_JOB), .is_pod_deleting = true,
+      .look_again_unix_ms = LATER}, ACTION_WAIT, 0, LATER},
     {"D Progressing, pod succeeded: complete",
      {BEGUN(JOB_PROGRESSING), OVER(POD_OF_JOB, POD_SUCCEEDED)}, ACTION_COMPLETE, 0, 0},
     {"D Progressing, main and wait are done, a sidecar runs on: complete",
@@ -168,10 +179,38 @@ static const struct {
     {"D1 force-cleanup does not even look for the target",
      {DELETION(JOB_IDLE), .is_uninstall_skipped = true, .target = TARGET_UNKNOWN},
      ACTION_CLEAN_ITEM, 0, 0},
+    {"D1 force-cleanup, pod of another job runs: InitDelete, so that there is a deadline",
+     {DELETION(JOB_IDLE), RUNNING(POD_FOREIGN), .is_uninstall_skipped = true}, ACTION_BEGIN, 0, 0},
+    {"D1 force-cleanup, pod of another job is ending: not longer than the deadline",
+     {DELETION(JOB_INIT_DELETE), RUNNING(POD_FOREIGN), .is_uninstall_skipped = true,
+      .is_pod_deleting = true, .deadline_unix_ms = LATER}, ACTION_WAIT, 0, LATER},
+    {"D Deleting, succeeded, a sidecar does not end in time: failed",
+     {DELETION(JOB_DELETING), .pod = POD_OF_JOB, .outcome = POD_SUCCEEDED, .is_pod_delete = true,
+      .is_pod_deleting = true, .deadline_unix_ms = NOW}, ACTION_FAIL, CAUSE_TIMEOUT, 0},
     {"D4 deletion without a configuration: nothing to run",
      {DELETION(JOB_IDLE), .has_config = false}, ACTION_CLEAN_ITEM, 0, 0},
+    {"D deletion of an item whose status names no pod: did main ever run?",
+     {DELETION(JOB_IDLE), .history = RUN_UNKNOWN}, ACTION_LOOK_BACK, 0, 0},
+    {"D deletion, a pod has to go before anybody can tell",
+     {DELETION(JOB_INIT_DELETE), OVER(POD_FOREIGN, POD_FAILED), .history = RUN_UNKNOWN},
+     ACTION_DISCARD_POD, 0, 0},
     {"D deletion of an item that never ran: nothing to run",
-     {DELETION(JOB_IDLE), .is_nothing_to_run = true}, ACTION_CLEAN_ITEM, 0, 0},
+     {DELETION(JOB_IDLE), .history = RUN_NEVER}, ACTION_CLEAN_ITEM, 0, 0},
+    {"D deletion: whether it ever ran is asked before the target is",
+     {DELETION(JOB_IDLE), .history = RUN_UNKNOWN, .target = TARGET_UNKNOWN},
+     ACTION_LOOK_BACK, 0, 0},
+    {"D deletion of an item that never ran needs no target",
+     {DELETION(JOB_IDLE), .history = RUN_NEVER, .target = TARGET_MISSING},
+     ACTION_CLEAN_ITEM, 0, 0},
+    {"D deletion of an item that ran does",
+     {DELETION(JOB_IDLE), .target = TARGET_UNKNOWN}, ACTION_RESOLVE_TARGET, 0, 0},
+    {"D deletion with a selector: ours or not, and not what is in the target",
+     {DELETION(JOB_IDLE), .history = RUN_UNKNOWN, .target = TARGET_UNKNOWN,
+      .is_responsible = false}, ACTION_CLAIM, 0, 0},
+    {"D deletion with a selector, ours: did main ever run?",
+     {DELETION(JOB_IDLE), .history = RUN_UNKNOWN, .target = TARGET_OURS}, ACTION_LOOK_BACK, 0, 0},
+    {"D deletion with a selector, ours, and main ran: read the target",
+     {DELETION(JOB_IDLE), .target = TARGET_OURS}, ACTION_RESOLVE_TARGET, 0, 0},
     {"D deletion without our finalizer: no finalizer is added",
      {DELETION(JOB_IDLE), .has_finalizer = false}, ACTION_START, 0, 0},
     {"D deletion, target missing: DeleteFailed",
@@ -254,6 +293,12 @@ static const struct {
     {"3.9 several replicas: lock first", {ITEM, .needs_lock = true}, ACTION_LOCK, 0, 0},
     {"3.9 locked by somebody else: later",
      {ITEM, .needs_lock = true, .lock_retry_unix_ms = LATER}, ACTION_WAIT, 0, LATER},
+    {"3.9 the time is over, but another replica may be at it: lock first",
+     {BEGUN(JOB_PROGRESSING), .needs_lock = true, .deadline_unix_ms = EARLIER}, ACTION_LOCK, 0, 0},
+    {"3.9 a fault is told only with the lock",
+     {ITEM, .needs_lock = true, .fault = FAULT_NEW}, ACTION_LOCK, 0, 0},
+    {"3.9 inputs without a pod are removed only with the lock",
+     {FINISHED, .needs_lock = true, .has_run_objects = true}, ACTION_LOCK, 0, 0},
     {"3.9 locked by us: go on", {ITEM, .needs_lock = true, .has_lock = true}, ACTION_START, 0, 0},
 };
 /* clang-format on */

@@ -117,10 +117,14 @@ static const struct {
      "manager}], containerStatuses: [{name: main, state: {running: {}}}]}}",
      POD_FAILED, "RunPod", "DeletionByTaintManager",
      "pod: DeletionByTaintManager: Taint manager: the pod was deleted, and its node does not say "
-     "that it has ended"},
+     "that it has ended; container main was running"},
     {"{status: {phase: Failed}}", POD_FAILED, "RunPod", "PodFailed", "pod: PodFailed"},
     {"{metadata: {deletionTimestamp: '1970-01-01T00:10:00Z'}, status: {phase: Running, "
      "containerStatuses: [{name: main, state: {running: {}}}]}}",
+     POD_FAILED, "RunPod", "PodLost",
+     "pod: PodLost: the pod was deleted, and its node does not say that it has ended; container "
+     "main was running"},
+    {"{metadata: {deletionTimestamp: '1970-01-01T00:10:00Z'}, status: {phase: Pending}}",
      POD_FAILED, "RunPod", "PodLost",
      "pod: PodLost: the pod was deleted, and its node does not say that it has ended"},
     {"{metadata: {deletionTimestamp: '1970-01-01T00:16:00Z'}, status: {phase: Running, "
@@ -133,6 +137,26 @@ static const struct {
     {POD("Pending", INIT_DONE, WAITING("main", "ErrInvalidImageName")), POD_HOPELESS,
      "RunMainContainer", "ErrInvalidImageName", "container main: ErrInvalidImageName"},
 };
+
+static void a_pod_that_was_deleted_is_looked_at_again_when_it_must_have_ended(void **state)
+{
+    static const char text[] =
+        "{metadata: {deletionTimestamp: '1970-01-01T00:16:00Z'}, status: {phase: Running, "
+        "containerStatuses: [{name: main, state: {running: {}}}]}}";
+    cleanup_json json_t *pod = sample_doc(text);
+    cleanup_config struct deployer_config *config = sample_config(NULL);
+    int64_t now = 0;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        cleanup_pod_verdict struct pod_verdict verdict = {0};
+
+        pod_judge(pod, config, now, 0, &verdict);
+        assert_int_equal(verdict.outcome, i == 0 ? POD_RUNNING : POD_FAILED);
+        now = verdict.look_again_unix_ms;
+        assert_true(now > 16 * 60 * 1000);
+    }
+}
 
 static void a_pod_is_judged_by_its_containers(void **state)
 {
@@ -259,6 +283,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_is_judged_by_its_containers),
+        cmocka_unit_test(a_pod_that_was_deleted_is_looked_at_again_when_it_must_have_ended),
         cmocka_unit_test(what_may_pass_is_given_time),
         cmocka_unit_test(facts_for_the_controller_are_filled_in),
         cmocka_unit_test(the_message_ends_with_the_log_and_without_credentials),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The deletion of an item: DELETE runs, everything goes, then the finalizer."""
 
+import pytest
+
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 from faults.proxy import Action, PASS, status as refusal
@@ -109,6 +111,55 @@ def test_an_item_that_never_ran_and_has_no_state_is_not_run_to_be_deleted(world)
     world.delete("item")
     everything_gone(world)
     assert world.kubelet.ran("item") == []
+
+
+def test_an_item_that_never_ran_needs_nothing_to_be_deleted(world):
+    """Neither a configuration that is right nor a Target nor a Context: it never ran for want of them."""
+    world.start()
+    world.item("mistaken", config={"image": 5})
+    world.item("homeless", target="nowhere")
+    world.item("rootless", context="never", timeout="2s")
+    for name in ("mistaken", "homeless", "rootless"):
+        assert world.finished(name)["phase"] == "Failed"
+        world.delete(name)
+        everything_gone(world, name)
+    assert world.kubelet.ran() == []
+
+
+def test_with_a_selector_too_what_is_in_the_target_is_not_needed_to_delete_what_never_ran(world):
+    world.start(config={"targetSelector": [{"annotations": [{"key": "env", "operator": "exists"}]}]})
+    world.target("cluster", secret="missing", annotations={"env": "a"})
+    world.item("item", target="cluster", timeout="2s")
+    assert world.finished("item")["phase"] == "Failed"
+    world.delete("item")
+    everything_gone(world)
+    assert world.kubelet.ran() == []
+
+
+@pytest.mark.parametrize("is_pod_left", [True, False])
+def test_main_is_undone_though_its_job_never_got_into_the_status(world, is_pod_left):
+    """The controller dies between the pod and the first status write, main leaves no state, and the pod may be gone before
+    anybody looks again."""
+    def plan(request):
+        if request.method == "PATCH" and request.path.endswith("/item/status"):
+            return Action(forward=False, answer=refusal(503, "ServiceUnavailable"))
+        return PASS
+
+    with world.behind(plan) as proxy:
+        first = world.start(proxy=proxy)
+        first.expected = False
+        world.item("item")
+        wait_until(lambda: world.kubelet.ran("item") and world.pods()[0]["status"]["phase"] == "Succeeded", "main ran")
+        first.kill()
+    assert "phase" not in world.status("item")
+    if not is_pod_left:
+        [pod] = world.pods()
+        world.kube.patch("pods", pod["metadata"]["name"], {"metadata": {"finalizers": None}}, world.host)
+        world.kube.delete("pods", pod["metadata"]["name"], world.host, gracePeriodSeconds=0)
+    world.delete("item")
+    world.start()
+    everything_gone(world)
+    assert world.kubelet.ran("item") == [("item", "job-1", "RECONCILE"), ("item", "job-delete", "DELETE")]
 
 
 def test_an_item_without_a_configuration_can_be_deleted(world):

@@ -8,6 +8,7 @@ import pytest
 from bench.kube import DEPLOYITEMS, TARGETS
 from bench.waiting import wait_until
 from controller_harness import GROUP, OURS, decode, succeed
+from faults.proxy import Action, PASS, status as refusal
 
 
 def failed(world, name, reason):
@@ -59,6 +60,63 @@ def test_a_target_secret_that_comes_late_is_waited_for_and_told(world):
     assert status["transitionTimes"]["initTime"] and status["lastReconcileTime"]
     world.secret("missing", {"kubeconfig": "clusters: []"})
     assert world.finished("item")["phase"] == "Succeeded"
+
+
+def target_seen(world):
+    """Plays pods that end well; returns what they find as their target's content."""
+    seen = []
+
+    def look(pod):
+        [secret] = [s for s in world.kube.items("secrets", world.host) if "target.json" in s.get("data", {})]
+        seen.append(json.loads(decode(secret["data"]["target.json"]))["content"])
+        succeed(pod)
+
+    world.kubelet.behaviour = look
+    return seen
+
+
+def test_a_target_that_changes_between_two_tries_of_a_job_is_taken_as_it_is_then(world):
+    refused = [True]
+
+    def plan(request):
+        if refused[0] and request.method == "POST" and request.path.endswith("/pods"):
+            return Action(forward=False, answer=refusal(403, "Forbidden", "exceeded quota"))
+        return PASS
+
+    seen = target_seen(world)
+    world.secret("kubeconfig", {"kubeconfig": "clusters: []"})
+    world.target("cluster", secret="kubeconfig")
+    with world.behind(plan) as proxy:
+        world.start(proxy=proxy)
+        world.item("item", target="cluster")
+        wait_until(lambda: world.status("item").get("lastError", {}).get("reason") == "CreatePod", "the pod was refused")
+        world.secret("kubeconfig", {"kubeconfig": "clusters: []\nusers: []"})
+        refused[0] = False
+        assert world.finished("item")["phase"] == "Succeeded"
+        world.quiet()
+    assert len(seen) == 1 and "users" in seen[0]
+
+
+def test_a_target_that_changes_while_nobody_leads_is_taken_as_it_is_then(world):
+    """The controller dies when the inputs are written and the pod is not."""
+    def plan(request):
+        if request.method == "PATCH" and "-in-" in request.path:
+            return Action(lose=True, applied=first.kill)
+        return PASS
+
+    seen = target_seen(world)
+    world.secret("kubeconfig", {"kubeconfig": "clusters: []"})
+    world.target("cluster", secret="kubeconfig")
+    with world.behind(plan) as proxy:
+        first = world.start(proxy=proxy)
+        first.expected = False
+        world.item("item", target="cluster")
+        wait_until(lambda: not first.running, "the first is dead")
+        world.secret("kubeconfig", {"kubeconfig": "clusters: []\nusers: []"})
+        world.start()
+        assert world.finished("item")["phase"] == "Succeeded"
+        world.quiet()
+    assert len(seen) == 1 and "users" in seen[0]
 
 
 def test_the_selector_decides_whose_item_it_is(world):

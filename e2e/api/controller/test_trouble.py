@@ -203,7 +203,7 @@ def test_a_new_job_waits_for_the_interrupted_pod_to_end(world):
 
     world.kubelet.behaviour = stubborn
     world.item("item")
-    wait_until(lambda: world.status("item").get("phase") == "Progressing", "Progressing")
+    wait_until(lambda: world.status("item").get("phase") == "Progressing" and world.pods()[0]["status"]["phase"] == "Running", "main runs")
     world.kubelet.behaviour = succeed
     world.interrupt("item", "job-1")
     world.trigger("item", "job-2")

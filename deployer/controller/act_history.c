@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Did main ever run for this item? Asked before a deletion is run whose status names no pod: an
+ * item that never ran has nothing to undo, and must not need good inputs to be deleted. The status
+ * alone does not know: its first write comes after the pod. The access objects come before, and
+ * only when all inputs are read; they stay until the item goes. */
+#include <string.h>
+
+#include "common/contract.h"
+#include "common/data/doc.h"
+#include "deployer/controller/act.h"
+#include "deployer/controller/objects.h"
+
+static void look_failed(struct task *task, const char *what, const struct error *err)
+{
+    struct error cause = *err;
+
+    (void)error_wrap(&cause, "%s", what);
+    cause.kind = ERROR_TEMPORARY;
+    task_set_fault(task, "delete", "LookForRuns", &cause, NULL);
+}
+
+static void on_state_secret(void *data, const json_t *object, const struct error *err)
+{
+    struct task *task = data;
+
+    (void)err;
+    if (object && state_secret_is_of_item(object, task->names.hash))
+        task->history = RUN_SOME;
+}
+
+static void on_state(void *data, const char *resource_version, const struct error *err)
+{
+    struct task *task = data;
+
+    (void)resource_version;
+    task->list = NULL;
+    if (err->kind != ERROR_NONE) {
+        look_failed(task, "list the state", err);
+        return;
+    }
+    /* Of the item as it is now, or else it is asked again. */
+    if (task->history == RUN_UNKNOWN && !task->is_changed)
+        task->history = RUN_NEVER;
+    task_done(task);
+}
+
+static void list_state(struct task *task)
+{
+    struct kube_list_options options = {.resource = KUBE_SECRETS,
+                                        .namespace_name = task->controller->config->namespace_name,
+                                        .label_selector = task->names.state_selector,
+                                        .is_metadata_only = true,
+                                        .on_item = on_state_secret,
+                                        .on_done = on_state,
+                                        .data = task};
+    struct error err = {0};
+
+    if (kube_list_start(task->controller->host, &options, &task->list, &err) < 0) {
+        task->list = NULL;
+        look_failed(task, "list the state", &err);
+    }
+}
+
+static bool is_of_item(const struct task *task, const json_t *object)
+{
+    const char *uid = object_annotation(object, ANNOTATION_ITEM_UID);
+
+    /* An item of the same name may have left it. */
+    return !uid || strcmp(uid, task->record->uid) == 0;
+}
+
+static void on_accounts(struct task *task, json_t *object, const struct error *err)
+{
+    const json_t *accounts = doc_member(object, "items");
+    const json_t *account = NULL;
+    size_t i = 0;
+
+    if (err->kind != ERROR_NONE) {
+        look_failed(task, "list the accounts", err);
+        return;
+    }
+    json_array_foreach(accounts, i, account)
+    {
+        if (is_of_item(task, account))
+            task->history = RUN_SOME;
+    }
+    if (task->history == RUN_SOME)
+        task_done(task);
+    else
+        list_state(task);
+}
+
+void act_look_back(struct task *task)
+{
+    struct kube_request request = {.verb = KUBE_LIST,
+                                   .resource = KUBE_SERVICE_ACCOUNTS,
+                                   .namespace_name = task->controller->config->namespace_name,
+                                   .label_selector = task->names.selector};
+
+    task_request(task, task->controller->host, &request, on_accounts);
+}
