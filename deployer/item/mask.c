@@ -15,7 +15,12 @@
 enum {
     SECRET_LENGTH_MIN = 6,
     TOKEN_LENGTH_MIN = 16,
-    CUT_LENGTH_MIN = 4, /* what is left of a secret at an edge of the text */
+    /* What is left of a secret at an edge of the text. Kubelets keep 2048 or 4096 bytes, with many
+     * containers less, so a short text is whole, and begins with a word that a line of a script
+     * ends with by chance. */
+    CUT_LENGTH_MIN = 4,
+    CUT_LENGTH_MIN_SHORT = 8,
+    SHORT_TEXT_MAX = 1023,
     PIECE_BUCKETS = 1 << 16,
 };
 
@@ -185,6 +190,7 @@ struct search {
     const char *text;
     size_t size;
     size_t front, back; /* where it really begins and ends: half a character is no letter */
+    size_t cut_min;
     bool *is_hidden;
     bool *has_piece;
     uint32_t *border;        /* of the text's beginning */
@@ -235,7 +241,7 @@ static void mark_cut_front(struct search *search, const char *secret, size_t len
 
     for (size_t i = 1; i < length && size; i++)
         found = advance(text, size, search->border, found, secret[i]);
-    if (found >= CUT_LENGTH_MIN)
+    if (found >= search->cut_min)
         memset(search->is_hidden + search->front, true, found);
 }
 
@@ -250,7 +256,7 @@ static void mark_cut_back(struct search *search, const char *secret, size_t leng
         return;
     for (size_t i = search->back - looked_at; i < search->back; i++)
         found = advance(secret, length, search->secret_border, found, search->text[i]);
-    if (found >= CUT_LENGTH_MIN)
+    if (found >= search->cut_min)
         memset(search->is_hidden + search->back - found, true, found);
 }
 
@@ -317,6 +323,7 @@ static void mark_secrets(const char *text, const char *const *secrets, bool *is_
     while (search.back >= search.front + strlen(broken) &&
            strncmp(text + search.back - strlen(broken), broken, strlen(broken)) == 0)
         search.back -= strlen(broken);
+    search.cut_min = search.size > SHORT_TEXT_MAX ? CUT_LENGTH_MIN : CUT_LENGTH_MIN_SHORT;
     search.has_piece = has_piece = xcalloc(PIECE_BUCKETS, sizeof(*has_piece));
     search.border = border = xcalloc(search.size, sizeof(*border));
     for (size_t i = 0; i + SECRET_LENGTH_MIN <= search.size; i++)

@@ -19,8 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_cut(const char *text, size_t cut, const char *const *secrets)
 {
     size_t left = strlen(SECRET) - cut;
-    cleanup_free char *front = xasprintf("%s %s", SECRET + cut, text);
-    cleanup_free char *back = xasprintf("%s %.*s", text, (int)left, SECRET);
+    cleanup_free char *front = xasprintf("%s %1024s", SECRET + cut, text);
+    cleanup_free char *back = xasprintf("%1024s %.*s", text, (int)left, SECRET);
     cleanup_free char *front_masked = mask_text(front, secrets);
     cleanup_free char *back_masked = mask_text(back, secrets);
     size_t size = strlen(back_masked);
