@@ -13,8 +13,12 @@
 #include "deployer/controller/events.h"
 #include "deployer/controller/objects.h"
 #include "deployer/controller/report.h"
+#include "deployer/item/text.h"
 
-enum { LOG_BYTES_MAX = 2048 };
+/* Of the log some lines are asked for, whatever their length: with limitBytes an API server gives
+ * the first of these bytes, not the last. So much of their end is kept to mask secrets in, so much
+ * of that is told. */
+enum { LOG_KEPT_BYTES = 16 * 1024, LOG_BYTES_MAX = 2048 };
 
 static void on_finished(struct task *task, json_t *object, const struct error *err)
 {
@@ -249,7 +253,7 @@ static void set_timeout(struct task *task, json_t *status, const struct pod_verd
 static void set_pod_cause(struct task *task, json_t *status, const struct pod_verdict *verdict)
 {
     /* Nothing of it is secret any more, and our own words are none of the inputs. */
-    cleanup_free char *message = pod_verdict_message(verdict, task->log_tail, NULL);
+    cleanup_free char *message = pod_verdict_message(verdict, task->log_tail);
 
     if (verdict->is_timeout)
         set_timeout(task, status, verdict);
@@ -326,13 +330,25 @@ static void finish_badly(struct task *task)
     report_write(task, status, on_finished);
 }
 
+/* The end of the log, from the beginning of a line if there is one. */
+static char *last_lines(const char *text)
+{
+    size_t size = strlen(text);
+    size_t start = text_tail(text, size, LOG_BYTES_MAX);
+    const char *line = start ? strchr(text + start - 1, '\n') : NULL;
+
+    return xstrdup(line && line[1] ? line + 1 : text + start);
+}
+
 static void on_log(struct task *task, json_t *object, const struct error *err)
 {
     const char *text = json_string_value(object);
+    cleanup_free char *masked =
+        err->kind == ERROR_NONE && text ? hidden_mask(&task->hidden, text) : NULL;
 
     /* A log that can't be read (the node is gone) must not keep the job from ending. */
-    if (err->kind == ERROR_NONE && text)
-        task->log_tail = hidden_mask(&task->hidden, text);
+    if (masked)
+        task->log_tail = last_lines(masked);
     finish_badly(task);
 }
 
@@ -345,7 +361,8 @@ static void on_hidden_then_log(struct task *task, json_t *object, const struct e
                                    .namespace_name = task->controller->config->namespace_name,
                                    .subresource = "log",
                                    .is_raw = true,
-                                   .body_max = 2 * LOG_BYTES_MAX,
+                                   .is_tail = true,
+                                   .body_max = LOG_KEPT_BYTES,
                                    .is_not_retried = true};
 
     act_keep_hidden(task, object, err);
@@ -355,8 +372,8 @@ static void on_hidden_then_log(struct task *task, json_t *object, const struct e
         finish_badly(task);
         return;
     }
-    query = xasprintf("container=" CONTAINER_MAIN "&tailLines=%lld&limitBytes=%d",
-                      (long long)task->controller->config->log_tail_lines, LOG_BYTES_MAX);
+    query = xasprintf("container=" CONTAINER_MAIN "&tailLines=%lld",
+                      (long long)task->controller->config->log_tail_lines);
     request.name = entry->name;
     request.query = query;
     task_request(task, task->controller->host, &request, on_log);

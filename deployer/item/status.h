@@ -79,10 +79,10 @@ static inline void pod_verdict_donep(struct pod_verdict *verdict)
  * preemption, the collector of the pods of lost nodes. NULL: nobody. */
 const json_t *pod_disruption(const json_t *pod);
 
-/* The message with the last lines of main's log below it, at most STATUS_MESSAGE_MAX. Lines that
- * hold one of the secrets (NULL-terminated list; may be NULL) are masked. Belongs to the caller. */
-char *pod_verdict_message(const struct pod_verdict *verdict, const char *log_tail,
-                          const char *const *secrets);
+/* The message with the last lines of main's log (or NULL) below it, unless it ends with them, at
+ * most STATUS_MESSAGE_MAX: of the log, the beginning goes first. Nothing known to be secret is in
+ * either any more; what looks so is masked. Belongs to the caller. */
+char *pod_verdict_message(const struct pod_verdict *verdict, const char *log_tail);
 
 /* ---- providerStatus and conditions ---- */
 
