@@ -24,6 +24,24 @@ void act_read_hidden(struct task *task, const struct pod_entry *entry, task_next
     task_request(task, task->controller->host, &request, next);
 }
 
+/* Somebody may have removed the inputs while an export is still there: what they were is unknown.
+ */
+static bool has_inputs(const struct task *task, const struct pod_entry *entry,
+                       const json_t *secrets)
+{
+    const json_t *secret = NULL;
+    size_t i = 0;
+
+    if (!entry || !object_annotation(entry->pod, ANNOTATION_JOB))
+        return json_array_size(secrets) > 0;
+    json_array_foreach(secrets, i, secret)
+    {
+        if (strcmp(doc_text_or(secret, "metadata.name", ""), task->names.input) == 0)
+            return true;
+    }
+    return false;
+}
+
 void act_keep_hidden(struct task *task, const json_t *list, const struct error *err)
 {
     const json_t *secrets = doc_member(list, "items");
@@ -37,6 +55,5 @@ void act_keep_hidden(struct task *task, const json_t *list, const struct error *
     json_array_foreach(secrets, i, secret) hidden_add_secret(&task->hidden, secret);
     if (entry)
         hidden_spare_images(&task->hidden, entry->pod);
-    /* No inputs at all: somebody has removed them, and what they were is unknown. */
-    task->hidden.is_known = json_array_size(secrets) > 0;
+    task->hidden.is_known = has_inputs(task, entry, secrets);
 }

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_cut(const char *text, size_t cut, const char *const *secrets)
 {
     size_t left = strlen(SECRET) - cut;
-    cleanup_free char *front = xasprintf("%s %1024s", SECRET + cut, text);
+    cleanup_free char *front = xasprintf("%s %1024s", &SECRET[cut], text);
     cleanup_free char *back = xasprintf("%1024s %.*s", text, (int)left, SECRET);
     cleanup_free char *front_masked = mask_text(front, secrets);
     cleanup_free char *back_masked = mask_text(back, secrets);
@@ -27,7 +27,7 @@ static void check_cut(const char *text, size_t cut, const char *const *secrets)
 
     if (left < 4)
         return;
-    must(strncmp(front_masked, SECRET + cut, left) != 0);
+    must(strncmp(front_masked, &SECRET[cut], left) != 0);
     must(strncmp(front_masked, "***", 3) == 0);
     must(size >= 3 && strcmp(back_masked + size - 3, "***") == 0);
 }
