@@ -63,6 +63,15 @@ static void add_line(struct hidden *hidden, const char *line, size_t size)
         add(hidden, quoted + 1, strlen(quoted) - 2);
 }
 
+/* As it stands in a Secret that main prints. Three bytes are four letters: so many of them are the
+ * same whatever comes behind, a line's end for example. */
+static void add_as_base64(struct hidden *hidden, const char *value, size_t size)
+{
+    cleanup_wipe char *encoded = base64_encode(value, size - size % 3);
+
+    add(hidden, encoded, strlen(encoded));
+}
+
 static void add_lines(struct hidden *hidden, const char *text, size_t size)
 {
     const char *line = text;
@@ -78,6 +87,8 @@ static void add_lines(struct hidden *hidden, const char *text, size_t size)
             add_line(hidden, line, length);
         line = text + i + 1;
     }
+    if (is_one)
+        add_as_base64(hidden, text, size);
 }
 
 static bool is_text(const char *bytes, size_t size)

@@ -57,6 +57,8 @@ static const struct {
     /* base64 in a document: an auth of user:canary, a key. */
     {"{\"auths\":{\"x\":{\"auth\":\"dXNlcjpjYW5hcnk=\"}}}", "as canary", "as ***"},
     {"{\"auths\":{\"x\":{\"auth\":\"dXNlcjpjYW5hcnk=\"}}}", "dXNlcjpjYW5hcnk=", "***"},
+    {"{\"a\":\"the canary\"}", "data: {a: dGhlIGNhbmFyeQ==}", "data: {a: ***eQ==}"},
+    {"{\"a\":\"the canary\"}", "data: {a: dGhlIGNhbmFyeQo=}", "data: {a: ***eQo=}"},
     /* Programs: their lines, and what is given to somebody in them. */
     {SCRIPT, "+ curl -u admin:canary https://example.com/", "+ ***"},
     {SCRIPT, "user is canary", "user is ***"},
@@ -122,7 +124,7 @@ static void the_last_of_many_values_is_hidden_and_of_too_many_none_is_told(void 
         size_t count;
         const char *told;
         bool is_told;
-    } crowds[] = {{50 * 1000, "it is ***.", true}, {HIDE_VALUES_MAX, "(left out: ", false}};
+    } crowds[] = {{40 * 1000, "it is ***.", true}, {HIDE_VALUES_MAX, "(left out: ", false}};
 
     (void)state;
     for (size_t i = 0; i < array_length(crowds); i++) {
