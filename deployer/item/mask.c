@@ -294,7 +294,7 @@ static void mark_secret(struct search *search, const char *secret)
     if (length < SECRET_LENGTH_MIN)
         return;
     mark_cut_front(search, secret, length);
-    may_be_cut = search->back > search->front && memchr(secret, last[-1], length);
+    may_be_cut = search->back > search->front && strchr(secret, last[-1]);
     if (!may_be_cut && !may_stand_in(search, secret, length))
         return;
     if (length > search->secret_capacity) {

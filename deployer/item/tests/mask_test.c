@@ -115,7 +115,7 @@ static void a_hundred_thousand_secrets_are_all_found(void **state)
     for (size_t i = 0; i < 1000; i++)
         memset(values[i], 'a', 1000 + i);
     memset(text, 'a', TEXT);
-    memcpy(text + TEXT, " value-099999 value-100000\n", 27);
+    memcpy(text + TEXT, " value-099999 value-100000\n", 28);
     masked = mask_text(text, (const char *const *)values);
     assert_string_equal(masked, "*** *** value-100000\n");
     for (size_t i = 0; i < COUNT; i++)
