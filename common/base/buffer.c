@@ -66,6 +66,17 @@ int buffer_append_text(struct buffer *buffer, struct error *err, const char *for
     return buffer_append(buffer, text, (size_t)length, err);
 }
 
+void buffer_append_tail(struct buffer *buffer, const void *data, size_t size)
+{
+    size_t taken = size < buffer->max ? size : buffer->max;
+    size_t kept = buffer->max - taken;
+    struct error err = {0};
+
+    if (buffer->size > kept)
+        buffer_consume(buffer, buffer->size - kept);
+    (void)!buffer_append(buffer, (const char *)data + (size - taken), taken, &err);
+}
+
 void buffer_consume(struct buffer *buffer, size_t size)
 {
     if (!size)

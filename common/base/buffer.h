@@ -24,6 +24,9 @@ int buffer_append(struct buffer *buffer, const void *data, size_t size, struct e
 int buffer_append_text(struct buffer *buffer, struct error *err, const char *format, ...)
     printf_like(3, 4) must_check;
 
+/* Never fails: what is over the maximum goes from the front, so that the last bytes are kept. */
+void buffer_append_tail(struct buffer *buffer, const void *data, size_t size);
+
 /* Removes size bytes from the front; size is at most buffer->size. */
 void buffer_consume(struct buffer *buffer, size_t size);
 /* The bytes as a string that belongs to the caller; the buffer is empty afterwards. Never NULL. */

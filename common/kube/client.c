@@ -54,7 +54,8 @@ struct kube_call {
     struct retry retry;
     uint64_t timeout_ms, deadline_ms; /* the deadline is set by the first try */
     size_t body_max;
-    bool is_raw, is_unread, is_not_retried;
+    bool is_raw, is_tail, is_unread, is_not_retried;
+    struct buffer tail;
     const char *const *left_out;
     bool has_new_token; /* 401 was answered with a token that was read again */
     kube_done_fn *on_done;
@@ -112,6 +113,7 @@ static void destroy_call(struct kube_call *call)
     set_state(call, KUBE_CALL_ENDED);
     loop_timer_stop(&call->timer);
     kube_wire_done(&call->wire);
+    buffer_done(&call->tail);
     free(call);
 }
 
@@ -246,7 +248,9 @@ static int parse_answer(const struct kube_call *call, const struct buffer *body,
                         json_t **ret_object, struct error *err)
 {
     if (call->is_raw) {
-        *ret_object = raw_text(body->data, body->size);
+        const struct buffer *text = call->is_tail ? &call->tail : body;
+
+        *ret_object = raw_text(text->data, text->size);
         return 0;
     }
     if (body->size > 0 && is_foreign(body))
@@ -320,6 +324,17 @@ static void on_answer(void *data, const struct http_response *response,
         finish_call(call, object, &err);
 }
 
+static int on_tail(void *data, const struct http_response *response, const char *bytes, size_t size,
+                   struct error *err)
+{
+    struct kube_call *call = data;
+
+    (void)response;
+    (void)err;
+    buffer_append_tail(&call->tail, bytes, size);
+    return 0;
+}
+
 static void on_wake(void *data)
 {
     put_in_line(data);
@@ -342,10 +357,12 @@ static void send_call(struct kube_call *call)
         .body = call->wire.body,
         .body_size = call->wire.body ? strlen(call->wire.body) : 0,
         .body_max = call->body_max,
+        .on_data = call->is_tail ? on_tail : NULL,
         .on_done = on_answer,
         .data = call,
     };
 
+    buffer_clear(&call->tail);
     if (!call->deadline_ms)
         call->deadline_ms = now_ms + call->timeout_ms;
     request.total_timeout_ms = call->deadline_ms > now_ms ? call->deadline_ms - now_ms : 1;
@@ -393,6 +410,8 @@ int kube_start(struct kube *kube, const struct kube_request *request, struct kub
     call->timeout_ms = request->timeout_ms ? request->timeout_ms : TIMEOUT_DEFAULT_MS;
     call->body_max = request->body_max ? request->body_max : BODY_MAX_DEFAULT;
     call->is_raw = request->is_raw;
+    call->is_tail = request->is_tail;
+    buffer_init(&call->tail, call->body_max);
     call->is_unread = request->is_unread;
     call->left_out = request->left_out;
     call->is_not_retried = request->is_not_retried;

@@ -58,6 +58,7 @@ struct kube_request {
     bool is_raw;                  /* the answer is text (log): object is a JSON string */
     bool is_unread;               /* nobody looks at the answer: object is NULL */
     const char *const *left_out;  /* of the answer, as of a watch; NULL at the end, or NULL */
+    bool is_tail;                 /* raw: of a longer answer than body_max the end is kept */
     size_t body_max;              /* of the answer; 0: 8 MiB */
     uint64_t timeout_ms;          /* 0: 30 s */
     bool is_not_retried; /* else TEMPORARY failures are tried again for up to 5 times within

@@ -25,6 +25,10 @@ void act_finish_as_is(struct task *task);
 /* act_finish.c */
 void act_complete(struct task *task);
 void act_fail(struct task *task);
+/* act_hidden.c: asks for the inputs of the pod's run, and keeps of the answer what must not be told
+ * in task->hidden; of an error nothing. */
+void act_read_hidden(struct task *task, const struct pod_entry *entry, task_next_fn *next);
+void act_keep_hidden(struct task *task, const json_t *list, const struct error *err);
 /* act_pod.c */
 void act_verify_pod(struct task *task);
 void act_end_pod(struct task *task);

@@ -13,9 +13,12 @@
 #include "deployer/controller/events.h"
 #include "deployer/controller/objects.h"
 #include "deployer/controller/report.h"
-#include "deployer/item/mask.h"
+#include "deployer/item/text.h"
 
-enum { LOG_BYTES_MAX = 2048 };
+/* Of the log some lines are asked for, whatever their length: with limitBytes an API server gives
+ * the first of these bytes, not the last. So much of their end is kept to mask secrets in, so much
+ * of that is told. */
+enum { LOG_KEPT_BYTES = 16 * 1024, LOG_BYTES_MAX = 2048 };
 
 static void on_finished(struct task *task, json_t *object, const struct error *err)
 {
@@ -40,7 +43,6 @@ static struct pod_entry *pod_of_job(const struct task *task)
 static void finish_well(struct task *task, bool has_export)
 {
     struct pod_entry *entry = pod_of_job(task);
-    const struct hidden *hidden = task->hidden.items ? &task->hidden : NULL;
     cleanup_json json_t *pod = NULL;
     json_t *status = report_base(task);
     json_t *provider = NULL;
@@ -50,7 +52,7 @@ static void finish_well(struct task *task, bool has_export)
         task_done(task);
         return;
     }
-    pod = hidden_from_pod(entry->pod, hidden);
+    pod = hidden_from_pod(entry->pod, &task->hidden);
     provider = status_provider(pod, task_operation(task), task->item->job, NULL, NULL);
     if (task->access_mark)
         doc_set_text(provider, "access", task->access_mark);
@@ -187,6 +189,8 @@ static void on_export(struct task *task, json_t *object, const struct error *err
         finish_without_export(task);
         return;
     }
+    /* Main may have said what it exports. */
+    hidden_add_secret(&task->hidden, object);
     secret = home_secret(task, object);
     request.body = secret;
     task_request(task, task->controller->landscaper, &request, on_export_written);
@@ -204,51 +208,10 @@ static void read_export(struct task *task)
     task_request(task, task->controller->host, &request, on_export);
 }
 
-/* Everything that the run was given: inputs and pull credentials. Those of a run that the Go
- * deployer began have the item's labels, as its state has, which may be large and is no input. */
-static void read_hidden(struct task *task, const struct pod_entry *entry, task_next_fn *next)
-{
-    bool is_ours = object_annotation(entry->pod, ANNOTATION_JOB) != NULL;
-    cleanup_free char *of_item = act_item_selector(task);
-    cleanup_free char *go_selector = xasprintf("%s," LABEL_TYPE "!=" LABEL_TYPE_STATE, of_item);
-    struct kube_request request = {.verb = KUBE_LIST,
-                                   .resource = KUBE_SECRETS,
-                                   .namespace_name = task->controller->config->namespace_name,
-                                   .label_selector =
-                                       is_ours ? task->names.run_selector : go_selector};
-
-    task_request(task, task->controller->host, &request, next);
-}
-
-static void keep_hidden(struct task *task, const json_t *list)
-{
-    const json_t *secrets = doc_member(list, "items");
-    const json_t *secret = NULL;
-    size_t i = 0;
-
-    json_array_foreach(secrets, i, secret) hidden_add_secret(&task->hidden, secret);
-}
-
 static void on_hidden_then_export(struct task *task, json_t *object, const struct error *err)
 {
-    if (err->kind == ERROR_NONE)
-        keep_hidden(task, object);
+    act_keep_hidden(task, object, err);
     read_export(task);
-}
-
-/* Whether main left words that would go into the status. */
-static bool has_last_words(const json_t *pod)
-{
-    const json_t *statuses = doc_get(pod, "status.containerStatuses");
-    const json_t *status = NULL;
-    size_t i = 0;
-
-    json_array_foreach(statuses, i, status)
-    {
-        if (strcmp(doc_text_or(status, "name", ""), CONTAINER_MAIN) == 0)
-            return *doc_text_or(status, "state.terminated.message", "") != '\0';
-    }
-    return false;
 }
 
 void act_complete(struct task *task)
@@ -257,8 +220,8 @@ void act_complete(struct task *task)
 
     if (!entry)
         task_done(task);
-    else if (has_last_words(entry->pod))
-        read_hidden(task, entry, on_hidden_then_export);
+    else if (hidden_has_words(entry->pod))
+        act_read_hidden(task, entry, on_hidden_then_export);
     else
         read_export(task);
 }
@@ -277,7 +240,6 @@ static void set_cause(struct task *task, json_t *status, const char *operation, 
 /* What the job's time went by with. Belongs to the caller; NULL: nobody knows. */
 static char *timeout_detail(const struct task *task, const struct pod_verdict *verdict)
 {
-    const char *const *secrets = (const char *const *)task->hidden.items;
     const struct pod_entry *entry = pod_of_job(task);
     const char *container = entry ? pod_running_container(entry->pod) : NULL;
     cleanup_pod_verdict struct pod_verdict running = {0};
@@ -285,11 +247,11 @@ static char *timeout_detail(const struct task *task, const struct pod_verdict *v
     if (task->fault.state != FAULT_NONE)
         return xstrdup(task->fault.message);
     if (verdict)
-        return pod_verdict_message(verdict, task->log_tail, secrets);
+        return pod_verdict_message(verdict, task->log_tail);
     if (!container)
         return report_hindrance(task);
     running.message = xasprintf("container %s was running", container);
-    return pod_verdict_message(&running, task->log_tail, secrets);
+    return pod_verdict_message(&running, task->log_tail);
 }
 
 static void set_timeout(struct task *task, json_t *status, const struct pod_verdict *verdict)
@@ -305,8 +267,8 @@ static void set_timeout(struct task *task, json_t *status, const struct pod_verd
 
 static void set_pod_cause(struct task *task, json_t *status, const struct pod_verdict *verdict)
 {
-    cleanup_free char *message =
-        pod_verdict_message(verdict, task->log_tail, (const char *const *)task->hidden.items);
+    /* Nothing of it is secret any more, and our own words are none of the inputs. */
+    cleanup_free char *message = pod_verdict_message(verdict, task->log_tail);
 
     if (verdict->is_timeout)
         set_timeout(task, status, verdict);
@@ -372,8 +334,7 @@ static void set_failure(struct task *task, json_t *status, const struct pod_entr
 static void finish_badly(struct task *task)
 {
     struct pod_entry *entry = pod_of_job(task);
-    const struct hidden *hidden = task->hidden.items ? &task->hidden : NULL;
-    cleanup_json json_t *pod = entry ? hidden_from_pod(entry->pod, hidden) : NULL;
+    cleanup_json json_t *pod = entry ? hidden_from_pod(entry->pod, &task->hidden) : NULL;
     cleanup_pod_verdict struct pod_verdict verdict = {0};
     int64_t now = controller_now_unix_ms(task->controller);
     json_t *status = report_base(task);
@@ -390,13 +351,25 @@ static void finish_badly(struct task *task)
     report_write(task, status, on_finished);
 }
 
+/* The end of the log, from the beginning of a line if there is one. */
+static char *last_lines(const char *text)
+{
+    size_t size = strlen(text);
+    size_t start = text_tail(text, size, LOG_BYTES_MAX);
+    const char *line = start ? strchr(text + start - 1, '\n') : NULL;
+
+    return xstrdup(line && line[1] ? line + 1 : text + start);
+}
+
 static void on_log(struct task *task, json_t *object, const struct error *err)
 {
     const char *text = json_string_value(object);
+    cleanup_free char *masked =
+        err->kind == ERROR_NONE && text ? hidden_mask(&task->hidden, text) : NULL;
 
     /* A log that can't be read (the node is gone) must not keep the job from ending. */
-    if (err->kind == ERROR_NONE && text)
-        task->log_tail = mask_text(text, (const char *const *)task->hidden.items);
+    if (masked)
+        task->log_tail = last_lines(masked);
     finish_badly(task);
 }
 
@@ -409,18 +382,19 @@ static void on_hidden_then_log(struct task *task, json_t *object, const struct e
                                    .namespace_name = task->controller->config->namespace_name,
                                    .subresource = "log",
                                    .is_raw = true,
-                                   .body_max = 2 * LOG_BYTES_MAX,
+                                   .is_tail = true,
+                                   .body_max = LOG_KEPT_BYTES,
                                    .is_not_retried = true};
 
-    if (err->kind == ERROR_NONE)
-        keep_hidden(task, object);
+    act_keep_hidden(task, object, err);
     /* Without the inputs nobody can tell what is secret in the log, so it is not shown. */
-    if (!task->hidden.items || !entry || task->controller->config->log_tail_lines <= 0) {
+    if (!task->hidden.is_known || task->hidden.is_incomplete || !entry ||
+        task->controller->config->log_tail_lines <= 0) {
         finish_badly(task);
         return;
     }
-    query = xasprintf("container=" CONTAINER_MAIN "&tailLines=%lld&limitBytes=%d",
-                      (long long)task->controller->config->log_tail_lines, LOG_BYTES_MAX);
+    query = xasprintf("container=" CONTAINER_MAIN "&tailLines=%lld",
+                      (long long)task->controller->config->log_tail_lines);
     request.name = entry->name;
     request.query = query;
     task_request(task, task->controller->host, &request, on_log);
@@ -436,8 +410,8 @@ void act_fail(struct task *task)
 
     if (entry)
         pod_entry_judge(entry, task, &verdict);
-    if (entry && (verdict.is_main_failed || is_main_late || has_last_words(entry->pod)))
-        read_hidden(task, entry, on_hidden_then_log);
+    if (entry && (verdict.is_main_failed || is_main_late || hidden_has_words(entry->pod)))
+        act_read_hidden(task, entry, on_hidden_then_log);
     else
         finish_badly(task);
 }

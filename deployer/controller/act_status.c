@@ -30,9 +30,8 @@ void act_begin(struct task *task)
     report_write(task, is_new ? report_test_job(task) : report_of_begin(task), on_status);
 }
 
-void act_report(struct task *task)
+static void report_pod(struct task *task)
 {
-    cleanup_pod_verdict struct pod_verdict verdict = {0};
     enum pod_claim claim = POD_ABSENT;
     struct pod_entry *entry = task_pod(task, &claim);
     const json_t *last = doc_member(task->item->status, "lastError");
@@ -43,12 +42,36 @@ void act_report(struct task *task)
         task_done(task);
         return;
     }
-    pod_entry_judge(entry, task, &verdict);
-    status = report_of_pod(task, entry, &verdict);
+    status = report_of_pod(task, entry);
     next = doc_member(status, "lastError");
     task->is_event_due = next && !json_equal(next, last);
     events_tell_continuous(task);
     report_write(task, status, on_status);
+}
+
+static void on_hidden_then_report(struct task *task, json_t *object, const struct error *err)
+{
+    enum pod_claim claim = POD_ABSENT;
+    struct pod_entry *entry = task_pod(task, &claim);
+
+    act_keep_hidden(task, object, err);
+    if (entry) {
+        json_decref(entry->told);
+        entry->told = hidden_from_pod(entry->pod, &task->hidden);
+    }
+    report_pod(task);
+}
+
+void act_report(struct task *task)
+{
+    enum pod_claim claim = POD_ABSENT;
+    struct pod_entry *entry = task_pod(task, &claim);
+
+    /* A container that can't be made is told in its kubelet's words, which quote its command. */
+    if (entry && claim == POD_OF_JOB && !entry->told && hidden_has_words(entry->pod))
+        act_read_hidden(task, entry, on_hidden_then_report);
+    else
+        report_pod(task);
 }
 
 static void on_fault_told(struct task *task, json_t *object, const struct error *err)

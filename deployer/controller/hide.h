@@ -4,22 +4,34 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-/* Shorter values would hide half of every log, and tell nobody anything. */
-enum { HIDE_LENGTH_MIN = 6, HIDE_VALUES_MAX = 4096 };
+/* Shorter values would hide half of every log, and tell nobody anything. A run's inputs are at most
+ * 1 MiB: the limit is there for those of them that are made to reach it. */
+enum { HIDE_LENGTH_MIN = 6, HIDE_DIGITS_MIN = 6, HIDE_VALUES_MAX = 256 * 1024 };
 
-/* NULL at the end of items; zeroed memory is an empty list. */
+/* NULL at the end of items; zeroed memory is an empty list of which nobody knows whether it is all.
+ */
 struct hidden {
     char **items;
-    size_t count;
+    size_t count, capacity;
+    bool is_known;      /* all inputs were there to be read; set by whoever read them */
+    bool is_incomplete; /* some of them can't be hidden: too many, too deep, no base64 */
 };
 
-/* Adds all texts in a Secret's data, those inside JSON and YAML one by one, long ones line by line.
- */
+/* Adds all texts and longer numbers in a Secret's data: those inside JSON, YAML and base64 one by
+ * one, long ones line by line, of programs and command lines what may be a secret (words.h). */
 void hidden_add_secret(struct hidden *hidden, const json_t *secret);
+/* Takes out what is told anyway, and says what an error is about: the pod's images. */
+void hidden_spare_images(struct hidden *hidden, const json_t *pod);
 void hidden_done(struct hidden *hidden); /* wipes them */
 
-/* A copy of a pod (new reference) in which the last words of main hold none of the values. hidden
- * NULL: nobody knows what is secret, so main says nothing. */
+/* Text that may be told, which belongs to the caller. NULL: not known what is secret in it. */
+char *hidden_mask(const struct hidden *hidden, const char *text);
+
+/* A copy of a pod (new reference) in which no words of the containers and their kubelet hold one of
+ * the values. Where nobody knows what is secret, main says nothing, and nothing is said of it. */
 json_t *hidden_from_pod(const json_t *pod, const struct hidden *hidden);
+/* Whether a pod's status has words that the inputs have to be taken out of. */
+bool hidden_has_words(const json_t *pod);

@@ -216,6 +216,7 @@ void record_remove_pod(struct record *record, struct pod_entry *entry)
             continue;
         *place = entry->next;
         json_decref(entry->pod);
+        json_decref(entry->told);
         free(entry->name);
         free(entry);
         return;

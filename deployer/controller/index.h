@@ -17,6 +17,7 @@ struct pod_entry {
     struct pod_entry *next; /* of the same item */
     char *name;
     json_t *pod;      /* metadata without managedFields, status, and of spec the node */
+    json_t *told;     /* pod, the inputs taken out of its words; NULL: it has none, or not yet */
     uint64_t version; /* resourceVersion */
     uint32_t epoch;   /* of the list that it was last seen in */
     bool is_ended;    /* we asked for its end, whether or not the watch has said so yet */

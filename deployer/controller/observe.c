@@ -201,6 +201,8 @@ void observe_pod(struct controller *controller, const json_t *pod)
         entry->stuck_since_unix_ms = 0;
     }
     json_decref(entry->pod);
+    json_decref(entry->told);
+    entry->told = NULL;
     entry->pod = reduce_pod(pod);
     entry->version = version;
     wake_record(controller, record);

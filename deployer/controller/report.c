@@ -98,18 +98,21 @@ static void set_trouble(const struct task *task, json_t *status, const struct po
         (void)status_set_error(status, &error, controller_now_unix_ms(task->controller));
 }
 
-json_t *report_of_pod(const struct task *task, const struct pod_entry *entry,
-                      const struct pod_verdict *verdict)
+json_t *report_of_pod(const struct task *task, const struct pod_entry *entry)
 {
     json_t *status = report_base(task);
-    cleanup_json json_t *pod = hidden_from_pod(entry->pod, NULL);
+    cleanup_json json_t *pod =
+        entry->told ? json_incref(entry->told) : hidden_from_pod(entry->pod, NULL);
+    cleanup_pod_verdict struct pod_verdict verdict = {0};
     const char *operation = task_operation(task);
     bool is_delete = strcmp(operation, OPERATION_DELETE) == 0;
 
+    pod_judge(pod, task->controller->config, task_now_unix_ms(task), entry->stuck_since_unix_ms,
+              &verdict);
     doc_set_text(status, "phase", is_delete ? PHASE_DELETING : PHASE_PROGRESSING);
-    doc_set_new(status, "providerStatus", status_provider(pod, operation, NULL, verdict, NULL));
+    doc_set_new(status, "providerStatus", status_provider(pod, operation, NULL, &verdict, NULL));
     status_set_conditions(status, pod, controller_now_unix_ms(task->controller));
-    set_trouble(task, status, verdict);
+    set_trouble(task, status, &verdict);
     return status;
 }
 

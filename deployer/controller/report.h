@@ -12,9 +12,9 @@
 json_t *report_base(const struct task *task);
 /* With a new jobID, for test-reconcile. */
 json_t *report_test_job(const struct task *task);
-/* What the pod does; phase Progressing or Deleting. */
-json_t *report_of_pod(const struct task *task, const struct pod_entry *entry,
-                      const struct pod_verdict *verdict);
+/* What the pod does; phase Progressing or Deleting. What main said, and what is said of it, only
+ * once entry->told is there. */
+json_t *report_of_pod(const struct task *task, const struct pod_entry *entry);
 /* The fault that keeps the pod from being started. */
 json_t *report_of_fault(const struct task *task, bool *ret_is_new);
 /* What the job can't start for: "pod 'x' of job 'y' has not ended". NULL: no pod is in its way.

@@ -162,7 +162,7 @@ static void observe_pods(struct task *task, struct observed *o)
     o->look_again_unix_ms = verdict.look_again_unix_ms;
     if (verdict.outcome == POD_WAITING || verdict.outcome == POD_RUNNING ||
         verdict.outcome == POD_STUCK) {
-        cleanup_json json_t *next = report_of_pod(task, entry, &verdict);
+        cleanup_json json_t *next = report_of_pod(task, entry);
 
         o->has_report = !json_equal(next, task->item->status);
         /* Progress can wait, trouble can't. */

@@ -3,6 +3,8 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -10,7 +12,17 @@
 
 #define MASK "***"
 
-enum { SECRET_LENGTH_MIN = 6, TOKEN_LENGTH_MIN = 16 };
+enum {
+    SECRET_LENGTH_MIN = 6,
+    TOKEN_LENGTH_MIN = 16,
+    /* What is left of a secret at an edge of the text. Kubelets keep 2048 or 4096 bytes, with many
+     * containers less, so a short text is whole, and begins with a word that a line of a script
+     * ends with by chance. */
+    CUT_LENGTH_MIN = 4,
+    CUT_LENGTH_MIN_SHORT = 8,
+    SHORT_TEXT_MAX = 1023,
+    PIECE_BUCKETS = 1 << 16,
+};
 
 /* What is masked at cursor: its length in the text, 0 if nothing. *ret_keep bytes of it stay in
  * front of the mask. */
@@ -47,6 +59,46 @@ static size_t rule_private_key(const char *start, const char *cursor, size_t *re
         return strlen(cursor);
     end += strcspn(end, "\n");
     return (size_t)(end - cursor);
+}
+
+/* The rest of a key whose beginning somebody has cut off, at the beginning of the text. */
+static size_t rule_private_key_end(const char *start, const char *cursor, size_t *ret_keep)
+{
+    static const char begin[] = "-----BEGIN ";
+    const char *end = NULL;
+    const char *line_end = NULL;
+    const char *kind = NULL;
+
+    if (cursor != start)
+        return 0;
+    end = strstr(cursor, "-----END ");
+    if (!end || (strstr(cursor, begin) && strstr(cursor, begin) < end))
+        return 0;
+    line_end = end + strcspn(end, "\n");
+    kind = strstr(end, "PRIVATE KEY");
+    *ret_keep = 0;
+    return kind && kind < line_end ? (size_t)(line_end - cursor) : 0;
+}
+
+/* ...eyJ....signature: a token whose first letters were cut off. */
+static size_t rule_web_token_end(const char *start, const char *cursor, size_t *ret_keep)
+{
+    size_t length = 0;
+
+    if (cursor != start)
+        return 0;
+    length = span_token(cursor);
+    if (cursor[length] != '.')
+        return 0;
+    for (size_t part = 0; part < 2 && cursor[length] == '.'; part++) {
+        size_t next = span_token(cursor + length + 1);
+
+        if (next < TOKEN_LENGTH_MIN)
+            return 0;
+        length += 1 + next;
+    }
+    *ret_keep = 0;
+    return length;
 }
 
 /* eyJ....eyJ....signature */
@@ -129,22 +181,164 @@ static size_t rule_named(const char *start, const char *cursor, size_t *ret_keep
     return value > 0 ? *ret_keep + value : 0;
 }
 
-/* Wherever they stand, also inside of what a rule keeps, and where one is the start of another. */
+/* ---- Known secrets ---- */
+
+/* Beside the text and what is hidden of it: which pieces of SECRET_LENGTH_MIN bytes it has, and how
+ * its beginning repeats itself. The secrets can be a hundred thousand, so most of them have to be
+ * passed over without a look at the text. */
+struct search {
+    const char *text;
+    size_t size;
+    size_t front, back; /* where it really begins and ends: half a character is no letter */
+    size_t cut_min;
+    bool *is_hidden;
+    bool *has_piece;
+    uint32_t *border;        /* of the text's beginning */
+    uint32_t *secret_border; /* of the secret at hand */
+    size_t secret_capacity;
+};
+
+static size_t piece_bucket(const char *piece)
+{
+    uint32_t hash = 2166136261U;
+
+    for (size_t i = 0; i < SECRET_LENGTH_MIN; i++)
+        hash = (hash ^ (unsigned char)piece[i]) * 16777619U;
+    return (hash ^ hash >> 16) % PIECE_BUCKETS;
+}
+
+/* border[i]: how many bytes before the end of pattern[0..i] are those it begins with (Knuth, Morris
+ * and Pratt): no text makes a search take longer than text and secret are long together. */
+static void make_border(const char *pattern, size_t size, uint32_t *border)
+{
+    uint32_t length = 0;
+
+    for (size_t i = 1; i < size; i++) {
+        while (length && pattern[i] != pattern[length])
+            length = border[length - 1];
+        length += pattern[i] == pattern[length];
+        border[i] = length;
+    }
+}
+
+/* One more byte: how much of the pattern ends with it. */
+static uint32_t advance(const char *pattern, size_t size, const uint32_t *border, uint32_t length,
+                        char byte)
+{
+    if (length == size)
+        length = border[length - 1];
+    while (length && byte != pattern[length])
+        length = border[length - 1];
+    return length + (byte == pattern[length]);
+}
+
+/* The text may begin in the middle of a secret: what a kubelet keeps of a log is its last bytes. */
+static void mark_cut_front(struct search *search, const char *secret, size_t length)
+{
+    const char *text = search->text + search->front;
+    size_t size = search->back - search->front;
+    uint32_t found = 0;
+
+    for (size_t i = 1; i < length && size; i++)
+        found = advance(text, size, search->border, found, secret[i]);
+    if (found >= search->cut_min)
+        memset(search->is_hidden + search->front, true, found);
+}
+
+/* It may end in one, too, if no line ends there. */
+static void mark_cut_back(struct search *search, const char *secret, size_t length)
+{
+    size_t size = search->back - search->front;
+    size_t looked_at = size < length - 1 ? size : length - 1;
+    uint32_t found = 0;
+
+    if (size == 0 || search->text[search->back - 1] == '\n')
+        return;
+    for (size_t i = search->back - looked_at; i < search->back; i++)
+        found = advance(secret, length, search->secret_border, found, search->text[i]);
+    if (found >= search->cut_min)
+        memset(search->is_hidden + search->back - found, true, found);
+}
+
+static bool may_stand_in(const struct search *search, const char *secret, size_t length)
+{
+    return length <= search->size && search->has_piece[piece_bucket(secret)] &&
+           search->has_piece[piece_bucket(secret + length - SECRET_LENGTH_MIN)];
+}
+
+/* Wherever it stands, also inside of what a rule keeps, and where it overlaps itself. */
+static void mark_whole(struct search *search, const char *secret, size_t length)
+{
+    size_t hidden_to = 0;
+    uint32_t found = 0;
+
+    for (size_t i = 0; i < search->size; i++) {
+        size_t from = 0;
+
+        found = advance(secret, length, search->secret_border, found, search->text[i]);
+        if (found < length)
+            continue;
+        from = i + 1 - length;
+        from = from > hidden_to ? from : hidden_to;
+        hidden_to = i + 1;
+        memset(search->is_hidden + from, true, hidden_to - from);
+    }
+}
+
+static void mark_secret(struct search *search, const char *secret)
+{
+    size_t length = strlen(secret);
+    const char *last = search->text + search->back;
+    bool may_be_cut = false;
+
+    if (length < SECRET_LENGTH_MIN)
+        return;
+    mark_cut_front(search, secret, length);
+    may_be_cut = search->back > search->front && strchr(secret, last[-1]);
+    if (!may_be_cut && !may_stand_in(search, secret, length))
+        return;
+    if (length > search->secret_capacity) {
+        search->secret_capacity = 2 * length;
+        free(search->secret_border);
+        search->secret_border = xcalloc(search->secret_capacity, sizeof(uint32_t));
+    }
+    make_border(secret, length, search->secret_border);
+    mark_cut_back(search, secret, length);
+    if (may_stand_in(search, secret, length))
+        mark_whole(search, secret, length);
+}
+
 static void mark_secrets(const char *text, const char *const *secrets, bool *is_hidden)
 {
-    for (size_t i = 0; secrets && secrets[i]; i++) {
-        size_t length = strlen(secrets[i]);
+    static const char broken[] = "\xef\xbf\xbd"; /* U+FFFD stands for half a character */
+    struct search search = {
+        .text = text, .size = strlen(text), .back = strlen(text), .is_hidden = is_hidden};
+    cleanup_free bool *has_piece = NULL;
+    cleanup_free uint32_t *border = NULL;
 
-        if (length < SECRET_LENGTH_MIN)
-            continue;
-        for (const char *found = text; (found = strstr(found, secrets[i])); found++)
-            memset(is_hidden + (found - text), true, length);
-    }
+    if (!secrets || !secrets[0] || search.size == 0)
+        return;
+    while (strncmp(text + search.front, broken, strlen(broken)) == 0)
+        search.front += strlen(broken);
+    while (search.back >= search.front + strlen(broken) &&
+           strncmp(text + search.back - strlen(broken), broken, strlen(broken)) == 0)
+        search.back -= strlen(broken);
+    search.cut_min = search.size > SHORT_TEXT_MAX ? CUT_LENGTH_MIN : CUT_LENGTH_MIN_SHORT;
+    search.has_piece = has_piece = xcalloc(PIECE_BUCKETS, sizeof(*has_piece));
+    search.border = border = xcalloc(search.size, sizeof(*border));
+    for (size_t i = 0; i + SECRET_LENGTH_MIN <= search.size; i++)
+        has_piece[piece_bucket(text + i)] = true;
+    make_border(text + search.front, search.back - search.front, border);
+    for (size_t i = 0; secrets[i]; i++)
+        mark_secret(&search, secrets[i]);
+    free(search.secret_border);
 }
 
 static void mark_by_rules(const char *text, bool *is_hidden)
 {
-    static mask_rule_fn *const rules[] = {rule_private_key, rule_web_token, rule_url, rule_named};
+    static mask_rule_fn *const rules[] = {
+        rule_private_key_end, rule_web_token_end, rule_private_key,
+        rule_web_token,       rule_url,           rule_named};
     const char *cursor = text;
 
     while (*cursor) {

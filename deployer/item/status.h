@@ -85,10 +85,10 @@ const json_t *pod_disruption(const json_t *pod);
 const char *pod_running_container(const json_t *pod);
 const char *status_running_container(const json_t *provider_status);
 
-/* The message with the last lines of main's log below it, at most STATUS_MESSAGE_MAX. Lines that
- * hold one of the secrets (NULL-terminated list; may be NULL) are masked. Belongs to the caller. */
-char *pod_verdict_message(const struct pod_verdict *verdict, const char *log_tail,
-                          const char *const *secrets);
+/* The message with the last lines of main's log (or NULL) below it, unless it ends with them, at
+ * most STATUS_MESSAGE_MAX: of the log, the beginning goes first. Nothing known to be secret is in
+ * either any more; what looks so is masked. Belongs to the caller. */
+char *pod_verdict_message(const struct pod_verdict *verdict, const char *log_tail);
 
 /* ---- providerStatus and conditions ---- */
 

@@ -132,11 +132,12 @@ static void make_command(const struct fields *fields, const json_t *script,
     run->command = command;
 }
 
-/* init knows container items only, and needs no more than this; env is there because its values are
- * taken out of what main says, and those are read from the inputs. */
+/* init knows container items only, and needs no more than this; env, args and interpreter are there
+ * because their values are taken out of what main says, and those are read from the inputs. */
 static json_t *make_configuration(const json_t *config)
 {
-    static const char *const copied[] = {"importValues", "blueprint", "componentDescriptor", "env"};
+    static const char *const copied[] = {"importValues", "blueprint", "componentDescriptor",
+                                         "env",          "args",      "interpreter"};
     json_t *configuration = json_pack("{s:s,s:s}", "apiVersion", DEPLOYER_API_VERSION, "kind",
                                       KIND_PROVIDER_CONFIGURATION);
 

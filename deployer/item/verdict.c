@@ -15,6 +15,7 @@
 enum {
     KUBELET_MESSAGE_MAX = 2048,
     SIGNAL_BASE = 128,
+    SAME_END_MAX = 256,
     /* A registry that says "no such image" is asked a few times, not for the whole grace time. */
     REFUSED_GRACE_MS = 30 * 1000,
     /* How long after its deletion time a pod may still be Terminating. */
@@ -391,17 +392,26 @@ void pod_verdict_done(struct pod_verdict *verdict)
     *verdict = (struct pod_verdict){0};
 }
 
-char *pod_verdict_message(const struct pod_verdict *verdict, const char *log_tail,
-                          const char *const *secrets)
+/* Whether both end alike. The kubelet has put the log's end into the message already, if it was
+ * asked to, and whichever of the two reaches further back: the end is what is wanted. */
+static bool has_same_end(const char *message, const char *tail)
 {
-    cleanup_free char *whole = NULL;
-    cleanup_free char *masked = NULL;
-    cleanup_free char *tail = bounded(log_tail ? log_tail : "");
-    const char *message = verdict->message ? verdict->message : "";
-    /* The kubelet has put the log's end into the message already, if it was asked to. */
-    bool is_tail_new = *tail && !strstr(message, tail);
+    size_t compared = strlen(tail) < SAME_END_MAX ? strlen(tail) : SAME_END_MAX;
 
-    whole = xasprintf("%s%s%s", message, is_tail_new ? "\n" : "", is_tail_new ? tail : "");
-    masked = mask_text(whole, secrets);
-    return xstrndup(masked, text_cut(masked, strlen(masked), STATUS_MESSAGE_MAX));
+    return strlen(message) >= compared &&
+           strcmp(message + strlen(message) - compared, tail + strlen(tail) - compared) == 0;
+}
+
+char *pod_verdict_message(const struct pod_verdict *verdict, const char *log_tail)
+{
+    cleanup_free char *message = mask_text(verdict->message ? verdict->message : "", NULL);
+    cleanup_free char *masked = mask_text(log_tail ? log_tail : "", NULL);
+    cleanup_free char *tail = bounded(masked);
+    size_t size = text_cut(message, strlen(message), STATUS_MESSAGE_MAX);
+    size_t start = 0;
+
+    if (!*tail || size + 1 >= STATUS_MESSAGE_MAX || has_same_end(message, tail))
+        return xstrndup(message, size);
+    start = text_tail(tail, strlen(tail), STATUS_MESSAGE_MAX - size - 1);
+    return xasprintf("%s\n%s", message, tail + start);
 }

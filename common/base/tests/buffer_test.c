@@ -140,6 +140,27 @@ static void taking_leaves_an_empty_buffer_with_the_same_maximum(void **state)
     assert_string_equal(text, "abcd");
 }
 
+static void of_a_tail_the_last_bytes_are_kept(void **state)
+{
+    static const struct {
+        const char *piece, *kept;
+    } steps[] = {{"", ""},         {"abc", "abc"},       {"d", "abcd"},
+                 {"e", "bcde"},    {"fgh", "efgh"},      {"", "efgh"},
+                 {"ijkl", "ijkl"}, {"mnopqrst", "qrst"}, {"uv", "stuv"}};
+    cleanup_buffer struct buffer buffer = {0};
+    cleanup_buffer struct buffer nothing = {0};
+
+    (void)state;
+    buffer_init(&buffer, 4);
+    for (size_t i = 0; i < array_length(steps); i++) {
+        buffer_append_tail(&buffer, steps[i].piece, strlen(steps[i].piece));
+        assert_string_equal(buffer.data ? buffer.data : "", steps[i].kept);
+        assert_int_equal(buffer.size, strlen(steps[i].kept));
+    }
+    buffer_append_tail(&nothing, "abc", 3);
+    assert_int_equal(nothing.size, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +170,7 @@ int main(void)
         cmocka_unit_test(the_largest_maximum_is_no_overflow),
         cmocka_unit_test(bytes_may_be_nul),
         cmocka_unit_test(consuming_takes_from_the_front),
+        cmocka_unit_test(of_a_tail_the_last_bytes_are_kept),
         cmocka_unit_test(a_cleared_buffer_keeps_its_memory),
         cmocka_unit_test(taking_leaves_an_empty_buffer_with_the_same_maximum),
     };

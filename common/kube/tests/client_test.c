@@ -126,6 +126,32 @@ static void text_becomes_a_string_whatever_bytes_it_has(void **state)
     assert_string_equal(json_string_value(object), "a\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd\n{\x01");
 }
 
+static void of_a_long_text_the_end_is_kept_if_that_is_wanted(void **state)
+{
+    static const struct {
+        const char *answer, *kept;
+    } cases[] = {
+        {HEAD("200 OK") "8\r\n\r\nabcdefgh", "efgh"},
+        {HEAD("200 OK") "4\r\n\r\nabcd", "abcd"},
+        {HEAD("200 OK") "0\r\n\r\n", ""},
+        {HEAD("200 OK") "6\r\n\r\na\xc3\xa4"
+                        "bcd",
+         "\xef\xbf\xbd"
+         "bcd"},
+    };
+
+    for (size_t i = 0; i < array_length(cases); i++) {
+        struct kube_request request = get_pod;
+        cleanup_json json_t *object = NULL;
+        struct error err = {0};
+
+        request.is_raw = request.is_tail = true;
+        request.body_max = 4;
+        assert_int_equal(perform(*state, &request, cases[i].answer, &object, &err), 0);
+        assert_string_equal(json_string_value(object), cases[i].kept);
+    }
+}
+
 static void an_answer_that_nobody_reads_is_asked_for_short_and_not_parsed(void **state)
 {
     struct kube_bench *bench = *state;
@@ -319,6 +345,7 @@ int main(void)
         test(answers_that_are_no_objects_are_errors),
         test(nothing_at_all_is_an_empty_object),
         test(text_becomes_a_string_whatever_bytes_it_has),
+        test(of_a_long_text_the_end_is_kept_if_that_is_wanted),
         test(an_answer_that_nobody_reads_is_asked_for_short_and_not_parsed),
         test(what_is_to_be_left_out_of_an_answer_is_not_parsed),
         test(temporary_failures_are_tried_again),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The small pure parts: differences of status, locks, garbage, what is hidden, what is poisoned. */
+/* The small pure parts: differences of status, locks, garbage, what is poisoned. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -16,7 +16,6 @@
 #include "common/data/doc.h"
 #include "deployer/commands/commands.h"
 #include "deployer/controller/gc_judge.h"
-#include "deployer/controller/hide.h"
 #include "deployer/controller/lock.h"
 #include "deployer/controller/objects.h"
 #include "deployer/controller/poison.h"
@@ -256,67 +255,6 @@ static void inputs_are_garbage_when_their_item_has_nothing_to_run(void **state)
     index_free(index);
 }
 
-/* ---- What is hidden ---- */
-
-static bool is_hidden(const struct hidden *hidden, const char *text)
-{
-    for (size_t i = 0; i < hidden->count; i++) {
-        if (strcmp(hidden->items[i], text) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void every_text_of_the_inputs_is_hidden_however_deep(void **state)
-{
-    static const char target[] =
-        "{\"target\":{\"spec\":{\"type\":\"cluster-type\"}},\"content\":\"{\\\"kubeconfig\\\":"
-        "\\\"users:\\\\n- user:\\\\n    token: canary-token\\\\n\\\"}\"}";
-    static const char config[] = "{\"importValues\":{\"a\":[{\"b\":\"canary-import\"}],\"n\":5}}";
-    cleanup_free char *target_text = base64_encode(target, strlen(target));
-    cleanup_free char *config_text = base64_encode(config, strlen(config));
-    cleanup_json json_t *secret = json_pack("{s:{s:s,s:s,s:s}}", "data", "target.json", target_text,
-                                            "configuration.json", config_text, "broken", "%%%");
-    struct hidden hidden = {0};
-
-    (void)state;
-    hidden_add_secret(&hidden, secret);
-    assert_true(is_hidden(&hidden, "canary-token"));
-    assert_true(is_hidden(&hidden, "canary-import"));
-    assert_null(hidden.items[hidden.count]);
-    hidden_done(&hidden);
-    assert_null(hidden.items);
-}
-
-static const char *main_message(const json_t *pod)
-{
-    const json_t *status = json_array_get(doc_get(pod, "status.containerStatuses"), 0);
-
-    return doc_text(status, "state.terminated.message");
-}
-
-static void main_says_nothing_secret_and_nothing_at_all_if_nobody_knows(void **state)
-{
-    cleanup_json json_t *pod =
-        parse("{\"status\":{\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":{"
-              "\"message\":\"my canary-token is wrong\"}}},{\"name\":\"wait\",\"state\":{"
-              "\"terminated\":{\"message\":\"main ended\"}}}]}}");
-    char value[] = "canary-token";
-    char *items[] = {value, NULL};
-    struct hidden hidden = {.items = items, .count = 1};
-    cleanup_json json_t *masked = hidden_from_pod(pod, &hidden);
-    cleanup_json json_t *silent = hidden_from_pod(pod, NULL);
-
-    (void)state;
-    assert_null(strstr(main_message(masked), "canary"));
-    assert_non_null(strstr(main_message(masked), "is wrong"));
-    assert_null(main_message(silent));
-    assert_non_null(strstr(main_message(pod), "canary"));
-    assert_string_equal(doc_text(json_array_get(doc_get(silent, "status.containerStatuses"), 1),
-                                 "state.terminated.message"),
-                        "main ended");
-}
-
 /* ---- Poison ---- */
 
 static void an_unreadable_item_of_ours_is_failed_without_being_read(void **state)
@@ -450,8 +388,6 @@ int main(void)
         cmocka_unit_test(a_pod_has_stopped_when_all_its_containers_have),
         cmocka_unit_test(garbage_among_pods_is_what_nobody_will_look_at_again),
         cmocka_unit_test(inputs_are_garbage_when_their_item_has_nothing_to_run),
-        cmocka_unit_test(every_text_of_the_inputs_is_hidden_however_deep),
-        cmocka_unit_test(main_says_nothing_secret_and_nothing_at_all_if_nobody_knows),
         cmocka_unit_test(signals_wait_for_the_loop_from_the_first_moment),
         cmocka_unit_test(an_unreadable_item_of_ours_is_failed_without_being_read),
         cmocka_unit_test(an_unreadable_item_of_a_type_that_is_switched_off_is_left_alone),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* No known secret is left in masked text, wherever it stood; what is masked already stays as it is;
- * the text grows by no more than a mask for a letter. Input: text, in which a NUL stands for the
- * secret. */
+/* No known secret is left in masked text, wherever it stood, nor what is left of it where the text
+ * is cut at the beginning or the end; the text grows by no more than a mask for a letter. Input:
+ * text, in which a NUL stands for the secret. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,6 +14,23 @@
 #define SECRET "s3cr3t-value"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The secret's last bytes in front of the text, its first ones behind it: at least 4 are hidden. */
+static void check_cut(const char *text, size_t cut, const char *const *secrets)
+{
+    size_t left = strlen(SECRET) - cut;
+    cleanup_free char *front = xasprintf("%s %1024s", &SECRET[cut], text);
+    cleanup_free char *back = xasprintf("%1024s %.*s", text, (int)left, SECRET);
+    cleanup_free char *front_masked = mask_text(front, secrets);
+    cleanup_free char *back_masked = mask_text(back, secrets);
+    size_t size = strlen(back_masked);
+
+    if (left < 4)
+        return;
+    must(strncmp(front_masked, &SECRET[cut], left) != 0);
+    must(strncmp(front_masked, "***", 3) == 0);
+    must(size >= 3 && strcmp(back_masked + size - 3, "***") == 0);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -34,5 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(!strstr(masked, SECRET));
     must(strlen(masked) <= 3 * strlen(text));
     must(!strstr(text, SECRET) || strstr(masked, "***"));
+    for (size_t cut = 1; cut < strlen(SECRET); cut++)
+        check_cut(text, cut, secrets);
     return 0;
 }

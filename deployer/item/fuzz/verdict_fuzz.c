@@ -22,7 +22,7 @@ static void check(const json_t *pod, const struct deployer_config *config)
                verdict.outcome == POD_HOPELESS;
     if (is_wrong != (verdict.operation && verdict.reason && verdict.message))
         abort();
-    message = pod_verdict_message(&verdict, "tail", NULL);
+    message = pod_verdict_message(&verdict, "tail");
     if (strlen(message) > STATUS_MESSAGE_MAX)
         abort();
     provider = status_provider(pod, OPERATION_RECONCILE, "job", &verdict, "tail");

@@ -2,6 +2,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <setjmp.h>
 
@@ -38,12 +40,21 @@ static const struct {
     {"known-secret-12", "***"},
     {"my-known-secret-1-token=abc", "my-***-token=***"},
     {"token=a;known-secret-1", "token=***;***"},
+    /* A key and a token whose beginnings were cut off. */
+    {"xx\n-----END RSA PRIVATE KEY-----\nafter", "***\nafter"},
+    {"MIIE\n-----END CERTIFICATE-----\n", "MIIE\n-----END CERTIFICATE-----\n"},
+    {"J9.eyJzdWIiOiJzeXN0ZW0ifQabc.c2lnbmF0dXJlc2lnbmF0dXJl back", "*** back"},
+    {"a.example.com: no such host", "a.example.com: no such host"},
+    {"secret-1", "***"},
+    {"aaaaaaaaaaaaaaa", "***"},
+    {"bbbbbbbb aaaaaaaab", "bbbbbbbb ***"},
 };
+
+static const char *const secrets[] = {"known-secret-1", "known-secret-12", "abc",
+                                      "aaaaaaaab",      "aaaaaaa",         NULL};
 
 static void what_looks_like_a_credential_is_masked(void **state)
 {
-    static const char *const secrets[] = {"known-secret-1", "known-secret-12", "abc", NULL};
-
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {
         cleanup_free char *masked = mask_text(cases[i].text, secrets);
@@ -52,10 +63,72 @@ static void what_looks_like_a_credential_is_masked(void **state)
     }
 }
 
+/* What is at both edges of a text that may have been cut there, and how much there is between. */
+static const struct {
+    const char *front, *back;
+    size_t between;
+    const char *front_masked, *back_masked;
+} cuts[] = {
+    {"cret-1 is wrong", "", 2000, "*** is wrong", ""},
+    {"t-12 is wrong", "", 2000, "*** is wrong", ""},
+    {"-12 is wrong", "", 2000, "-12 is wrong", ""},
+    {"\xef\xbf\xbd"
+     "cret-1 is wrong",
+     "", 2000, "\xef\xbf\xbd*** is wrong", ""},
+    {"", "the secret is known-secret-", 2000, "", "the secret is ***"},
+    {"", "the secret is know", 2000, "", "the secret is ***"},
+    {"", "the secret is kno", 2000, "", "the secret is kno"},
+    {"", "the secret is known-se\xef\xbf\xbd", 2000, "", "the secret is ***\xef\xbf\xbd"},
+    {"", "this is known\n", 2000, "", "this is known\n"}, /* a whole line was not cut */
+    {"cret-1", "known", 2000, "***", "***"},
+    /* Nobody cuts so little, or only with so many containers that much of the secret is left. */
+    {"cret-1 is wrong", "it is known", 10, "cret-1 is wrong", "it is known"},
+    {"secret-1 is wrong", "it is known-se", 10, "*** is wrong", "it is ***"},
+};
+
+static void what_is_left_of_a_secret_where_a_text_is_cut_is_masked(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(cuts); i++) {
+        cleanup_free char *text =
+            xasprintf("%s%*s%s", cuts[i].front, (int)cuts[i].between, "", cuts[i].back);
+        cleanup_free char *expected = xasprintf("%s%*s%s", cuts[i].front_masked,
+                                                (int)cuts[i].between, "", cuts[i].back_masked);
+        cleanup_free char *masked = mask_text(text, secrets);
+
+        assert_string_equal(masked, expected);
+    }
+}
+
+/* A text that repeats itself against secrets that do: a search that starts anew at every letter
+ * would not come to an end here. */
+static void a_hundred_thousand_secrets_are_all_found(void **state)
+{
+    enum { COUNT = 100 * 1000, TEXT = 16 * 1024 };
+    char **values = xcalloc(COUNT + 1, sizeof(*values));
+    cleanup_free char *text = xcalloc(TEXT + 64, 1);
+    cleanup_free char *masked = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++)
+        values[i] = i < 1000 ? xcalloc(1000 + i + 2, 1) : xasprintf("value-%06zu", i);
+    for (size_t i = 0; i < 1000; i++)
+        memset(values[i], 'a', 1000 + i);
+    memset(text, 'a', TEXT);
+    memcpy(text + TEXT, " value-099999 value-100000\n", 28);
+    masked = mask_text(text, (const char *const *)values);
+    assert_string_equal(masked, "*** *** value-100000\n");
+    for (size_t i = 0; i < COUNT; i++)
+        free(values[i]);
+    free(values);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_looks_like_a_credential_is_masked),
+        cmocka_unit_test(what_is_left_of_a_secret_where_a_text_is_cut_is_masked),
+        cmocka_unit_test(a_hundred_thousand_secrets_are_all_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

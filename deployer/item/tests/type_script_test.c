@@ -59,7 +59,8 @@ static void script_and_files_become_files(void **state)
     assert_string_equal(doc_text(run->configuration, "apiVersion"), DEPLOYER_API_VERSION);
     assert_string_equal(doc_text(run->configuration, "importValues.k"), "v");
     assert_int_equal(json_array_size(doc_get(run->configuration, "env")), 1);
-    assert_int_equal(json_object_size(run->configuration), 4);
+    assert_int_equal(json_array_size(doc_get(run->configuration, "args")), 1);
+    assert_int_equal(json_object_size(run->configuration), 5);
 }
 
 static char *said(json_t *provider)

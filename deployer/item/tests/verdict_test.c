@@ -258,25 +258,50 @@ static void facts_for_the_controller_are_filled_in(void **state)
     assert_null(timeout.container);
 }
 
+#define MESSAGE "container main: Error, exit code 1: "
+#define LONG "0123456789012345678901234567890123456789012345678901234567890123"
+#define LONGER LONG LONG LONG LONG LONG LONG
+
+static const struct {
+    const char *message, *tail, *told;
+} endings[] = {
+    {MESSAGE "last", "a\nb\n", MESSAGE "last\na\nb"},
+    {MESSAGE "last", "token=abc\n", MESSAGE "last\ntoken=***"},
+    {MESSAGE "last", "last\n", MESSAGE "last"},
+    {MESSAGE "first\nlast", "last\n", MESSAGE "first\nlast"},
+    {MESSAGE "last\nfirst", "last\n", MESSAGE "last\nfirst\nlast"},
+    {MESSAGE "last", NULL, MESSAGE "last"},
+    /* The kubelet kept less than we have: its end is the log's all the same. */
+    {MESSAGE LONGER "\nlast", "older\n" LONGER "\nlast\n", MESSAGE LONGER "\nlast"},
+};
+
 static void the_message_ends_with_the_log_and_without_credentials(void **state)
 {
-    struct pod_verdict verdict = {.message = xstrdup("container main: Error, exit code 1: last")};
-    static const char *const secrets[] = {"s3cr3t-canary", NULL};
-    cleanup_free char *with_tail = pod_verdict_message(&verdict, "a\nb s3cr3t-canary\n", secrets);
-    cleanup_free char *same_tail = pod_verdict_message(&verdict, "last\n", NULL);
-    cleanup_free char *no_tail = pod_verdict_message(&verdict, NULL, NULL);
-    cleanup_free char *huge = xmalloc(100001);
-    cleanup_free char *cut = NULL;
+    (void)state;
+    for (size_t i = 0; i < array_length(endings); i++) {
+        struct pod_verdict verdict = {.message = xstrdup(endings[i].message)};
+        cleanup_free char *told = pod_verdict_message(&verdict, endings[i].tail);
+
+        assert_string_equal(told, endings[i].told);
+        pod_verdict_done(&verdict);
+    }
+}
+
+static void of_a_long_message_and_a_long_log_the_last_line_is_told(void **state)
+{
+    static const size_t sizes[] = {1, 2000, 3000, 4000, 4094, 4095, 4096, 5000};
 
     (void)state;
-    assert_string_equal(with_tail, "container main: Error, exit code 1: last\na\nb ***");
-    assert_string_equal(same_tail, "container main: Error, exit code 1: last");
-    assert_string_equal(no_tail, "container main: Error, exit code 1: last");
-    memset(huge, 'x', 100000);
-    huge[100000] = '\0';
-    cut = pod_verdict_message(&verdict, huge, NULL);
-    assert_true(strlen(cut) <= STATUS_MESSAGE_MAX);
-    pod_verdict_done(&verdict);
+    for (size_t i = 0; i < array_length(sizes); i++) {
+        struct pod_verdict verdict = {.message = xasprintf("%*s", (int)sizes[i], "m")};
+        cleanup_free char *tail = xasprintf("%3000s\nthe last line\n", "t");
+        cleanup_free char *told = pod_verdict_message(&verdict, tail);
+        const char *end = strlen(told) > 9 ? told + strlen(told) - 9 : told;
+
+        assert_true(strlen(told) <= STATUS_MESSAGE_MAX);
+        assert_int_equal(strcmp(end, "last line") == 0, sizes[i] <= 4000);
+        pod_verdict_done(&verdict);
+    }
 }
 
 int main(void)
@@ -287,6 +312,7 @@ int main(void)
         cmocka_unit_test(what_may_pass_is_given_time),
         cmocka_unit_test(facts_for_the_controller_are_filled_in),
         cmocka_unit_test(the_message_ends_with_the_log_and_without_credentials),
+        cmocka_unit_test(of_a_long_message_and_a_long_log_the_last_line_is_told),
     };
 
     doc_setup();

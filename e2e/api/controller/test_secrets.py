@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Canaries in every input: none of them in a log, an event, a status or a metric."""
+"""Canaries in every input: none of them in a log, an event, a status or a metric, whatever main says."""
 
+import base64
 import json
 import socket
 import urllib.request
 
+import pytest
+
+from bench import paths
 from controller_harness import ended, running, waiting
+from faults.proxy import Action, PASS
 
 CANARY = "canary-4711"
+PIN = 4711081547110815
+# So much of a log is what a kubelet keeps in a termination message.
+KUBELET_BYTES = 2048
 
 
 def free_port():
@@ -16,58 +24,142 @@ def free_port():
         return found.getsockname()[1]
 
 
+def canary(word):
+    return f"{CANARY}-{word}"
+
+
+def auth(word):
+    return base64.b64encode(f"user:{canary(word)}".encode()).decode()
+
+
 def inputs(world):
-    """Returns the canaries of all inputs."""
-    kubeconfig = json.dumps({"apiVersion": "v1", "kind": "Config", "users": [{"name": "u", "user": {"token": f"{CANARY}-kubeconfig"}}]})
+    """Makes everything that a run is given besides its configuration; returns its canaries."""
+    kubeconfig = json.dumps({"apiVersion": "v1", "kind": "Config", "users": [{"name": "u", "user": {
+        "token": canary("kubeconfig"), "client-key-data": base64.b64encode(canary("key").encode()).decode()}}]})
     world.secret("cluster-secret", {"kubeconfig": kubeconfig})
     world.target("cluster", secret="cluster-secret")
-    world.secret("registry", {".dockerconfigjson": {"auths": {"example.com": {"username": "user", "password": f"{CANARY}-registry"}}}},
-                 type="kubernetes.io/dockerconfigjson")
+    world.target("inline", config={"kubeconfig": f"users:\n- name: u\n  user: {{token: {canary('inline')}}}\n"})
+    registry = {"username": "user", "password": canary("registry")}
+    world.secret("registry", {".dockerconfigjson": {"auths": {"example.com": registry}}}, type="kubernetes.io/dockerconfigjson")
+    world.secret("own", {".dockercfg": {"own.example.com": {"auth": auth("own")}}}, type="kubernetes.io/dockercfg")
     world.kube.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ocm", "namespace": world.namespace}, "data": {
         ".ocmconfig": json.dumps({"type": "generic.config.ocm.software/v1", "configurations": [{
             "type": "credentials.config.ocm.software", "consumers": [{
                 "identity": {"type": "OCIRegistry", "hostname": "example.com"},
-                "credentials": [{"type": "Credentials", "properties": {"username": "u", "password": f"{CANARY}-ocm"}}]}]}]})}})
-    world.context(ocmConfig={"name": "ocm"}, registryPullSecrets=[{"name": "registry"}])
-    return [f"{CANARY}-{word}" for word in ("kubeconfig", "registry", "ocm", "import", "env", "export")]
+                "credentials": [{"type": "Credentials", "properties": {"username": "u", "password": canary("ocm")}}]}]}]})}})
+    world.context(ocmConfig={"name": "ocm"}, registryPullSecrets=[{"name": "registry"}],
+                  configurations={"helm": {"password": canary("context")}})
+    return [canary(word) for word in ("kubeconfig", "key", "inline", "registry", "own", "ocm", "file-of-the-operator")]
+
+
+def configuration(world):
+    """A provider configuration with a canary in each field that can have one, and these."""
+    given = {
+        "importValues": {"password": canary("import"), "quoted": f'{canary("quo")}"te', "pin": PIN, "deep": [{"text": f"a: {canary('deep')}\n"}],
+                         "cut": canary("beginning-middle-ending")},
+        "env": [{"name": "SECRET", "value": canary("env")}], "args": ["--password", canary("arg"), f"--token={canary('option')}"],
+        "registryPullSecrets": [{"name": "own", "namespace": world.namespace}],
+        # With a component, init gets the credentials of all registries.
+        "componentDescriptor": {"inline": {"meta": {"schemaVersion": "v2"}, "component": {
+            "name": "example.com/a", "version": "1.0.0", "labels": [{"name": "l", "value": canary("component")}]}}},
+    }
+    words = ("import", "quo", "deep", "beginning-middle-ending", "env", "arg", "option", "component")
+    return given, [canary(word) for word in words] + [str(PIN)]
+
+
+def start(world, proxy, port):
+    directory = paths.fresh_directory("docker")
+    (directory / "config.json").write_text(json.dumps({"auths": {"operator.example.com": {"auth": auth("file-of-the-operator")}}}))
+    return world.start(proxy=proxy, arguments=[f"--metrics-address=127.0.0.1:{port}"],
+                       config={"imageGracePeriod": "1s", "oci": {"configFiles": [str(directory / "config.json")]}})
+
+
+def told_by(world, controller, port, names):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        metrics = answer.read().decode()
+    assert "longshore_runs_total" in metrics
+    return {"log": controller.output(), "metrics": metrics,
+            "status": json.dumps([world.status(name) for name in names]),
+            "events": json.dumps([event for name in names for event in world.events(name)])}
 
 
 def test_no_canary_leaves_its_place(world):
-    canaries = inputs(world)
+    given, canaries = configuration(world)
+    canaries += inputs(world) + getattr(world, "canaries", [])
     port = free_port()
-    controller = world.start(arguments=[f"--metrics-address=127.0.0.1:{port}"])
-    words = "\n".join(f"trying with {canary} now" for canary in canaries if not canary.endswith("export"))
+    said = {}
+
+    def plan(request):
+        if request.path.endswith("/log"):
+            return Action(forward=False, answer=(200, said["log"].encode()))
+        return PASS
 
     def talkative(pod):
         pod.run()
         # main ends while wait still saves: what it said is in the pod's status by then.
-        pod.status("Running", init=ended(), main=ended(1, message=words), wait=running())
-        pod.fail(1, message=words)
+        pod.status("Running", init=ended(), main=ended(1, message=said["words"]), wait=running())
+        pod.fail(1, message=said["words"])
 
     def proud(pod):
         pod.run()
-        pod.export({"password": f"{CANARY}-export"})
-        pod.status("Succeeded", init=ended(), main=ended(0, message=words), wait=ended())
+        pod.save_state(canary("state").encode())
+        pod.export({"password": canary("export"), "other": canary("exported")})
+        pod.status("Succeeded", init=ended(), main=ended(0, message=said["words"] + f"\nmade {canary('export')}\n"), wait=ended())
 
     def wrong_image(pod):
         pod.bind()
-        pod.status("Pending", init=ended(), wait=running(), main=waiting("InvalidImageName", "couldn't parse"))
+        pod.status("Pending", init=ended(), wait=running(), main=waiting("InvalidImageName", f"couldn't parse {canary('env')}"))
 
-    config = {"importValues": {"password": f"{CANARY}-import"}, "env": [{"name": "SECRET", "value": f"{CANARY}-env"}]}
-    for name, behaviour in (("loud", talkative), ("proud", proud), ("wrong", wrong_image)):
-        world.kubelet.behaviour = behaviour
-        world.item(name, target="cluster", config=config)
-        world.finished(name)
-        world.quiet()
-    world.item("broken", target="cluster", config={**config, "image": 5, "registryPullSecrets": [{}]})
-    world.finished("broken")
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
-        metrics = answer.read().decode()
-    told = {
-        "log": controller.output(), "metrics": metrics,
-        "status": json.dumps([world.status(name) for name in ("loud", "proud", "wrong", "broken")]),
-        "events": json.dumps([e for name in ("loud", "proud", "wrong", "broken") for e in world.events(name)]),
+    def wrong_command(pod):
+        pod.bind()
+        pod.status("Pending", init=ended(), wait=running(),
+                   main=waiting("CreateContainerError", f'exec: "{canary("arg")}": executable file not found'))
+
+    many = {**given, "importValues": [f"value-{i:05}" for i in range(5000)] + [given["importValues"]]}
+    runs = {
+        "loud": ("cluster", talkative, given), "inline": ("inline", talkative, given), "many": ("cluster", talkative, many),
+        "proud": ("cluster", proud, given), "wrong": ("cluster", wrong_image, given), "stuck": ("cluster", wrong_command, given),
+        "broken": ("cluster", talkative, {**given, "image": 5, "registryPullSecrets": [{}]}),
     }
-    assert "longshore_runs_total" in metrics and "exit code 1" in told["status"]
+    with world.behind(plan) as proxy:
+        controller = start(world, proxy, port)
+        shown = []
+        for name, (target, behaviour, config) in runs.items():
+            other = {"cluster": canary("inline")}.get(target, canary("kubeconfig"))
+            other = [other] if target == "cluster" else [other, canary("key")]
+            echoed = [c for c in canaries if c not in other] + [world.token]
+            said["words"] = "\n".join(f"trying with {c} now" for c in echoed)
+            said["log"] = said["words"] + "\nno such host\n"
+            world.kubelet.behaviour = behaviour
+            world.item(name, target=target, config=config)
+            world.finished(name)
+            world.quiet()
+            shown.append(name)
+        told = told_by(world, controller, port, shown)
+    assert "exit code 1" in told["status"] and "no such host" in told["status"] and "now" in told["status"]
+    assert "couldn't parse" in told["status"] and "executable file not found" in told["status"]
     for place, text in told.items():
-        assert CANARY not in text, (place, [c for c in canaries if c in text])
+        found = [c for c in [*canaries, CANARY, str(PIN), world.token] if c in text]
+        assert not found, (place, found, [text[max(0, text.find(c) - 300):][:400] for c in found])
+
+
+@pytest.mark.parametrize("where", ["message", "log"])
+def test_a_canary_that_is_cut_is_not_told(world, where):
+    """What is kept of a text is so many bytes, and the first and the last of them may be those of a secret."""
+    secret = canary("beginning-middle-ending")
+    front, back = secret[-12:], secret[:18]
+    middle = "\n".join(f"line {i:04}" for i in range(KUBELET_BYTES))[:KUBELET_BYTES - len(front) - len(back) - 20]
+    text = f"{front} is wrong\n{middle}\nit is {back}"
+
+    def plan(request):
+        if request.path.endswith("/log"):
+            return Action(forward=False, answer=(200, (text if where == "log" else "no such host\n").encode()))
+        return PASS
+
+    with world.behind(plan) as proxy:
+        world.start(proxy=proxy)
+        world.kubelet.behaviour = lambda pod: (pod.run(), pod.fail(1, message=text if where == "message" else ""))
+        world.item("item", config={"importValues": {"password": secret}})
+        status = json.dumps(world.finished("item"))
+    assert "line 0100" in status and "it is ***" in status
+    assert front[:6] not in status and front[-6:] not in status and back[:6] not in status

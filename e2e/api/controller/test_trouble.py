@@ -5,6 +5,8 @@ import collections
 import threading
 import time
 
+import pytest
+
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 from controller_harness import GROUP, ended, hang, running, succeed, waiting
@@ -289,7 +291,7 @@ def test_the_end_of_mains_log_is_in_the_status_without_its_inputs(world):
     def plan(request):
         if request.path.endswith("/log"):
             asked.append(request.query)
-            return Action(forward=False, answer=(200, "loading imports|password is canary-4711|no such host|"))
+            return Action(forward=False, answer=(200, b"loading imports\npassword is canary-4711\nno such host\n"))
         return PASS
 
     asked = []
@@ -298,10 +300,37 @@ def test_the_end_of_mains_log_is_in_the_status_without_its_inputs(world):
         world.kubelet.behaviour = lambda pod: (pod.run(), pod.fail(3))
         world.item("item", config={"importValues": {"password": "canary-4711"}})
         error = last(world)
-    assert asked == [{"container": "main", "tailLines": "20", "limitBytes": "2048"}]
-    assert "exit code 3" in error["message"] and "no such host" in error["message"] and "canary" not in error["message"]
+    # No limitBytes: that would be the first bytes of the last lines.
+    assert asked == [{"container": "main", "tailLines": "20"}]
+    assert "exit code 3" in error["message"] and "canary" not in error["message"]
+    assert error["message"].endswith("loading imports\npassword is ***\nno such host")
     tail = world.status("item")["providerStatus"]["podStatus"]["mainLogTail"]
     assert "no such host" in tail and "canary" not in tail
+
+
+@pytest.mark.parametrize("length", [200, 16 * 1024])
+@pytest.mark.parametrize("has_message", [True, False])
+def test_of_long_lines_the_last_are_told(world, length, has_message):
+    """Twenty lines may be 20 bytes or 320 KiB: the error is at their end."""
+    lines = [f"{i:04} " + "x" * (length - 6) for i in range(20)] + ["the last line"]
+    text = "\n".join(lines) + "\n"
+
+    def plan(request):
+        if request.path.endswith("/log"):
+            return Action(forward=False, answer=(200, text.encode()))
+        return PASS
+
+    with world.behind(plan) as proxy:
+        world.start(proxy=proxy)
+        world.kubelet.behaviour = lambda pod: (pod.run(), pod.fail(3, message=text[-2048:] if has_message else ""))
+        world.item("item")
+        message = last(world)["message"]
+    tail = world.status("item")["providerStatus"]["podStatus"]["mainLogTail"]
+    assert message.endswith("\nthe last line") and message.count("the last line") == 1
+    assert tail.rstrip().endswith("the last line")
+    assert len(tail) <= 2048 and len(message) <= 4096
+    if length == 200:
+        assert tail.startswith("00") and "0019 " in tail  # whole lines
 
 
 def test_an_export_that_cannot_be_written_is_told_and_written_when_it_can(world):

@@ -35,11 +35,20 @@ SCRIPT_TYPE = "landscaper.gardener.cloud/script"
 SCRIPT_API = "script.deployer.landscaper.gardener.cloud/v1alpha1"
 # test_secrets looks for its canary everywhere: neither the program nor what lies beside it may be told.
 CANARY = "canary-4711"
-PROGRAM = {"apiVersion": SCRIPT_API, "script": f"#!/bin/sh\n: {CANARY}-script\n", "files": {"lib.sh": f": {CANARY}-file\n"}}
+# Nor is it YAML, as hardly any program is.
+SCRIPT = f"""#!/bin/sh
+set -eu
+if [ -z "$A" ]; then echo 'a: b: c'; fi
+KEY="{CANARY}-script"
+curl -u admin:{CANARY}-basic https://example.com/
+"""
+PROGRAM = {"apiVersion": SCRIPT_API, "script": SCRIPT, "files": {"lib.sh": f"login {CANARY}-file\n\treturn 1; 'a: b: c'\n"}}
 
 
 class ScriptWorld(harness.World):
     """A world whose items are scripts, unless the test asks for a type of its own."""
+
+    canaries = [f"{CANARY}-script", f"{CANARY}-basic", f"{CANARY}-file"]
 
     def item(self, name, *, item_type=TYPE, config={}, annotations=None, **more):
         if item_type == TYPE:
