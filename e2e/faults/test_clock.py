@@ -10,6 +10,7 @@ from bench.waiting import wait_until
 from faults.clock import HOUR, Clock
 from faults.proxy import PASS, Action, status
 
+LOST_MARGIN = 60  # seconds after its deletion time
 LEASES = "coordination.k8s.io/v1/leases"
 LEASE = {"leaderElection": {"enabled": True, "leaseDuration": "3s"}}
 
@@ -88,3 +89,27 @@ def test_a_lease_is_neither_lost_nor_taken_because_a_clock_was_set(world):
     assert "not leading" not in first.output() and '"msg":"leading"' not in second.output()
     world.item("two")
     assert world.finished("two")["phase"] == "Succeeded"
+
+
+def test_a_pod_that_was_deleted_on_a_dead_node_is_lost_when_its_time_comes(world):
+    """No event tells of it: its kubelet is silent, and the item has all the time in the world. A clock that is ahead saves the
+    test most of the margin that a node has."""
+    clock, found = Clock(), threading.Event()
+    clock.jump(LOST_MARGIN - 5)
+
+    def silent(pod):
+        pod.run()
+        found.wait(120)
+        pod.status("Failed", init=ended(), main=ended(143), wait=ended())
+
+    world.kubelet.behaviour = silent
+    world.start(env=clock.environment)
+    world.item("item", timeout="none")
+    [pod] = wait_until(lambda: world.status("item").get("phase") == "Progressing" and
+                       [p for p in world.pods() if p["status"]["phase"] == "Running"], "main runs")
+    world.kube.delete("pods", pod["metadata"]["name"], world.host, gracePeriodSeconds=1)
+    status = world.finished("item")
+    assert status["phase"] == "Failed" and status["lastError"]["reason"] == "PodLost"
+    assert "container main was running" in status["lastError"]["message"]
+    found.set()
+    world.quiet()

@@ -9,10 +9,7 @@ import pytest
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 from controller_harness import FORCE_CLEANUP, POD_FINALIZER, ended, hang, succeed
-from faults.clock import Clock
 from faults.proxy import Action, PASS
-
-LOST_MARGIN = 60  # seconds after its deletion time
 
 
 def stubborn(world):
@@ -66,21 +63,6 @@ def test_force_cleanup_waits_for_a_pod_no_longer_than_the_items_time(world):
     found.set()
     world.trigger("item", "job-delete-2")
     world.gone("item")
-
-
-def test_a_pod_that_was_deleted_on_a_dead_node_is_lost_when_its_time_comes(world):
-    """No event tells of it: its kubelet is silent, and the item has all the time in the world."""
-    clock = Clock()
-    clock.jump(LOST_MARGIN - 5)
-    world.start(env=clock.environment)
-    found = stubborn(world)
-    pod = begun(world, timeout="none")
-    world.kube.delete("pods", pod["metadata"]["name"], world.host, gracePeriodSeconds=1)
-    status = world.finished("item")
-    assert status["phase"] == "Failed" and status["lastError"]["reason"] == "PodLost"
-    assert "container main was running" in status["lastError"]["message"]
-    found.set()
-    world.quiet()
 
 
 def test_a_pod_that_vanishes_is_told_with_the_container_that_was_running(world):
