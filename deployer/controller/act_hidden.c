@@ -55,5 +55,6 @@ void act_keep_hidden(struct task *task, const json_t *list, const struct error *
     json_array_foreach(secrets, i, secret) hidden_add_secret(&task->hidden, secret);
     if (entry)
         hidden_spare_images(&task->hidden, entry->pod);
+    hidden_spare(&task->hidden, doc_text_or(task->item->config, "image", ""));
     task->hidden.is_known = has_inputs(task, entry, secrets);
 }

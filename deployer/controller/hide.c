@@ -211,7 +211,7 @@ void hidden_add_secret(struct hidden *hidden, const json_t *secret)
     }
 }
 
-static void spare(struct hidden *hidden, const char *shown)
+void hidden_spare(struct hidden *hidden, const char *shown)
 {
     size_t kept = 0;
 
@@ -234,7 +234,7 @@ void hidden_spare_images(struct hidden *hidden, const json_t *pod)
         const json_t *statuses = doc_member(doc_member(pod, "status"), lists[list]);
 
         for (size_t i = 0; i < json_array_size(statuses); i++)
-            spare(hidden, doc_text_or(json_array_get(statuses, i), "image", ""));
+            hidden_spare(hidden, doc_text_or(json_array_get(statuses, i), "image", ""));
     }
 }
 

@@ -23,7 +23,8 @@ struct hidden {
 /* Adds all texts and longer numbers in a Secret's data: those inside JSON, YAML and base64 one by
  * one, long ones line by line, of programs and command lines what may be a secret (words.h). */
 void hidden_add_secret(struct hidden *hidden, const json_t *secret);
-/* Takes out what is told anyway, and says what an error is about: the pod's images. */
+/* Takes out what is told anyway, and says what an error is about: an image, those of a pod. */
+void hidden_spare(struct hidden *hidden, const char *shown);
 void hidden_spare_images(struct hidden *hidden, const json_t *pod);
 void hidden_done(struct hidden *hidden); /* wipes them */
 

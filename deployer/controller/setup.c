@@ -218,7 +218,7 @@ static void read_docker_configs(struct controller *controller)
                       log_text("error", *err.text ? err.text : "it is no document"));
             continue;
         }
-        inputs_add_docker_config(controller->docker_configs, *path, json_incref(doc));
+        inputs_add_docker_config(controller->docker_configs, *path, doc);
     }
 }
 

@@ -108,7 +108,7 @@ def test_no_canary_leaves_its_place(world):
 
     def wrong_image(pod):
         pod.bind()
-        pod.status("Pending", init=ended(), wait=running(), main=waiting("InvalidImageName", f"couldn't parse {canary('env')}"))
+        pod.status("Pending", init=ended(), wait=running(), main=waiting("InvalidImageName", f"couldn't parse example.com/main:1 with {canary('env')}"))
 
     def wrong_command(pod):
         pod.bind()
@@ -137,7 +137,7 @@ def test_no_canary_leaves_its_place(world):
             shown.append(name)
         told = told_by(world, controller, port, shown)
     assert "exit code 1" in told["status"] and "no such host" in told["status"] and "now" in told["status"]
-    assert "couldn't parse" in told["status"] and "executable file not found" in told["status"]
+    assert "couldn't parse example.com/main:1 with ***" in told["status"] and "executable file not found" in told["status"]
     for place, text in told.items():
         found = [c for c in [*canaries, CANARY, str(PIN), world.token] if c in text]
         assert not found, (place, found, [text[max(0, text.find(c) - 300):][:400] for c in found])
