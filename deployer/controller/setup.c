@@ -317,20 +317,13 @@ static const char *env_or(const char *name, const char *fallback)
     return value && *value ? value : fallback;
 }
 
-static bool has_selector(const struct deployer_config *config)
-{
-    cleanup_json json_t *document = config_document(config);
-
-    return json_array_size(doc_member(document, "targetSelector")) > 0;
-}
-
 static void init_controller(struct process *process, const struct deployer_config *config)
 {
     struct controller *controller = &process->controller;
 
     process->started_unix_ms = controller_now_unix_ms(controller);
     controller->config = config;
-    controller->has_selector = has_selector(config);
+    controller->has_selector = !selector_is_empty(config->target_selector);
     controller->identity =
         *config->identity
             ? xstrdup(config->identity)

@@ -7,7 +7,7 @@ import pytest
 
 from bench.kube import DEPLOYITEMS, TARGETS
 from bench.waiting import wait_until
-from controller_harness import GROUP, OURS, decode, succeed
+from controller_harness import GROUP, OURS, WITHOUT_UNINSTALL, decode, succeed
 
 
 def failed(world, name, reason):
@@ -61,10 +61,21 @@ def test_a_target_secret_that_comes_late_is_waited_for_and_told(world):
     assert world.finished("item")["phase"] == "Succeeded"
 
 
-def test_the_selector_decides_whose_item_it_is(world):
+ENV_A = {"labels": [{"key": "env", "operator": "=", "values": ["a"]}]}
+
+
+@pytest.mark.parametrize("selector", [[ENV_A], ENV_A], ids=["list", "lone-map"])
+def test_the_selector_decides_whose_item_it_is(world, selector):
     world.target("mine", config={}, labels={"env": "a"})
     world.target("theirs", config={}, labels={"env": "b"})
-    world.start(config={"targetSelector": [{"labels": [{"key": "env", "operator": "=", "values": ["a"]}]}]})
+    # What needs no target to be done is not ours to do either.
+    world.item("overdue", target="theirs")
+    begun = {"phase": "Progressing", "observedGeneration": 1, "transitionTimes": {"initTime": "2020-01-01T00:00:00Z"}}
+    world.kube.patch(DEPLOYITEMS, "overdue", {"status": begun}, world.namespace, "status")
+    world.item("deleted", target="theirs", annotations={WITHOUT_UNINSTALL: "true"})
+    world.delete("deleted")
+    before = {name: world.kube.get(DEPLOYITEMS, name, world.namespace) for name in ("overdue", "deleted")}
+    world.start(config={"targetSelector": selector})
     world.item("theirs", target="theirs")
     world.item("mine", target="mine")
     world.item("no-target")
@@ -72,6 +83,7 @@ def test_the_selector_decides_whose_item_it_is(world):
     assert world.finished("no-target")["phase"] == "Succeeded"
     assert "phase" not in world.status("theirs")
     assert world.kubelet.ran("theirs") == []
+    assert before == {name: world.kube.get(DEPLOYITEMS, name, world.namespace) for name in before}
 
 
 def test_a_missing_context_is_told_and_waited_for(world):
