@@ -10,6 +10,7 @@
 #include "common/base/number.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
+#include "deployer/controller/gc.h"
 #include "deployer/controller/objects.h"
 #include "deployer/controller/poison.h"
 #include "deployer/item/provider.h"
@@ -31,6 +32,7 @@ static void set_known(struct controller *controller, struct record *record, bool
 
 static void item_gone(struct controller *controller, struct record *record)
 {
+    gc_note_gone(controller->gc, record->namespace_name, record->name);
     set_known(controller, record, false);
     if (!record->task && !record->pods) {
         index_remove(controller->index, record);

@@ -178,13 +178,14 @@ static void on_signal(void *data, int signal_number)
 /* ---- Clusters ---- */
 
 static int connect_clusters(struct controller *controller, const struct controller_options *options,
-                            struct error *err)
+                            struct deployer_config *config, struct error *err)
 {
     cleanup_kube_config struct kube_config *host = NULL;
     cleanup_kube_config struct kube_config *landscaper = NULL;
 
     if (kube_config_default(options->kubeconfig, &host, err) < 0)
         return error_wrap(err, "host cluster");
+    kube_config_hash(host, config->landscaper_mark);
     if (kube_new(controller->loop, controller->http, host, &controller->host, err) < 0)
         return error_wrap(err, "host cluster");
     host = NULL;
@@ -193,8 +194,10 @@ static int connect_clusters(struct controller *controller, const struct controll
     if (!options->landscaper_kubeconfig)
         return 0;
     controller->landscaper = NULL;
-    if (kube_config_from_file(options->landscaper_kubeconfig, NULL, &landscaper, err) < 0 ||
-        kube_new(controller->loop, controller->http, landscaper, &controller->landscaper, err) < 0)
+    if (kube_config_from_file(options->landscaper_kubeconfig, NULL, &landscaper, err) < 0)
+        return error_wrap(err, "Landscaper cluster");
+    kube_config_hash(landscaper, config->landscaper_mark);
+    if (kube_new(controller->loop, controller->http, landscaper, &controller->landscaper, err) < 0)
         return error_wrap(err, "Landscaper cluster");
     landscaper = NULL;
     kube_set_stream_client(controller->landscaper, controller->streams);
@@ -401,7 +404,7 @@ void controller_block_signals(void)
 }
 
 static int start(struct process *process, const struct controller_options *options,
-                 const struct deployer_config *config, struct error *err)
+                 struct deployer_config *config, struct error *err)
 {
     struct controller *controller = &process->controller;
 
@@ -412,7 +415,7 @@ static int start(struct process *process, const struct controller_options *optio
                          err) < 0 ||
         http_client_new(controller->loop, USER_AGENT, &controller->http, err) < 0 ||
         http_client_new(controller->loop, USER_AGENT, &controller->streams, err) < 0 ||
-        connect_clusters(controller, options, err) < 0 ||
+        connect_clusters(controller, options, config, err) < 0 ||
         start_serving(process, options, err) < 0 || enter_sandbox(err) < 0 ||
         start_election(process, err) < 0 || start_watches(process, err) < 0)
         return -1;
@@ -424,7 +427,7 @@ static int start(struct process *process, const struct controller_options *optio
     return 0;
 }
 
-int controller_run(const struct controller_options *options, const struct deployer_config *config,
+int controller_run(const struct controller_options *options, struct deployer_config *config,
                    struct error *err)
 {
     struct process process = {0};

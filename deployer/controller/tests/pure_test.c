@@ -198,7 +198,7 @@ static void garbage_among_pods_is_what_nobody_will_look_at_again(void **state)
 {
     static const struct {
         const char *name, *pod, *other; /* other is a second pod of the item, or NULL */
-        bool is_known, is_finished, is_named, is_kept;
+        bool is_known, is_finished, is_ours, is_kept;
         enum gc_pod verdict;
     } cases[] = {
         {"GC8 older of two", OLD_POD, NEW_POD, true, true, true, false, GC_POD_REMOVE},
@@ -211,6 +211,7 @@ static void garbage_among_pods_is_what_nobody_will_look_at_again(void **state)
         {"item has work", OLD_POD, NEW_POD, true, false, true, false, GC_POD_KEEP},
         {"item unknown", OLD_POD, NULL, false, false, true, false, GC_POD_ASK},
         {"item unknown, runs", RUNNING_POD, NULL, false, false, true, false, GC_POD_ASK},
+        {"whose is it", OLD_POD, NULL, false, false, false, false, GC_POD_KEEP},
         {"whose is it, runs", RUNNING_POD, NULL, false, false, false, false, GC_POD_KEEP},
     };
 
@@ -226,7 +227,7 @@ static void garbage_among_pods_is_what_nobody_will_look_at_again(void **state)
             record_add_pod(record, "two")->pod = parse(cases[i].other);
         record->is_known = cases[i].is_known;
         record->is_finished = cases[i].is_finished;
-        verdict = gc_judge_pod(record, entry, cases[i].is_named, cases[i].is_kept);
+        verdict = gc_judge_pod(record, entry, cases[i].is_ours, cases[i].is_kept);
         if (verdict != cases[i].verdict)
             fail_msg("%s: %d", cases[i].name, verdict);
         index_free(index);
