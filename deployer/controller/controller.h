@@ -50,7 +50,6 @@ struct controller {
     struct lease *lease; /* NULL: no election */
     struct kube_watch *item_watch, *pod_watch;
     bool is_items_synced, is_pods_synced;
-    bool has_unreadable; /* items that could not be failed because we did not lead: list again */
     uint32_t item_epoch, pod_epoch;
 
     struct index *index;

@@ -12,7 +12,6 @@
 #include "common/data/doc.h"
 #include "deployer/controller/gc.h"
 #include "deployer/controller/objects.h"
-#include "deployer/controller/poison.h"
 #include "deployer/item/provider.h"
 
 const char *const OBJECT_LEFT_OUT[] = {"metadata.managedFields", NULL};
@@ -111,9 +110,11 @@ void observe_item_event(void *data, enum kube_event event, const json_t *object,
     case KUBE_EVENT_ADDED:
     case KUBE_EVENT_MODIFIED:
         if (err)
-            poison_fail(controller, object, err);
-        else
-            item_seen(controller, object);
+            log_error("an item can't be read",
+                      log_text("deployItem", doc_text_or(object, "metadata.name", "")),
+                      log_text("namespace", doc_text_or(object, "metadata.namespace", "")),
+                      log_text("error", err->text));
+        item_seen(controller, object);
         break;
     case KUBE_EVENT_DELETED:
         record = index_find(controller->index, doc_text_or(object, "metadata.namespace", ""),

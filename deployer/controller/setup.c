@@ -238,8 +238,6 @@ static int watch_items(struct controller *controller, struct error *err)
                                        .on_event = observe_item_event,
                                        .data = controller};
 
-    kube_watch_stop(controller->item_watch);
-    controller->item_watch = NULL;
     if (kube_watch_start(controller->landscaper, &items, &controller->item_watch, err) < 0)
         return error_wrap(err, "watch items");
     return 0;
@@ -266,14 +264,10 @@ static int start_watches(struct process *process, struct error *err)
 static void on_leadership(void *data, bool is_leader)
 {
     struct controller *controller = data;
-    struct error err = {0};
 
     log_info(is_leader ? "leading" : "not leading");
     if (!is_leader)
         return;
-    if (controller->has_unreadable && watch_items(controller, &err) < 0)
-        log_error("items can't be listed again", log_text("error", err.text));
-    controller->has_unreadable = false;
     controller_touch_all(controller);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The small pure parts: differences of status, locks, garbage, what is hidden, what is poisoned. */
+/* The small pure parts: differences of status, locks, garbage, what is hidden. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,7 +19,6 @@
 #include "deployer/controller/hide.h"
 #include "deployer/controller/lock.h"
 #include "deployer/controller/objects.h"
-#include "deployer/controller/poison.h"
 #include "deployer/controller/report.h"
 #include "deployer/controller/setup.h"
 #include "deployer/controller/task.h"
@@ -318,48 +317,6 @@ static void main_says_nothing_secret_and_nothing_at_all_if_nobody_knows(void **s
                         "main ended");
 }
 
-/* ---- Poison ---- */
-
-static void an_unreadable_item_of_ours_is_failed_without_being_read(void **state)
-{
-    cleanup_json json_t *ours = parse("{\"metadata\":{\"annotations\":{\"" ANNOTATION_DEPLOYER_TYPE
-                                      "\":\"" DEPLOY_ITEM_TYPE_CONTAINER "\"}}}");
-    cleanup_json json_t *theirs =
-        parse("{\"metadata\":{\"annotations\":{\"" ANNOTATION_DEPLOYER_TYPE
-              "\":\"landscaper.gardener.cloud/helm\"}}}");
-    const struct deployer_config config = {.is_script_enabled = true};
-    struct error err = {.kind = ERROR_INVALID, .text = "nested too deep"};
-    cleanup_json json_t *patch = poison_patch(&config, ours, &err);
-    cleanup_json json_t *again = poison_patch(&config, ours, &err);
-    cleanup_json json_t *none = poison_patch(&config, theirs, &err);
-    cleanup_json json_t *bare = parse("{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":"
-                                      "\"" DEPLOY_ITEM_TYPE_CONTAINER "\"}}");
-    cleanup_json json_t *by_type = poison_patch(&config, bare, &err);
-
-    (void)state;
-    assert_null(none);
-    assert_true(json_equal(patch, again));
-    assert_true(json_equal(patch, by_type));
-    assert_string_equal(doc_text(json_array_get(patch, 0), "op"), "copy");
-    assert_string_equal(doc_text(json_array_get(patch, 0), "path"), "/status/jobIDFinished");
-    assert_string_equal(doc_text(json_array_get(patch, 1), "value"), "Failed");
-}
-
-static void an_unreadable_item_of_a_type_that_is_switched_off_is_left_alone(void **state)
-{
-    cleanup_json json_t *script =
-        parse("{\"metadata\":{\"annotations\":{\"" ANNOTATION_DEPLOYER_TYPE
-              "\":\"" DEPLOY_ITEM_TYPE_SCRIPT "\"}}}");
-    const struct deployer_config on = {.is_script_enabled = true};
-    const struct deployer_config off = {.is_script_enabled = false};
-    struct error err = {.kind = ERROR_INVALID, .text = "nested too deep"};
-    cleanup_json json_t *patch = poison_patch(&on, script, &err);
-
-    (void)state;
-    assert_non_null(patch);
-    assert_null(poison_patch(&off, script, &err));
-}
-
 /* ---- Addresses ---- */
 
 static void addresses_to_listen_on_are_read_or_refused(void **state)
@@ -454,8 +411,6 @@ int main(void)
         cmocka_unit_test(every_text_of_the_inputs_is_hidden_however_deep),
         cmocka_unit_test(main_says_nothing_secret_and_nothing_at_all_if_nobody_knows),
         cmocka_unit_test(signals_wait_for_the_loop_from_the_first_moment),
-        cmocka_unit_test(an_unreadable_item_of_ours_is_failed_without_being_read),
-        cmocka_unit_test(an_unreadable_item_of_a_type_that_is_switched_off_is_left_alone),
         cmocka_unit_test(addresses_to_listen_on_are_read_or_refused),
         cmocka_unit_test(a_job_is_judged_by_the_time_that_passed_whatever_the_clock_says),
     };

@@ -7,7 +7,8 @@ import pytest
 
 from bench.kube import DEPLOYITEMS, TARGETS
 from bench.waiting import wait_until
-from controller_harness import GROUP, OURS, WITHOUT_UNINSTALL, decode, succeed
+from controller_harness import FORCE_CLEANUP, GROUP, OURS, WITHOUT_UNINSTALL, decode, succeed, with_export_and_state
+from faults.proxy import PASS, Action, status as refusal
 
 
 def failed(world, name, reason):
@@ -187,6 +188,76 @@ def test_items_that_cannot_be_read_at_all_fail_visibly(world):
         status = world.finished(name)
         assert status["phase"] == "Failed" and status["lastError"]["codes"] == ["ERR_CONFIGURATION_PROBLEM"], (name, status)
         assert world.kubelet.ran(name) == []
+
+
+UNREADABLE = {"importValues": {"text": "a\u0000b"}}
+
+
+def test_unreadable_items_of_another_deployers_targets_are_left_alone(world):
+    """The Go deployer can read them."""
+    world.target("mine", config={}, labels={"env": "a"})
+    world.target("theirs", config={}, labels={"env": "b"})
+    world.start(config={"targetSelector": [ENV_A]})
+    world.item("theirs", target="theirs", config=UNREADABLE)
+    world.item("mine", target="mine", config=UNREADABLE)
+    world.item("no-target", config=UNREADABLE)
+    for name in ("mine", "no-target"):
+        assert world.finished(name)["phase"] == "Failed"
+    world.item("marker")
+    world.finished("marker")
+    assert "phase" not in world.status("theirs")
+
+
+def test_a_finished_item_that_becomes_unreadable_is_failed_by_its_next_job_only(world):
+    world.start()
+    world.item("item")
+    before = world.finished("item")
+    world.quiet()
+    world.kube.patch(DEPLOYITEMS, "item", {"spec": {"config": UNREADABLE}}, world.namespace)
+    world.item("marker")
+    world.finished("marker")
+    assert world.status("item") == before
+    world.trigger("item", "job-2")
+    assert world.finished("item", "job-2")["phase"] == "Failed"
+    # What can be read again is run again.
+    world.kube.patch(DEPLOYITEMS, "item", {"spec": {"config": {"importValues": None}}}, world.namespace)
+    world.trigger("item", "job-3")
+    assert world.finished("item", "job-3")["phase"] == "Succeeded"
+
+
+@pytest.mark.parametrize("annotation", [FORCE_CLEANUP, WITHOUT_UNINSTALL])
+def test_an_unreadable_item_is_deleted_by_whoever_says_that_nothing_need_be_run(world, annotation):
+    world.kubelet.behaviour = with_export_and_state
+    world.start()
+    world.item("item")
+    world.finished("item")
+    world.kubelet.behaviour = succeed
+    world.kube.patch(DEPLOYITEMS, "item", {"spec": {"config": UNREADABLE}}, world.namespace)
+    runs = len(world.kubelet.ran("item"))
+    world.delete("item")
+    error = world.finished("item", "job-delete")
+    assert error["phase"] == "DeleteFailed" and "can't be read" in error["lastError"]["message"]
+    world.kube.patch(DEPLOYITEMS, "item", {"metadata": {"annotations": {annotation: "true"}}}, world.namespace)
+    world.trigger("item", "job-again")
+    world.gone("item")
+    wait_until(lambda: not world.host_objects(), "everything of it gone")
+    assert len(world.kubelet.ran("item")) == runs
+
+
+def test_a_refused_write_to_an_unreadable_item_is_tried_again(world):
+    refused = []
+
+    def plan(request):
+        if request.method == "PATCH" and request.path.endswith("/status") and "/item/" in request.path and len(refused) < 8:
+            refused.append(request.path)
+            return Action(forward=False, answer=refusal(503, "ServiceUnavailable", "busy"))
+        return PASS
+
+    with world.behind(plan) as proxy:
+        world.start(proxy=proxy)
+        world.item("item", config=UNREADABLE)
+        assert world.finished("item", timeout=90)["phase"] == "Failed"
+    assert len(refused) == 8
 
 
 def test_names_of_two_items_never_collide(world):
