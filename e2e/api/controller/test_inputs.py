@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run is made from, and what is wrong with it."""
 
+import hashlib
 import json
 
 import pytest
 
 from bench.kube import DEPLOYITEMS, TARGETS
 from bench.waiting import wait_until
-from controller_harness import FORCE_CLEANUP, GROUP, OURS, WITHOUT_UNINSTALL, decode, succeed, with_export_and_state
+from controller_harness import FORCE_CLEANUP, GROUP, HOST_KINDS, OURS, WITHOUT_UNINSTALL, decode, succeed, with_export_and_state
 from faults.proxy import PASS, Action, status as refusal
 
 
@@ -295,6 +296,30 @@ def test_names_of_two_items_never_collide(world):
             kube.patch(DEPLOYITEMS, item["metadata"]["name"], {"metadata": {"finalizers": None}}, other)
             kube.delete(DEPLOYITEMS, item["metadata"]["name"], other)
         kube.delete("namespaces", other)
+
+
+def test_a_name_that_looks_like_a_long_names_label_is_another_item(world):
+    world.kubelet.behaviour = with_export_and_state
+    world.start()
+    long = "1" * 64
+    twin = "1" * 46 + "-" + hashlib.sha256(long.encode()).hexdigest()[:16]
+    for name in (long, twin):
+        world.item(name)
+        world.finished(name)
+    world.quiet()
+    before = of_item(world, long)
+    assert before and of_item(world, twin)
+    world.kubelet.behaviour = succeed
+    world.delete(twin)
+    world.gone(twin)
+    wait_until(lambda: not of_item(world, twin), "what is the twin's gone")
+    assert of_item(world, long) == before
+
+
+def of_item(world, name):
+    mark = hashlib.sha256(f"{world.namespace}/{name}".encode()).hexdigest()[:16]
+    return sorted(o["metadata"]["uid"] for kind in HOST_KINDS for o in world.kube.items(kind, world.host)
+                  if o["metadata"].get("labels", {}).get(f"{OURS}/item") == mark)
 
 
 @pytest.mark.parametrize("name", ["n" * 253, "a.b.c-" + "x" * 100 + ".d", "1" * 64])
