@@ -114,11 +114,8 @@ static void names_that_run_together_are_told(void **state)
         const char *namespace_name, *name;
         bool is_ambiguous;
     } cases[] = {
-        {"a-b", "c", true},
-        {"a", "b-c", true},
-        {"a", "b", false},
-        {"x", "y-z-w", false},
-        {"r", "s-t", true},
+        {"a-b", "c", true},    {"a", "b-c", true}, {"a", "b", false},
+        {"x", "y-z-w", false}, {"r", "s-t", true},
     };
     struct index *index = index_new();
 
