@@ -158,6 +158,8 @@ enum { SECRET_MAX_BYTES = 1048576, STATE_CHUNK_BYTES = 1048576 };
 #define ANNOTATION_ITEM_UID LONGSHORE_PREFIX "/item-uid"
 #define ANNOTATION_ITEM_NAME LONGSHORE_PREFIX "/item-name"
 #define ANNOTATION_ITEM_NAMESPACE LONGSHORE_PREFIX "/item-namespace"
+/* On objects of a deployer without an identity: a hash that tells its Landscaper from others. */
+#define LABEL_LANDSCAPER LONGSHORE_PREFIX "/landscaper"
 /* On pods, exports and state: which job and pod made them. */
 #define ANNOTATION_JOB LONGSHORE_PREFIX "/job"
 #define ANNOTATION_POD_UID LONGSHORE_PREFIX "/pod-uid"

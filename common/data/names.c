@@ -175,5 +175,6 @@ char *name_label_value(const char *text)
         return xstrdup(text);
     hash_three(text, "", "", hash);
     readable = make_readable(text, NAME_MAX_LABEL - NAME_HASH_SIZE, to_value_letter);
-    return *readable ? xasprintf("%s-%s", readable, hash) : xstrdup(hash);
+    /* No object's name has a "_": what was made so is never another's own name. */
+    return xasprintf("%s_%s", *readable ? readable : "0", hash);
 }

@@ -20,6 +20,6 @@ void name_hash(const char *namespace_name, const char *name, char ret_hash[NAME_
 /* "<readable start of name>-<hash>[suffix]", a DNS label of at most max characters. */
 char *name_make(const char *namespace_name, const char *name, const char *suffix, size_t max);
 
-/* The text itself where it is a legal label value, else a legal readable start + "-" + hash of the
- * whole. Belongs to the caller. */
+/* The text itself where it is a legal label value, else a legal readable start + "_" + hash of the
+ * whole, which no object can have as its name. Belongs to the caller. */
 char *name_label_value(const char *text);

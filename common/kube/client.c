@@ -11,6 +11,7 @@
 #include "common/data/doc.h"
 #include "common/kube/client_internal.h"
 #include "common/kube/config_internal.h"
+#include "common/kube/object.h"
 #include "common/kube/request.h"
 #include "common/kube/status.h"
 #include "common/kube/token.h"
@@ -54,7 +55,7 @@ struct kube_call {
     struct retry retry;
     uint64_t timeout_ms, deadline_ms; /* the deadline is set by the first try */
     size_t body_max;
-    bool is_raw, is_tail, is_unread, is_not_retried;
+    bool is_raw, is_tail, is_unread, is_reducible, is_not_retried;
     struct buffer tail;
     const char *const *left_out;
     bool has_new_token; /* 401 was answered with a token that was read again */
@@ -262,6 +263,13 @@ static int parse_answer(const struct kube_call *call, const struct buffer *body,
         *ret_object = json_object();
         return 0;
     }
+    if (call->is_reducible && body->size <= call->body_max) {
+        struct error fault = {0};
+
+        if (kube_object_parse(body->data, body->size, call->left_out, ret_object, &fault, err) == 0)
+            return 0;
+        return error_wrap(err, "%s: answer", call->wire.what);
+    }
     if (doc_parse_json_without(body->data, body->size, call->body_max, call->left_out, ret_object,
                                err) < 0)
         return error_wrap(err, "%s: answer", call->wire.what);
@@ -413,6 +421,7 @@ int kube_start(struct kube *kube, const struct kube_request *request, struct kub
     call->is_tail = request->is_tail;
     buffer_init(&call->tail, call->body_max);
     call->is_unread = request->is_unread;
+    call->is_reducible = request->is_reducible;
     call->left_out = request->left_out;
     call->is_not_retried = request->is_not_retried;
     call->on_done = request->on_done;

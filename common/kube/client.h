@@ -57,6 +57,7 @@ struct kube_request {
     const char *resource_version; /* DELETE: precondition; LIST: as is; or NULL */
     bool is_raw;                  /* the answer is text (log): object is a JSON string */
     bool is_unread;               /* nobody looks at the answer: object is NULL */
+    bool is_reducible;            /* an answer that can't be read comes reduced (object.h) */
     const char *const *left_out;  /* of the answer, as of a watch; NULL at the end, or NULL */
     bool is_tail;                 /* raw: of a longer answer than body_max the end is kept */
     size_t body_max;              /* of the answer; 0: 8 MiB */

@@ -32,6 +32,11 @@ const char *kube_config_server(const struct kube_config *config)
     return config->server;
 }
 
+void kube_config_hash(const struct kube_config *config, char ret_hash[NAME_HASH_SIZE])
+{
+    name_hash(config->server, config->ca_pem ? config->ca_pem : "", ret_hash);
+}
+
 const char *kube_config_namespace(const struct kube_config *config)
 {
     return config->namespace_name;

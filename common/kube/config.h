@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/base/error.h"
+#include "common/data/names.h"
 
 struct kube_config;
 
@@ -29,5 +30,7 @@ void kube_config_free(struct kube_config *config);
 define_cleanup(struct kube_config *, kube_config_free)
 #define cleanup_kube_config __attribute__((cleanup(kube_config_freep)))
 
-const char *kube_config_server(const struct kube_config *config);    /* "https://..." */
+const char *kube_config_server(const struct kube_config *config); /* "https://..." */
+/* Tells clusters apart: 16 hex characters of a hash of server and CA. */
+void kube_config_hash(const struct kube_config *config, char ret_hash[NAME_HASH_SIZE]);
 const char *kube_config_namespace(const struct kube_config *config); /* NULL if none is given */

@@ -24,6 +24,38 @@ static void copy_member(struct slice object, const char *key, json_t *target)
         (void)json_object_set(target, key, json_array_get(wrapped, 0));
 }
 
+/* Whose an item is, and how far its job: what is needed to fail it, or to clean up after it. */
+static const char *const SPEC_KEPT[] = {
+    "type", "target", "context", "timeout", "updateOnChangeOnly", NULL};
+static const char *const STATUS_KEPT[] = {"phase",
+                                          "jobID",
+                                          "jobIDFinished",
+                                          "jobIDGenerationTime",
+                                          "observedGeneration",
+                                          "lastReconcileTime",
+                                          "transitionTimes",
+                                          "deployer",
+                                          "conditions",
+                                          "firstError",
+                                          "lastError",
+                                          "lastErrors",
+                                          "providerStatus",
+                                          "exportRef",
+                                          NULL};
+
+static void copy_part(struct slice text, const char *name, const char *const *keys, json_t *object)
+{
+    cleanup_json json_t *part = json_object();
+    struct slice raw = {0};
+
+    if (!slice_member(text, name, &raw))
+        return;
+    for (; *keys; keys++)
+        copy_member(raw, *keys, part);
+    if (json_object_size(part))
+        (void)json_object_set(object, name, part);
+}
+
 static json_t *reduce(struct slice text)
 {
     static const char *const kept[] = {
@@ -42,7 +74,6 @@ static json_t *reduce(struct slice text)
     cleanup_json json_t *object = json_object();
     json_t *metadata = json_object();
     struct slice raw = {0};
-    struct slice spec = {0};
 
     (void)json_object_set_new(object, "metadata", metadata);
     copy_member(text, "apiVersion", object);
@@ -51,14 +82,8 @@ static json_t *reduce(struct slice text)
         return NULL;
     for (size_t i = 0; i < array_length(kept); i++)
         copy_member(raw, kept[i], metadata);
-    if (slice_member(text, "spec", &spec)) {
-        cleanup_json json_t *kept_spec = json_object();
-
-        /* Whose it is, where the type decides that. */
-        copy_member(spec, "type", kept_spec);
-        if (json_object_size(kept_spec))
-            (void)json_object_set(object, "spec", kept_spec);
-    }
+    copy_part(text, "spec", SPEC_KEPT, object);
+    copy_part(text, "status", STATUS_KEPT, object);
     return doc_text(object, "metadata.name") ? steal(&object) : NULL;
 }
 
@@ -81,6 +106,7 @@ int kube_object_parse(const char *text, size_t size, const char *const *left_out
     }
     (void)error_wrap(&fault, "object '%s/%s'", doc_text_or(object, "metadata.namespace", ""),
                      doc_text(object, "metadata.name"));
+    doc_set_text(object, KUBE_UNREADABLE, fault.text);
     *ret_fault = fault;
     *ret_object = steal(&object);
     return 0;

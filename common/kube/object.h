@@ -19,6 +19,9 @@ enum kube_line_type {
     KUBE_LINE_UNKNOWN,
 };
 
+/* Of a reduced object: why it is one. No object of the API has such a member. */
+#define KUBE_UNREADABLE "unreadable"
+
 /* Members that nobody asks for need not be parsed: "a" or "a.b", NULL at the end; left_out may be
  * NULL. *ret_object is a new reference. If it is a reduced one, ret_fault says why, else ret_fault
  * is as it was. Fails only for text that has no name to fail. */

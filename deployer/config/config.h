@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/data/names.h"
 #include "deployer/item/mistakes.h"
 #include "deployer/item/selector.h"
 
@@ -26,6 +27,9 @@ struct config_container {
 struct deployer_config {
     char *identity;       /* "" if not given: label deployer-id is empty then, as Go does */
     char *namespace_name; /* where host objects live */
+    /* Not of the file: the controller's Landscaper, a label on all objects where there is no
+     * identity. "": none. */
+    char landscaper_mark[NAME_HASH_SIZE];
 
     char **oci_config_files; /* NULL at the end */
     bool oci_plain_http, oci_insecure;

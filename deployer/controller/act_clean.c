@@ -8,16 +8,14 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/controller/act.h"
+#include "deployer/controller/owner.h"
 #include "deployer/controller/report.h"
 
 static void next_collection(struct task *task);
 
 char *act_item_selector(const struct task *task)
 {
-    cleanup_free char *name = name_label_value(task->record->name);
-    cleanup_free char *namespace_name = name_label_value(task->record->namespace_name);
-
-    return xasprintf(LABEL_ITEM_NAME "=%s," LABEL_ITEM_NAMESPACE "=%s", name, namespace_name);
+    return owner_item_selector(task->record->namespace_name, task->record->name);
 }
 
 /* Told to the user, and tried again until the job's time is over. */
@@ -72,39 +70,41 @@ static void on_finalizer(struct task *task, json_t *object, const struct error *
 
 /* ---- The objects ---- */
 
-/* Kinds that carry the item's labels. The ServiceAccount goes last: it alone tells the garbage
- * collector whose the rest is. */
-static const struct kube_resource *const kinds[] = {
-    &KUBE_SECRETS, &KUBE_CONFIG_MAPS, &KUBE_ROLE_BINDINGS, &KUBE_ROLES, &KUBE_SERVICE_ACCOUNTS};
+static bool is_access(const struct kube_resource *resource)
+{
+    return strcmp(resource->plural, KUBE_SECRETS.plural) != 0 &&
+           strcmp(resource->plural, KUBE_CONFIG_MAPS.plural) != 0;
+}
+
+static bool has_collection(const struct task *task, struct owner_collection *ret_collection)
+{
+    return owner_collection_init(ret_collection, task->controller->config,
+                                 task->record->namespace_name, task->record->name,
+                                 task->is_name_shared, task->step);
+}
 
 static void on_collection(struct task *task, json_t *object, const struct error *err)
 {
+    cleanup_owner_collection struct owner_collection collection = {0};
+
     (void)object;
     if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
-        bool is_access = task->step < array_length(kinds) && kinds[task->step] != &KUBE_SECRETS &&
-                         kinds[task->step] != &KUBE_CONFIG_MAPS;
+        bool is_rbac = has_collection(task, &collection) && is_access(&collection.resource);
 
-        clean_failed(task, "Delete", is_access ? "CleanupRBAC" : "CleanupDeployItem", err);
+        clean_failed(task, "Delete", is_rbac ? "CleanupRBAC" : "CleanupDeployItem", err);
         return;
     }
     task->step++;
     next_collection(task);
 }
 
-/* The Go deployer's export has no label but the name, and a name that two items can share. */
-static void remove_go_export(struct task *task)
+static void on_home_export(struct task *task, json_t *object, const struct error *err)
 {
-    cleanup_free char *name = name_label_value(task->record->name);
-    cleanup_free char *label = xasprintf(LABEL_NAME "=%s", name);
-    cleanup_free char *field = xasprintf("metadata.name=%s", task->names.host_export);
-    struct kube_request request = {.verb = KUBE_DELETE_COLLECTION,
-                                   .resource = KUBE_SECRETS,
-                                   .namespace_name = task->controller->config->namespace_name,
-                                   .label_selector = label,
-                                   .field_selector = field,
-                                   .is_unread = true};
-
-    task_request(task, task->controller->host, &request, on_collection);
+    (void)object;
+    if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND)
+        clean_failed(task, "Delete", "CleanupDeployItem", err);
+    else
+        act_set_finalizer(task, false, on_finalizer);
 }
 
 static void remove_home_export(struct task *task)
@@ -116,36 +116,53 @@ static void remove_home_export(struct task *task)
                                    .grace_seconds = -1,
                                    .is_unread = true};
 
-    task_request(task, task->controller->landscaper, &request, on_collection);
+    task_request(task, task->controller->landscaper, &request, on_home_export);
 }
 
 static void next_collection(struct task *task)
 {
-    cleanup_free char *selector = act_item_selector(task);
+    cleanup_owner_collection struct owner_collection collection = {0};
     struct kube_request request = {.verb = KUBE_DELETE_COLLECTION,
                                    .namespace_name = task->controller->config->namespace_name,
-                                   .label_selector = selector,
                                    .is_unread = true};
 
-    if (task->step < array_length(kinds)) {
-        request.resource = *kinds[task->step];
+    if (has_collection(task, &collection)) {
+        request.resource = collection.resource;
+        request.label_selector = collection.label_selector;
+        request.field_selector = collection.field_selector;
         task_request(task, task->controller->host, &request, on_collection);
         return;
     }
-    if (task->step == array_length(kinds)) {
-        remove_go_export(task);
-        return;
-    }
-    if (task->step == array_length(kinds) + 1 && task->item->has_export) {
-        remove_home_export(task);
-        return;
-    }
     task->has_run_objects = false;
-    act_set_finalizer(task, false, on_finalizer);
+    if (task->item->has_export)
+        remove_home_export(task);
+    else
+        act_set_finalizer(task, false, on_finalizer);
+}
+
+static void on_accounts(struct task *task, json_t *object, const struct error *err)
+{
+    if (err->kind != ERROR_NONE) {
+        clean_failed(task, "Delete", "CleanupRBAC", err);
+        return;
+    }
+    task->is_name_shared = owner_is_list_shared(task->controller->config, object);
+    if (task->is_name_shared)
+        log_error("another deployer has an item of this name: state that does not say whose it is "
+                  "stays",
+                  log_text("deployItem", task->record->name),
+                  log_text("namespace", task->record->namespace_name));
+    task->step = 0;
+    next_collection(task);
 }
 
 void act_clean_item(struct task *task)
 {
-    task->step = 0;
-    next_collection(task);
+    cleanup_free char *selector = act_item_selector(task);
+    struct kube_request request = {.verb = KUBE_LIST,
+                                   .resource = KUBE_SERVICE_ACCOUNTS,
+                                   .namespace_name = task->controller->config->namespace_name,
+                                   .label_selector = selector};
+
+    task_request(task, task->controller->host, &request, on_accounts);
 }

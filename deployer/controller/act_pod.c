@@ -21,12 +21,15 @@ static void verify_next(struct task *task);
 
 static void on_verified(struct task *task, json_t *object, const struct error *err)
 {
-    if (err->kind == ERROR_NONE) {
+    if (err->kind == ERROR_NONE && !task_is_theirs(task, object)) {
         observe_pod(task->controller, object);
-        task_done(task);
-        return;
+        if (record_find_pod(task->record, doc_text_or(object, "metadata.name", ""))) {
+            task_done(task);
+            return;
+        }
     }
-    if (err->kind != ERROR_NOT_FOUND) {
+    /* Another deployer's, or one that names no item, is not there for us. */
+    if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
         task_hold(task, "the pod can't be read", err);
         return;
     }

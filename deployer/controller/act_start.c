@@ -40,10 +40,8 @@ static void start_failed(struct task *task, const char *reason, const struct err
 
 static void on_pod_read(struct task *task, json_t *object, const struct error *err)
 {
-    const struct controller *controller = task->controller;
-    const char *owner = object_label(object, LABEL_DEPLOYER_ID);
-    cleanup_free char *identity = name_label_value(controller->config->identity);
     struct error taken = {0};
+    bool is_theirs = false;
 
     if (err->kind == ERROR_NOT_FOUND) {
         task_done(task);
@@ -53,14 +51,17 @@ static void on_pod_read(struct task *task, json_t *object, const struct error *e
         start_failed(task, "CreatePod", err);
         return;
     }
-    if (!owner || strcmp(owner, identity) != 0) {
+    /* One that names no item can't be told from another deployer's. */
+    is_theirs = task_is_theirs(task, object);
+    if (!is_theirs)
+        observe_pod(task->controller, object);
+    if (is_theirs || !record_find_pod(task->record, task->names.pod)) {
         (void)error_set(&taken, ERROR_CONFLICT,
                         "pod '%s' belongs to another deployer: give each its own host namespace",
                         task->names.pod);
         start_failed(task, "CreatePod", &taken);
         return;
     }
-    observe_pod(task->controller, object);
     task_done(task);
 }
 

@@ -38,8 +38,8 @@ struct gc;
 struct controller {
     struct loop *loop;
     struct http_client *http;
-    struct kube *landscaper;     /* DeployItems, Targets, Contexts, exports */
-    struct kube *host;           /* pods; the same client where both are one cluster */
+    struct kube *landscaper; /* DeployItems, Targets, Contexts, exports */
+    struct kube *host;       /* pods; the same client where both are one cluster */
     const struct deployer_config *config;
     bool has_selector;
     char *identity; /* of status.deployer */
@@ -49,7 +49,6 @@ struct controller {
     struct lease *lease; /* NULL: no election */
     struct kube_watch *item_watch, *pod_watch;
     bool is_items_synced, is_pods_synced;
-    bool has_unreadable; /* items that could not be failed because we did not lead: list again */
     uint32_t item_epoch, pod_epoch;
 
     struct index *index;

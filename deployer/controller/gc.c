@@ -12,7 +12,9 @@
 #include "common/data/timestamp.h"
 #include "common/kube/list.h"
 #include "deployer/controller/gc_judge.h"
+#include "deployer/controller/gone.h"
 #include "deployer/controller/objects.h"
+#include "deployer/controller/owner.h"
 #include "deployer/controller/task.h"
 
 enum {
@@ -30,18 +32,21 @@ struct gc_work {
     enum gc_kind kind;
     char *namespace_name, *name; /* of the item */
     char *object, *uid;          /* GC_SECRET, GC_POD */
+    bool is_shared;              /* GC_ITEM: another deployer has an item of that name */
     size_t step;
 };
 
 struct gc {
     struct controller *controller;
     struct loop_timer timer;
-    bool is_running, is_postponed, has_run;
+    bool is_running, is_postponed;
     size_t listed; /* kinds */
     struct kube_list *list;
     struct kube_call *call;
     void (*next)(struct gc *gc, json_t *object, const struct error *err);
     struct gc_work *work;
+    struct gone_list gone;
+    size_t gone_before; /* the pass */
     size_t work_count, removed;
 };
 
@@ -94,21 +99,50 @@ static void drop_work(struct gc *gc)
     work_free(work);
 }
 
+/* ---- Items seen going ---- */
+
+void gc_note_gone(struct gc *gc, const char *namespace_name, const char *name)
+{
+    /* With an identity every object says whose it is. */
+    if (!*gc->controller->config->identity)
+        gone_add(&gc->gone, namespace_name, name);
+}
+
+/* Whether an object of an item that we don't know may be looked at. */
+static bool is_ours(const struct gc *gc, const json_t *object, const char *namespace_name,
+                    const char *name)
+{
+    switch (owner_of(gc->controller->config, object)) {
+    case OWNER_OURS:
+        return true;
+    case OWNER_UNSAID:
+        return gone_has(&gc->gone, namespace_name, name);
+    case OWNER_THEIRS:
+        break;
+    }
+    return false;
+}
+
+/* ---- The end of a pass ---- */
+
 static void finish(struct gc *gc, const struct error *err)
 {
+    bool is_whole = !gc->is_postponed && (!err || err->kind == ERROR_NONE);
+
     while (gc->work)
         drop_work(gc);
+    /* What went meanwhile may have been listed too early. */
+    if (is_whole && gc->gone.count == gc->gone_before)
+        gone_clear(&gc->gone);
     gc->is_running = false;
     gc->controller->metrics.collected += gc->removed;
     if (err && err->kind != ERROR_NONE)
         log_error("garbage collection broke off", log_text("error", err->text));
     else if (gc->removed)
         log_info("garbage collected", log_number("objects", gc->removed));
-    loop_timer_start(&gc->timer, gc->is_postponed || (err && err->kind != ERROR_NONE)
-                                     ? GC_RETRY_MS
-                                     : (uint64_t)gc->controller->config->collection_ms);
+    loop_timer_start(&gc->timer,
+                     is_whole ? (uint64_t)gc->controller->config->collection_ms : GC_RETRY_MS);
     gc->is_postponed = false;
-    gc->has_run = true;
 }
 
 /* ---- Requests ---- */
@@ -161,27 +195,58 @@ static void on_cleaned(struct gc *gc, json_t *object, const struct error *err)
 
 static void clean_next(struct gc *gc)
 {
-    struct gc_work *work = gc->work;
-    cleanup_free char *name = name_label_value(work->name);
-    cleanup_free char *namespace_name = name_label_value(work->namespace_name);
-    cleanup_free char *selector =
-        xasprintf(LABEL_ITEM_NAME "=%s," LABEL_ITEM_NAMESPACE "=%s", name, namespace_name);
+    const struct gc_work *work = gc->work;
+    const struct deployer_config *config = gc->controller->config;
+    cleanup_owner_collection struct owner_collection collection = {0};
     struct kube_request wanted = {.verb = KUBE_DELETE_COLLECTION,
-                                  .namespace_name = gc->controller->config->namespace_name,
-                                  .label_selector = selector};
+                                  .namespace_name = config->namespace_name};
 
-    if (work->step >= array_length(kinds)) {
+    if (!owner_collection_init(&collection, config, work->namespace_name, work->name,
+                               work->is_shared, work->step)) {
         drop_work(gc);
         next_step(gc);
         return;
     }
-    wanted.resource = *kinds[work->step];
+    wanted.resource = collection.resource;
+    wanted.label_selector = collection.label_selector;
+    wanted.field_selector = collection.field_selector;
     request(gc, gc->controller->host, &wanted, on_cleaned);
+}
+
+static void on_accounts(struct gc *gc, json_t *object, const struct error *err)
+{
+    if (err->kind != ERROR_NONE) {
+        finish(gc, err);
+        return;
+    }
+    gc->work->is_shared = owner_is_list_shared(gc->controller->config, object);
+    gc->work->step = 0;
+    clean_next(gc);
+}
+
+static void clean_item(struct gc *gc)
+{
+    cleanup_free char *selector = owner_item_selector(gc->work->namespace_name, gc->work->name);
+    struct kube_request wanted = {.verb = KUBE_LIST,
+                                  .resource = KUBE_SERVICE_ACCOUNTS,
+                                  .namespace_name = gc->controller->config->namespace_name,
+                                  .label_selector = selector};
+
+    request(gc, gc->controller->host, &wanted, on_accounts);
+}
+
+static bool has_pods(const struct gc *gc, const struct record *record)
+{
+    for (const struct pod_entry *entry = record ? record->pods : NULL; entry; entry = entry->next) {
+        if (owner_of(gc->controller->config, entry->pod) != OWNER_THEIRS)
+            return true;
+    }
+    return false;
 }
 
 static void on_item(struct gc *gc, json_t *object, const struct error *err)
 {
-    struct gc_work *work = gc->work;
+    const struct gc_work *work = gc->work;
     struct record *record = index_find(gc->controller->index, work->namespace_name, work->name);
 
     (void)object;
@@ -191,7 +256,7 @@ static void on_item(struct gc *gc, json_t *object, const struct error *err)
         next_step(gc);
         return;
     }
-    if (record && record->pods) {
+    if (has_pods(gc, record)) {
         /* The pod first: it may still be running. The rest goes with the next pass, soon. */
         gc->is_postponed = true;
         task_offer(gc->controller, record, NULL);
@@ -200,8 +265,7 @@ static void on_item(struct gc *gc, json_t *object, const struct error *err)
         next_step(gc);
         return;
     }
-    work->step = 0;
-    clean_next(gc);
+    clean_item(gc);
 }
 
 static void check_item(struct gc *gc)
@@ -228,10 +292,11 @@ static void on_object_removed(struct gc *gc, json_t *object, const struct error 
     next_step(gc);
 }
 
-static void drop_pod_finalizer(struct gc *gc)
+static void drop_pod_finalizer(struct gc *gc, const json_t *pod)
 {
     cleanup_json json_t *body =
-        json_pack("{s:{s:s,s:n}}", "metadata", "uid", gc->work->uid, "finalizers");
+        json_pack("{s:{s:s,s:o}}", "metadata", "uid", gc->work->uid, "finalizers",
+                  object_other_finalizers(pod, FINALIZER_POD));
     struct kube_request wanted = {.verb = KUBE_PATCH_MERGE,
                                   .resource = KUBE_PODS,
                                   .namespace_name = gc->controller->config->namespace_name,
@@ -243,10 +308,8 @@ static void drop_pod_finalizer(struct gc *gc)
 
 static void on_pod_deleted(struct gc *gc, json_t *object, const struct error *err)
 {
-    bool is_held = json_array_size(doc_get(object, "metadata.finalizers")) > 0;
-
-    if (err->kind == ERROR_NONE && is_held)
-        drop_pod_finalizer(gc);
+    if (err->kind == ERROR_NONE && object_has_finalizer(object, FINALIZER_POD))
+        drop_pod_finalizer(gc, object);
     else
         on_object_removed(gc, object, err);
 }
@@ -277,9 +340,13 @@ static void on_listed_object(void *data, const json_t *object, const struct erro
         return;
     record = index_find(controller->index, namespace_name, name);
     if (!record || !record->is_known) {
+        if (!is_ours(gc, object, namespace_name, name))
+            return;
         add_work(gc, GC_ITEM, namespace_name, name, NULL, NULL);
         return;
     }
+    if (owner_of(controller->config, object) == OWNER_THEIRS)
+        return;
     if (gc_is_old_input(object, record, controller_now_unix_ms(controller) - GC_INPUT_AGE_MS))
         add_work(gc, GC_SECRET, namespace_name, name, doc_text(object, "metadata.name"),
                  doc_text(object, "metadata.uid"));
@@ -321,12 +388,15 @@ static void list_kind(struct gc *gc)
 static void find_pods(void *data, struct record *record)
 {
     struct gc *gc = data;
-    bool is_named = *gc->controller->config->identity != '\0';
 
     if (record->task)
         return;
     for (const struct pod_entry *entry = record->pods; entry; entry = entry->next) {
-        switch (gc_judge_pod(record, entry, is_named, gc->controller->config->is_pod_kept)) {
+        bool is_sure = is_ours(gc, entry->pod, record->namespace_name, record->name);
+
+        if (owner_of(gc->controller->config, entry->pod) == OWNER_THEIRS)
+            continue;
+        switch (gc_judge_pod(record, entry, is_sure, gc->controller->config->is_pod_kept)) {
         case GC_POD_KEEP:
             break;
         case GC_POD_ASK:
@@ -368,6 +438,7 @@ static void start_pass(struct gc *gc)
     loop_timer_stop(&gc->timer);
     gc->is_running = true;
     gc->removed = 0;
+    gc->gone_before = gc->gone.count;
     /* Orphaned pods hold a run's inputs and are looked after even if collecting is off. */
     gc->listed = controller->config->is_collecting ? 0 : array_length(kinds);
     index_each(controller->index, find_pods, gc);
@@ -381,8 +452,9 @@ static void on_timer(void *data)
 
 void gc_prompt(struct gc *gc)
 {
-    /* What was just listed is looked after by its own tasks first. */
-    if (!gc->has_run && !gc->is_running)
+    /* What was just listed is looked after by its own tasks first. A pass that found that we did
+     * not lead set no time for the next one. */
+    if (!gc->is_running && !loop_timer_is_running(&gc->timer))
         loop_timer_start(&gc->timer, GC_FIRST_MS);
 }
 
@@ -404,5 +476,6 @@ void gc_free(struct gc *gc)
     loop_timer_stop(&gc->timer);
     while (gc->work)
         drop_work(gc);
+    gone_clear(&gc->gone);
     free(gc);
 }

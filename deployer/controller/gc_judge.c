@@ -25,13 +25,13 @@ static bool is_newest(const struct record *record, const struct pod_entry *entry
     return true;
 }
 
-enum gc_pod gc_judge_pod(const struct record *record, const struct pod_entry *entry, bool is_named,
+enum gc_pod gc_judge_pod(const struct record *record, const struct pod_entry *entry, bool is_ours,
                          bool is_pod_kept)
 {
     bool is_over = pod_is_over(entry->pod);
 
     if (!record->is_known)
-        return is_over || is_named ? GC_POD_ASK : GC_POD_KEEP;
+        return is_ours ? GC_POD_ASK : GC_POD_KEEP;
     if (!is_over || is_pod_kept || !record->is_finished)
         return GC_POD_KEEP;
     if (object_has_finalizer(entry->pod, FINALIZER_POD) && is_newest(record, entry))

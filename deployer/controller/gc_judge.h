@@ -14,8 +14,8 @@ enum gc_pod {
     GC_POD_REMOVE, /* over, and nobody will look at it again */
 };
 
-/* is_named: this deployer has an identity, so that a running pod with it is surely ours. */
-enum gc_pod gc_judge_pod(const struct record *record, const struct pod_entry *entry, bool is_named,
+/* is_ours: the pod of an item that we don't know is surely not that of another Landscaper. */
+enum gc_pod gc_judge_pod(const struct record *record, const struct pod_entry *entry, bool is_ours,
                          bool is_pod_kept);
 
 /* Inputs of a run of an item that has nothing to run, made before that time. */

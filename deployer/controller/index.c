@@ -181,7 +181,8 @@ bool index_is_ambiguous(const struct index *index, const char *namespace_name, c
         *dash = '\0';
         other = index_find(index, text, dash + 1);
         *dash = '-';
-        if (other && other->is_known)
+        /* After a restart its pod, which writes that export, may be listed before the item is. */
+        if (other && (other->is_known || other->pods))
             return true;
     }
     return false;

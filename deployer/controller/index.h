@@ -55,7 +55,8 @@ void index_count_known(struct index *index, int by); /* keeps that number */
 typedef void index_each_fn(void *data, struct record *record);
 void index_each(struct index *index, index_each_fn *each, void *data);
 
-/* Whether the text "namespace-name" stands for another known item too: a-b/c and a/b-c. */
+/* Whether the text "namespace-name" stands for another item too, known or with a pod: a-b/c and
+ * a/b-c. */
 bool index_is_ambiguous(const struct index *index, const char *namespace_name, const char *name);
 
 /* The entry of a pod, made if there is none. */

@@ -10,8 +10,8 @@
 #include "common/base/number.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
+#include "deployer/controller/gc.h"
 #include "deployer/controller/objects.h"
-#include "deployer/controller/poison.h"
 #include "deployer/item/provider.h"
 
 const char *const OBJECT_LEFT_OUT[] = {"metadata.managedFields", NULL};
@@ -31,6 +31,7 @@ static void set_known(struct controller *controller, struct record *record, bool
 
 static void item_gone(struct controller *controller, struct record *record)
 {
+    gc_note_gone(controller->gc, record->namespace_name, record->name);
     set_known(controller, record, false);
     if (!record->task && !record->pods) {
         index_remove(controller->index, record);
@@ -112,9 +113,11 @@ void observe_item_event(void *data, enum kube_event event, const json_t *object,
     case KUBE_EVENT_ADDED:
     case KUBE_EVENT_MODIFIED:
         if (err)
-            poison_fail(controller, object, err);
-        else
-            item_seen(controller, object);
+            log_error("an item can't be read",
+                      log_text("deployItem", doc_text_or(object, "metadata.name", "")),
+                      log_text("namespace", doc_text_or(object, "metadata.namespace", "")),
+                      log_text("error", err->text));
+        item_seen(controller, object);
         break;
     case KUBE_EVENT_DELETED:
         record = index_find(controller->index, doc_text_or(object, "metadata.namespace", ""),

@@ -178,13 +178,14 @@ static void on_signal(void *data, int signal_number)
 /* ---- Clusters ---- */
 
 static int connect_clusters(struct controller *controller, const struct controller_options *options,
-                            struct error *err)
+                            struct deployer_config *config, struct error *err)
 {
     cleanup_kube_config struct kube_config *host = NULL;
     cleanup_kube_config struct kube_config *landscaper = NULL;
 
     if (kube_config_default(options->kubeconfig, &host, err) < 0)
         return error_wrap(err, "host cluster");
+    kube_config_hash(host, config->landscaper_mark);
     if (kube_new(controller->loop, controller->http, host, &controller->host, err) < 0)
         return error_wrap(err, "host cluster");
     host = NULL;
@@ -192,8 +193,10 @@ static int connect_clusters(struct controller *controller, const struct controll
     if (!options->landscaper_kubeconfig)
         return 0;
     controller->landscaper = NULL;
-    if (kube_config_from_file(options->landscaper_kubeconfig, NULL, &landscaper, err) < 0 ||
-        kube_new(controller->loop, controller->http, landscaper, &controller->landscaper, err) < 0)
+    if (kube_config_from_file(options->landscaper_kubeconfig, NULL, &landscaper, err) < 0)
+        return error_wrap(err, "Landscaper cluster");
+    kube_config_hash(landscaper, config->landscaper_mark);
+    if (kube_new(controller->loop, controller->http, landscaper, &controller->landscaper, err) < 0)
         return error_wrap(err, "Landscaper cluster");
     landscaper = NULL;
     return 0;
@@ -233,8 +236,6 @@ static int watch_items(struct controller *controller, struct error *err)
                                        .on_event = observe_item_event,
                                        .data = controller};
 
-    kube_watch_stop(controller->item_watch);
-    controller->item_watch = NULL;
     if (kube_watch_start(controller->landscaper, &items, &controller->item_watch, err) < 0)
         return error_wrap(err, "watch items");
     return 0;
@@ -261,14 +262,10 @@ static int start_watches(struct process *process, struct error *err)
 static void on_leadership(void *data, bool is_leader)
 {
     struct controller *controller = data;
-    struct error err = {0};
 
     log_info(is_leader ? "leading" : "not leading");
     if (!is_leader)
         return;
-    if (controller->has_unreadable && watch_items(controller, &err) < 0)
-        log_error("items can't be listed again", log_text("error", err.text));
-    controller->has_unreadable = false;
     controller_touch_all(controller);
 }
 
@@ -315,20 +312,13 @@ static const char *env_or(const char *name, const char *fallback)
     return value && *value ? value : fallback;
 }
 
-static bool has_selector(const struct deployer_config *config)
-{
-    cleanup_json json_t *document = config_document(config);
-
-    return json_array_size(doc_member(document, "targetSelector")) > 0;
-}
-
 static void init_controller(struct process *process, const struct deployer_config *config)
 {
     struct controller *controller = &process->controller;
 
     process->started_unix_ms = controller_now_unix_ms(controller);
     controller->config = config;
-    controller->has_selector = has_selector(config);
+    controller->has_selector = !selector_is_empty(config->target_selector);
     controller->identity =
         *config->identity
             ? xstrdup(config->identity)
@@ -405,7 +395,7 @@ void controller_block_signals(void)
 }
 
 static int start(struct process *process, const struct controller_options *options,
-                 const struct deployer_config *config, struct error *err)
+                 struct deployer_config *config, struct error *err)
 {
     struct controller *controller = &process->controller;
 
@@ -415,7 +405,7 @@ static int start(struct process *process, const struct controller_options *optio
     if (loop_set_signals(controller->loop, signals, array_length(signals), on_signal, process,
                          err) < 0 ||
         http_client_new(controller->loop, USER_AGENT, &controller->http, err) < 0 ||
-        connect_clusters(controller, options, err) < 0 ||
+        connect_clusters(controller, options, config, err) < 0 ||
         start_serving(process, options, err) < 0 || enter_sandbox(err) < 0 ||
         start_election(process, err) < 0 || start_watches(process, err) < 0)
         return -1;
@@ -427,7 +417,7 @@ static int start(struct process *process, const struct controller_options *optio
     return 0;
 }
 
-int controller_run(const struct controller_options *options, const struct deployer_config *config,
+int controller_run(const struct controller_options *options, struct deployer_config *config,
                    struct error *err)
 {
     struct process process = {0};

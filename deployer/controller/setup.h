@@ -16,8 +16,8 @@ struct controller_options {
  * process 1 of a container it would be lost, elsewhere it would end us without a word. */
 void controller_block_signals(void);
 
-/* Runs until SIGTERM or SIGINT. */
-int controller_run(const struct controller_options *options, const struct deployer_config *config,
+/* Runs until SIGTERM or SIGINT. Adds to config what only a connected controller knows. */
+int controller_run(const struct controller_options *options, struct deployer_config *config,
                    struct error *err) must_check;
 
 /* "host:port", ":port" or "port"; "0" and "off" switch it off (port 0). *ret_host belongs to the

@@ -267,6 +267,8 @@ void task_request(struct task *task, struct kube *kube, struct kube_request *req
     }
     if (request->verb != KUBE_DELETE)
         request->grace_seconds = -1;
+    /* An item that can't be read is failed, cleaned up or left alone as any other. */
+    request->is_reducible = strcmp(request->resource.plural, KUBE_DEPLOY_ITEMS.plural) == 0;
     request->on_done = on_answer;
     request->data = task;
     task->next = next;

@@ -85,7 +85,7 @@ struct task {
     /* Of the chain under way. */
     char *pod_name;
     task_next_fn *after_write;
-    bool is_event_due;
+    bool is_event_due, is_name_shared;
     char *log_tail;
     json_t *lock;         /* the SyncObject that somebody holds */
     struct hidden hidden; /* what must not be told */
@@ -130,6 +130,8 @@ bool task_take_item(struct task *task, const json_t *object);
 struct pod_entry *task_pod(const struct task *task, enum pod_claim *ret_claim);
 /* debug.keepPod, and no job needs the pod's name. */
 bool task_keeps_pods(const struct task *task);
+/* The pod is another deployer's, of an item of the same name, and none of our business. */
+bool task_is_theirs(const struct task *task, const json_t *pod);
 enum pod_claim task_claim(const struct task *task, const struct pod_entry *entry);
 enum task_phase task_phase_of(const struct item *item);
 bool task_is_delete(const struct task *task);

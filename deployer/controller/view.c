@@ -8,6 +8,7 @@
 #include "common/data/timestamp.h"
 #include "deployer/controller/objects.h"
 #include "deployer/controller/observe.h"
+#include "deployer/controller/owner.h"
 #include "deployer/controller/report.h"
 #include "deployer/controller/task.h"
 
@@ -103,11 +104,26 @@ bool task_keeps_pods(const struct task *task)
            task->record->is_finished;
 }
 
+bool task_is_theirs(const struct task *task, const json_t *pod)
+{
+    cleanup_free char *identity = name_label_value(task->controller->config->identity);
+    const char *id = object_label(pod, LABEL_DEPLOYER_ID);
+    const char *uid = object_annotation(pod, ANNOTATION_ITEM_UID);
+
+    if (!id || strcmp(id, identity) != 0)
+        return true;
+    /* Who reaches the Landscaper by another way than before knows the pods of its items. */
+    return owner_of(task->controller->config, pod) == OWNER_THEIRS &&
+           !(uid && task->item && task->item->uid && strcmp(uid, task->item->uid) == 0);
+}
+
 struct pod_entry *task_pod(const struct task *task, enum pod_claim *ret_claim)
 {
     struct pod_entry *foreign = NULL;
 
     for (struct pod_entry *entry = task->record->pods; entry; entry = entry->next) {
+        if (task_is_theirs(task, entry->pod))
+            continue;
         if (task_claim(task, entry) == POD_OF_JOB) {
             *ret_claim = POD_OF_JOB;
             return entry;

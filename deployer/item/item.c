@@ -9,6 +9,7 @@
 #include "common/data/doc.h"
 #include "common/data/duration.h"
 #include "common/data/timestamp.h"
+#include "common/kube/object.h"
 #include "deployer/item/fields.h"
 
 enum { NS_PER_MS = 1000000 };
@@ -103,6 +104,7 @@ static void read_spec(struct item *item, const json_t *object)
     const struct fields spec = {field_object(&root, "spec"), "spec", &item->mistakes};
     const struct fields target = {field_object(&spec, "target"), "spec.target", &item->mistakes};
     const json_t *config = field_object(&spec, "config");
+    const char *unreadable = doc_text(object, KUBE_UNREADABLE);
 
     item->type = field_text_copy(&spec, "type", "");
     if (!*item->type)
@@ -113,6 +115,11 @@ static void read_spec(struct item *item, const json_t *object)
     item->context = field_text_copy(&spec, "context", CONTEXT_DEFAULT);
     if (json_object_size(config) > 0)
         item->config = json_incref((json_t *)(uintptr_t)config);
+    /* It has one, for all that we know: only who says so may clean up without a DELETE run. */
+    if (unreadable && !item->config)
+        item->config = json_object();
+    if (unreadable)
+        mistakes_add(&item->mistakes, MISTAKE_INVALID, "spec", "can't be read: %s", unreadable);
     item->is_update_on_change_only = field_bool(&spec, "updateOnChangeOnly", false);
     read_timeout(item, &spec);
 }

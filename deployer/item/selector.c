@@ -345,9 +345,14 @@ static bool is_named(const struct element *element, const json_t *target)
     return element->target_count == 0;
 }
 
+bool selector_is_empty(const struct selector *selector)
+{
+    return selector->count == 0;
+}
+
 bool selector_matches(const struct selector *selector, const json_t *target)
 {
-    if (!target || selector->count == 0)
+    if (!target || selector_is_empty(selector))
         return true;
     for (size_t i = 0; i < selector->count; i++) {
         const struct element *element = &selector->elements[i];

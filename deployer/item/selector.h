@@ -17,6 +17,9 @@ void selector_free(struct selector *selector);
 define_cleanup(struct selector *, selector_free)
 #define cleanup_selector __attribute__((cleanup(selector_freep)))
 
+/* No element: this deployer takes every target, and needs to read none to know whose an item is. */
+bool selector_is_empty(const struct selector *selector);
+
 /* target: the Target object; NULL (an item without a target) always matches. Elements are
  * OR-ed, no element matches everything. */
 bool selector_matches(const struct selector *selector, const json_t *target);

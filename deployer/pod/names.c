@@ -105,6 +105,8 @@ json_t *object_labels(const struct deployer_config *config, const char *namespac
 
     name_hash(namespace_name, name, hash);
     set_label(labels, LABEL_DEPLOYER_ID, config->identity);
+    if (!*config->identity && *config->landscaper_mark)
+        set_label(labels, LABEL_LANDSCAPER, config->landscaper_mark);
     set_label(labels, LABEL_NAME, name);
     set_label(labels, LABEL_ITEM_NAME, name);
     set_label(labels, LABEL_ITEM_NAMESPACE, namespace_name);

@@ -126,6 +126,34 @@ static void refuses_what_it_cannot_use_and_says_what_and_why(void **state)
     }
 }
 
+static void the_hash_tells_clusters_apart_whoever_asks(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is_same; /* as the first */
+    } cases[] = {
+        {CONTEXT("{server: 'https://a', certificate-authority-data: " PEM64 "}", "{token: t}"),
+         true},
+        {CONTEXT("{server: 'https://a/', certificate-authority-data: " PEM64 "}", "{token: u}"),
+         true},
+        {CONTEXT("{server: 'https://b', certificate-authority-data: " PEM64 "}", "{token: t}"),
+         false},
+        {CONTEXT("{server: 'https://a'}", "{token: t}"), false},
+    };
+    char first[NAME_HASH_SIZE] = "";
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_kube_config struct kube_config *config = NULL;
+        char hash[NAME_HASH_SIZE] = "";
+        struct error err = {0};
+
+        assert_int_equal(kube_config_from_text(cases[i].text, NULL, &config, &err), 0);
+        kube_config_hash(config, i == 0 ? first : hash);
+        assert_int_equal(strcmp(i == 0 ? first : hash, first) == 0, cases[i].is_same);
+    }
+}
+
 static void a_server_without_encryption_is_fine_without_credentials(void **state)
 {
     cleanup_kube_config struct kube_config *config = NULL;
@@ -367,6 +395,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_a_whole_kubeconfig),
         cmocka_unit_test(refuses_what_it_cannot_use_and_says_what_and_why),
+        cmocka_unit_test(the_hash_tells_clusters_apart_whoever_asks),
         cmocka_unit_test(a_server_without_encryption_is_fine_without_credentials),
         in_folder(files_are_relative_to_the_kubeconfig),
         in_folder(a_missing_file_is_named),

@@ -46,6 +46,14 @@ static void an_object_that_cannot_be_read_keeps_what_can_be_of_its_metadata(void
         /* the type says whose item it is, whatever else can't be read */
         {"{\"metadata\":{\"name\":\"a\"},\"spec\":{\"config\":\"\\u0000\",\"type\":\"t\"}}",
          "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"t\"}}"},
+        /* so do its target and its job */
+        {"{\"metadata\":{\"name\":\"a\"},\"spec\":{\"config\":\"\\u0000\",\"target\":{\"name\":"
+         "\"t\"}},"
+         "\"status\":{\"jobID\":\"j\",\"lastError\":{\"message\":\"\\u0000\"},\"phase\":\"Failed\"}"
+         "}",
+         "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"target\":{\"name\":\"t\"}},\"status\":{"
+         "\"jobID\":"
+         "\"j\",\"phase\":\"Failed\"}}"},
     };
 
     (void)state;
@@ -60,6 +68,8 @@ static void an_object_that_cannot_be_read_keeps_what_can_be_of_its_metadata(void
             0);
         assert_int_equal(fault.kind, ERROR_INVALID);
         assert_non_null(strstr(fault.text, "/a'"));
+        assert_string_equal(doc_text_or(object, KUBE_UNREADABLE, ""), fault.text);
+        (void)json_object_del(object, KUBE_UNREADABLE);
         dump = doc_dump_sorted(object);
         assert_string_equal(dump, cases[i].reduced);
     }

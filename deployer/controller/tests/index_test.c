@@ -114,18 +114,17 @@ static void names_that_run_together_are_told(void **state)
         const char *namespace_name, *name;
         bool is_ambiguous;
     } cases[] = {
-        {"a-b", "c", true},
-        {"a", "b-c", true},
-        {"a", "b", false},
-        {"x", "y-z-w", false},
+        {"a-b", "c", true},    {"a", "b-c", true}, {"a", "b", false},
+        {"x", "y-z-w", false}, {"r", "s-t", true},
     };
     struct index *index = index_new();
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         index_add(index, cases[i].namespace_name, cases[i].name)->is_known = true;
-    /* One that only a pod names is no item. */
+    /* One that is not known matters while it has a pod: the item may be listed after it. */
     index_add(index, "x-y", "z-w")->is_known = false;
+    record_add_pod(index_add(index, "r-s", "t"), "running")->pod = json_object();
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_int_equal(index_is_ambiguous(index, cases[i].namespace_name, cases[i].name),
                          cases[i].is_ambiguous);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The small pure parts: differences of status, locks, garbage, what is poisoned. */
+/* The small pure parts: differences of status, locks, garbage. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -18,7 +18,6 @@
 #include "deployer/controller/gc_judge.h"
 #include "deployer/controller/lock.h"
 #include "deployer/controller/objects.h"
-#include "deployer/controller/poison.h"
 #include "deployer/controller/report.h"
 #include "deployer/controller/setup.h"
 #include "deployer/controller/task.h"
@@ -197,7 +196,7 @@ static void garbage_among_pods_is_what_nobody_will_look_at_again(void **state)
 {
     static const struct {
         const char *name, *pod, *other; /* other is a second pod of the item, or NULL */
-        bool is_known, is_finished, is_named, is_kept;
+        bool is_known, is_finished, is_ours, is_kept;
         enum gc_pod verdict;
     } cases[] = {
         {"GC8 older of two", OLD_POD, NEW_POD, true, true, true, false, GC_POD_REMOVE},
@@ -210,6 +209,7 @@ static void garbage_among_pods_is_what_nobody_will_look_at_again(void **state)
         {"item has work", OLD_POD, NEW_POD, true, false, true, false, GC_POD_KEEP},
         {"item unknown", OLD_POD, NULL, false, false, true, false, GC_POD_ASK},
         {"item unknown, runs", RUNNING_POD, NULL, false, false, true, false, GC_POD_ASK},
+        {"whose is it", OLD_POD, NULL, false, false, false, false, GC_POD_KEEP},
         {"whose is it, runs", RUNNING_POD, NULL, false, false, false, false, GC_POD_KEEP},
     };
 
@@ -225,7 +225,7 @@ static void garbage_among_pods_is_what_nobody_will_look_at_again(void **state)
             record_add_pod(record, "two")->pod = parse(cases[i].other);
         record->is_known = cases[i].is_known;
         record->is_finished = cases[i].is_finished;
-        verdict = gc_judge_pod(record, entry, cases[i].is_named, cases[i].is_kept);
+        verdict = gc_judge_pod(record, entry, cases[i].is_ours, cases[i].is_kept);
         if (verdict != cases[i].verdict)
             fail_msg("%s: %d", cases[i].name, verdict);
         index_free(index);
@@ -253,48 +253,6 @@ static void inputs_are_garbage_when_their_item_has_nothing_to_run(void **state)
     record_add_pod(record, "p")->pod = json_object();
     assert_false(gc_is_old_input(input, record, 11000));
     index_free(index);
-}
-
-/* ---- Poison ---- */
-
-static void an_unreadable_item_of_ours_is_failed_without_being_read(void **state)
-{
-    cleanup_json json_t *ours = parse("{\"metadata\":{\"annotations\":{\"" ANNOTATION_DEPLOYER_TYPE
-                                      "\":\"" DEPLOY_ITEM_TYPE_CONTAINER "\"}}}");
-    cleanup_json json_t *theirs =
-        parse("{\"metadata\":{\"annotations\":{\"" ANNOTATION_DEPLOYER_TYPE
-              "\":\"landscaper.gardener.cloud/helm\"}}}");
-    const struct deployer_config config = {.is_script_enabled = true};
-    struct error err = {.kind = ERROR_INVALID, .text = "nested too deep"};
-    cleanup_json json_t *patch = poison_patch(&config, ours, &err);
-    cleanup_json json_t *again = poison_patch(&config, ours, &err);
-    cleanup_json json_t *none = poison_patch(&config, theirs, &err);
-    cleanup_json json_t *bare = parse("{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":"
-                                      "\"" DEPLOY_ITEM_TYPE_CONTAINER "\"}}");
-    cleanup_json json_t *by_type = poison_patch(&config, bare, &err);
-
-    (void)state;
-    assert_null(none);
-    assert_true(json_equal(patch, again));
-    assert_true(json_equal(patch, by_type));
-    assert_string_equal(doc_text(json_array_get(patch, 0), "op"), "copy");
-    assert_string_equal(doc_text(json_array_get(patch, 0), "path"), "/status/jobIDFinished");
-    assert_string_equal(doc_text(json_array_get(patch, 1), "value"), "Failed");
-}
-
-static void an_unreadable_item_of_a_type_that_is_switched_off_is_left_alone(void **state)
-{
-    cleanup_json json_t *script =
-        parse("{\"metadata\":{\"annotations\":{\"" ANNOTATION_DEPLOYER_TYPE
-              "\":\"" DEPLOY_ITEM_TYPE_SCRIPT "\"}}}");
-    const struct deployer_config on = {.is_script_enabled = true};
-    const struct deployer_config off = {.is_script_enabled = false};
-    struct error err = {.kind = ERROR_INVALID, .text = "nested too deep"};
-    cleanup_json json_t *patch = poison_patch(&on, script, &err);
-
-    (void)state;
-    assert_non_null(patch);
-    assert_null(poison_patch(&off, script, &err));
 }
 
 /* ---- Addresses ---- */
@@ -389,8 +347,6 @@ int main(void)
         cmocka_unit_test(garbage_among_pods_is_what_nobody_will_look_at_again),
         cmocka_unit_test(inputs_are_garbage_when_their_item_has_nothing_to_run),
         cmocka_unit_test(signals_wait_for_the_loop_from_the_first_moment),
-        cmocka_unit_test(an_unreadable_item_of_ours_is_failed_without_being_read),
-        cmocka_unit_test(an_unreadable_item_of_a_type_that_is_switched_off_is_left_alone),
         cmocka_unit_test(addresses_to_listen_on_are_read_or_refused),
         cmocka_unit_test(a_job_is_judged_by_the_time_that_passed_whatever_the_clock_says),
     };

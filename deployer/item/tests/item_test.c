@@ -218,9 +218,28 @@ static void annotations_win_over_the_spec(void **state)
     }
 }
 
+static void an_item_that_cannot_be_read_has_a_mistake_and_a_configuration(void **state)
+{
+    cleanup_json json_t *doc = sample_doc(
+        "{metadata: {name: a, namespace: ns}, spec: {type: t, target: {name: x}}, status: "
+        "{jobID: j}, unreadable: nested too deep}");
+    cleanup_item struct item *item = NULL;
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(item_parse(doc, &item, &err), 0);
+    assert_string_equal(item->job, "j");
+    assert_string_equal(item_effective_target(item), "x");
+    /* Else it could be deleted without a DELETE run. */
+    assert_non_null(item->config);
+    assert_int_equal(mistakes_fail(&item->mistakes, &err), -1);
+    assert_non_null(strstr(err.text, "nested too deep"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_item_that_cannot_be_read_has_a_mistake_and_a_configuration),
         cmocka_unit_test(a_whole_item_is_read),
         cmocka_unit_test(an_item_without_anything_has_the_defaults),
         cmocka_unit_test(timeouts_are_durations_or_none),

@@ -127,10 +127,31 @@ static void a_wrong_selector_is_named_and_matches_nothing(void **state)
     }
 }
 
+static void only_a_selector_without_elements_is_empty(void **state)
+{
+    static const struct {
+        const char *selector;
+        bool is_empty;
+    } forms[] = {
+        {"null", true}, {"[]", true}, {"[{}]", false}, {"{}", false}, {"{labels: []}", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(forms); i++) {
+        cleanup_json json_t *doc = sample_doc(forms[i].selector);
+        cleanup_mistakes struct mistakes mistakes = {0};
+        cleanup_selector struct selector *selector = selector_parse(doc, "s", &mistakes);
+
+        if (selector_is_empty(selector) != forms[i].is_empty)
+            fail_msg("%s", forms[i].selector);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(targets_match_by_name_label_and_annotation),
+        cmocka_unit_test(only_a_selector_without_elements_is_empty),
         cmocka_unit_test(a_wrong_selector_is_named_and_matches_nothing),
     };
 

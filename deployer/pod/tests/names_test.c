@@ -136,6 +136,30 @@ static void labels_are_gos_and_legal_for_long_names(void **state)
                         SAMPLE_UID);
 }
 
+static void without_an_identity_objects_are_marked_with_their_landscaper(void **state)
+{
+    static const struct {
+        const char *config, *mark, *label; /* label: NULL for none */
+    } cases[] = {
+        {"identity: my-id", "0123456789abcdef", NULL},
+        {"identity: ''", "0123456789abcdef", "0123456789abcdef"},
+        {"identity: ''", "", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_config struct deployer_config *config = sample_config(cases[i].config);
+        cleanup_json json_t *labels = NULL;
+        const char *label = NULL;
+
+        (void)snprintf(config->landscaper_mark, sizeof(config->landscaper_mark), "%s",
+                       cases[i].mark);
+        labels = object_labels(config, "team", "job");
+        label = json_string_value(doc_member(labels, LABEL_LANDSCAPER));
+        assert_string_equal(label ? label : "none", cases[i].label ? cases[i].label : "none");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +167,7 @@ int main(void)
         cmocka_unit_test(names_are_legal_whatever_the_item_is_called),
         cmocka_unit_test(what_go_looks_up_keeps_its_name),
         cmocka_unit_test(labels_are_gos_and_legal_for_long_names),
+        cmocka_unit_test(without_an_identity_objects_are_marked_with_their_landscaper),
     };
 
     doc_setup();

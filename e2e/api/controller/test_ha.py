@@ -137,3 +137,14 @@ def test_a_lock_of_a_living_pod_or_of_nobody_one_can_ask_for_is_respected(world)
     for name in ("dead", "free", "mine"):
         assert world.finished(name)["phase"] == "Succeeded"
     assert "phase" not in world.status("alive") and "phase" not in world.status("outside")
+
+
+def test_an_unreadable_item_that_another_replica_holds_is_left_to_it(world):
+    """The Go deployer can read it, and may be running it."""
+    world.item("item", config={"importValues": {"text": "a\u0000b"}}, job=None)
+    lock(world, "item", "nopodname")
+    world.trigger("item", "job-1")
+    start_replica(world)
+    world.item("marker")
+    world.finished("marker")
+    assert "phase" not in world.status("item")

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run is made from, and what is wrong with it."""
 
+import hashlib
 import json
 
 import pytest
 
 from bench.kube import DEPLOYITEMS, TARGETS
 from bench.waiting import wait_until
-from controller_harness import GROUP, OURS, decode, succeed
-from faults.proxy import Action, PASS, status as refusal
+from controller_harness import FORCE_CLEANUP, GROUP, HOST_KINDS, OURS, WITHOUT_UNINSTALL, decode, succeed, with_export_and_state
+from faults.proxy import PASS, Action, status as refusal
 
 
 def failed(world, name, reason):
@@ -119,10 +120,21 @@ def test_a_target_that_changes_while_nobody_leads_is_taken_as_it_is_then(world):
     assert len(seen) == 1 and "users" in seen[0]
 
 
-def test_the_selector_decides_whose_item_it_is(world):
+ENV_A = {"labels": [{"key": "env", "operator": "=", "values": ["a"]}]}
+
+
+@pytest.mark.parametrize("selector", [[ENV_A], ENV_A], ids=["list", "lone-map"])
+def test_the_selector_decides_whose_item_it_is(world, selector):
     world.target("mine", config={}, labels={"env": "a"})
     world.target("theirs", config={}, labels={"env": "b"})
-    world.start(config={"targetSelector": [{"labels": [{"key": "env", "operator": "=", "values": ["a"]}]}]})
+    # What needs no target to be done is not ours to do either.
+    world.item("overdue", target="theirs")
+    begun = {"phase": "Progressing", "observedGeneration": 1, "transitionTimes": {"initTime": "2020-01-01T00:00:00Z"}}
+    world.kube.patch(DEPLOYITEMS, "overdue", {"status": begun}, world.namespace, "status")
+    world.item("deleted", target="theirs", annotations={WITHOUT_UNINSTALL: "true"})
+    world.delete("deleted")
+    before = {name: world.kube.get(DEPLOYITEMS, name, world.namespace) for name in ("overdue", "deleted")}
+    world.start(config={"targetSelector": selector})
     world.item("theirs", target="theirs")
     world.item("mine", target="mine")
     world.item("no-target")
@@ -130,6 +142,7 @@ def test_the_selector_decides_whose_item_it_is(world):
     assert world.finished("no-target")["phase"] == "Succeeded"
     assert "phase" not in world.status("theirs")
     assert world.kubelet.ran("theirs") == []
+    assert before == {name: world.kube.get(DEPLOYITEMS, name, world.namespace) for name in before}
 
 
 def test_a_missing_context_is_told_and_waited_for(world):
@@ -235,6 +248,76 @@ def test_items_that_cannot_be_read_at_all_fail_visibly(world):
         assert world.kubelet.ran(name) == []
 
 
+UNREADABLE = {"importValues": {"text": "a\u0000b"}}
+
+
+def test_unreadable_items_of_another_deployers_targets_are_left_alone(world):
+    """The Go deployer can read them."""
+    world.target("mine", config={}, labels={"env": "a"})
+    world.target("theirs", config={}, labels={"env": "b"})
+    world.start(config={"targetSelector": [ENV_A]})
+    world.item("theirs", target="theirs", config=UNREADABLE)
+    world.item("mine", target="mine", config=UNREADABLE)
+    world.item("no-target", config=UNREADABLE)
+    for name in ("mine", "no-target"):
+        assert world.finished(name)["phase"] == "Failed"
+    world.item("marker")
+    world.finished("marker")
+    assert "phase" not in world.status("theirs")
+
+
+def test_a_finished_item_that_becomes_unreadable_is_failed_by_its_next_job_only(world):
+    world.start()
+    world.item("item")
+    before = world.finished("item")
+    world.quiet()
+    world.kube.patch(DEPLOYITEMS, "item", {"spec": {"config": UNREADABLE}}, world.namespace)
+    world.item("marker")
+    world.finished("marker")
+    assert world.status("item") == before
+    world.trigger("item", "job-2")
+    assert world.finished("item", "job-2")["phase"] == "Failed"
+    # What can be read again is run again.
+    world.kube.patch(DEPLOYITEMS, "item", {"spec": {"config": {"importValues": None}}}, world.namespace)
+    world.trigger("item", "job-3")
+    assert world.finished("item", "job-3")["phase"] == "Succeeded"
+
+
+@pytest.mark.parametrize("annotation", [FORCE_CLEANUP, WITHOUT_UNINSTALL])
+def test_an_unreadable_item_is_deleted_by_whoever_says_that_nothing_need_be_run(world, annotation):
+    world.kubelet.behaviour = with_export_and_state
+    world.start()
+    world.item("item")
+    world.finished("item")
+    world.kubelet.behaviour = succeed
+    world.kube.patch(DEPLOYITEMS, "item", {"spec": {"config": UNREADABLE}}, world.namespace)
+    runs = len(world.kubelet.ran("item"))
+    world.delete("item")
+    error = world.finished("item", "job-delete")
+    assert error["phase"] == "DeleteFailed" and "can't be read" in error["lastError"]["message"]
+    world.kube.patch(DEPLOYITEMS, "item", {"metadata": {"annotations": {annotation: "true"}}}, world.namespace)
+    world.trigger("item", "job-again")
+    world.gone("item")
+    wait_until(lambda: not world.host_objects(), "everything of it gone")
+    assert len(world.kubelet.ran("item")) == runs
+
+
+def test_a_refused_write_to_an_unreadable_item_is_tried_again(world):
+    refused = []
+
+    def plan(request):
+        if request.method == "PATCH" and request.path.endswith("/status") and "/item/" in request.path and len(refused) < 8:
+            refused.append(request.path)
+            return Action(forward=False, answer=refusal(503, "ServiceUnavailable", "busy"))
+        return PASS
+
+    with world.behind(plan) as proxy:
+        world.start(proxy=proxy)
+        world.item("item", config=UNREADABLE)
+        assert world.finished("item", timeout=90)["phase"] == "Failed"
+    assert len(refused) == 8
+
+
 def test_names_of_two_items_never_collide(world):
     kube = world.kube
     other = f"{world.namespace}-b"
@@ -270,6 +353,30 @@ def test_names_of_two_items_never_collide(world):
             kube.patch(DEPLOYITEMS, item["metadata"]["name"], {"metadata": {"finalizers": None}}, other)
             kube.delete(DEPLOYITEMS, item["metadata"]["name"], other)
         kube.delete("namespaces", other)
+
+
+def test_a_name_that_looks_like_a_long_names_label_is_another_item(world):
+    world.kubelet.behaviour = with_export_and_state
+    world.start()
+    long = "1" * 64
+    twin = "1" * 46 + "-" + hashlib.sha256(long.encode()).hexdigest()[:16]
+    for name in (long, twin):
+        world.item(name)
+        world.finished(name)
+    world.quiet()
+    before = of_item(world, long)
+    assert before and of_item(world, twin)
+    world.kubelet.behaviour = succeed
+    world.delete(twin)
+    world.gone(twin)
+    wait_until(lambda: not of_item(world, twin), "what is the twin's gone")
+    assert of_item(world, long) == before
+
+
+def of_item(world, name):
+    mark = hashlib.sha256(f"{world.namespace}/{name}".encode()).hexdigest()[:16]
+    return sorted(o["metadata"]["uid"] for kind in HOST_KINDS for o in world.kube.items(kind, world.host)
+                  if o["metadata"].get("labels", {}).get(f"{OURS}/item") == mark)
 
 
 @pytest.mark.parametrize("name", ["n" * 253, "a.b.c-" + "x" * 100 + ".d", "1" * 64])

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "deployer/controller/owner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/contract.h"
+#include "common/data/doc.h"
+#include "common/data/names.h"
+#include "deployer/controller/objects.h"
+#include "deployer/pod/names.h"
+
+enum owner owner_of(const struct deployer_config *config, const json_t *object)
+{
+    cleanup_free char *identity = name_label_value(config->identity);
+    const char *id = object_label(object, LABEL_DEPLOYER_ID);
+    const char *mark = object_label(object, LABEL_LANDSCAPER);
+
+    if (!id)
+        return OWNER_UNSAID;
+    if (strcmp(id, identity) != 0)
+        return OWNER_THEIRS;
+    /* A name of its own is the operator's word that no other deployer has it. */
+    if (*identity)
+        return OWNER_OURS;
+    if (!mark)
+        return OWNER_UNSAID;
+    return strcmp(mark, config->landscaper_mark) == 0 ? OWNER_OURS : OWNER_THEIRS;
+}
+
+bool owner_is_list_shared(const struct deployer_config *config, const json_t *list)
+{
+    const json_t *object = NULL;
+    size_t i = 0;
+
+    json_array_foreach(doc_member(list, "items"), i, object)
+    {
+        if (owner_of(config, object) == OWNER_THEIRS)
+            return true;
+    }
+    return false;
+}
+
+char *owner_item_selector(const char *namespace_name, const char *name)
+{
+    cleanup_free char *name_value = name_label_value(name);
+    cleanup_free char *namespace_value = name_label_value(namespace_name);
+
+    return xasprintf(LABEL_ITEM_NAME "=%s," LABEL_ITEM_NAMESPACE "=%s", name_value,
+                     namespace_value);
+}
+
+/* An empty deployer-id alone does not make it ours where somebody else has objects of that name. */
+static char *own_selector(const struct deployer_config *config, const char *of_item, bool is_shared)
+{
+    cleanup_free char *identity = name_label_value(config->identity);
+
+    if (is_shared && !*identity)
+        return xasprintf("%s," LABEL_DEPLOYER_ID "=," LABEL_LANDSCAPER "=%s", of_item,
+                         config->landscaper_mark);
+    return xasprintf("%s," LABEL_DEPLOYER_ID "=%s", of_item, identity);
+}
+
+/* The ServiceAccount goes last: it alone tells the garbage collector whose the rest is. */
+static const struct kube_resource *const own_kinds[] = {
+    &KUBE_SECRETS, &KUBE_CONFIG_MAPS, &KUBE_ROLE_BINDINGS, &KUBE_ROLES, &KUBE_SERVICE_ACCOUNTS};
+
+enum { STEP_STATE, STEP_GO_EXPORT, STEP_OWN };
+
+bool owner_collection_init(struct owner_collection *collection,
+                           const struct deployer_config *config, const char *namespace_name,
+                           const char *name, bool is_shared, size_t step)
+{
+    cleanup_free char *of_item = owner_item_selector(namespace_name, name);
+    cleanup_free char *name_value = name_label_value(name);
+    cleanup_object_names struct object_names names = {0};
+    size_t number = is_shared ? step + STEP_OWN : step;
+
+    *collection = (struct owner_collection){.resource = KUBE_SECRETS};
+    switch (number) {
+    case STEP_STATE:
+        collection->label_selector = xasprintf("%s,!" LABEL_DEPLOYER_ID, of_item);
+        return true;
+    case STEP_GO_EXPORT:
+        /* It has no label but the name, and a name that two items can share. */
+        object_names_init(&names, namespace_name, name, NULL);
+        collection->label_selector = xasprintf(LABEL_NAME "=%s,!" LABEL_DEPLOYER_ID, name_value);
+        collection->field_selector = xasprintf("metadata.name=%s", names.host_export);
+        return true;
+    default:
+        if (number - STEP_OWN >= array_length(own_kinds))
+            return false;
+        collection->resource = *own_kinds[number - STEP_OWN];
+        collection->label_selector = own_selector(config, of_item, is_shared);
+        return true;
+    }
+}
+
+void owner_collection_done(struct owner_collection *collection)
+{
+    free(collection->label_selector);
+    free(collection->field_selector);
+    *collection = (struct owner_collection){0};
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose an object on the host is. Deployers of several Landscapers may share a namespace there, and
+ * items of one name may be there in each of them. Pure. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "common/kube/client.h"
+#include "deployer/config/config.h"
+
+enum owner {
+    OWNER_OURS,
+    OWNER_UNSAID, /* anybody's: no deployer-id, or the empty one without a mark (the Go deployer) */
+    OWNER_THEIRS,
+};
+
+enum owner owner_of(const struct deployer_config *config, const json_t *object);
+/* One of the list's objects is another deployer's. */
+bool owner_is_list_shared(const struct deployer_config *config, const json_t *list);
+
+/* Everything of an item, by the labels that the Go deployer's objects carry as well as ours.
+ * Belongs to the caller. */
+char *owner_item_selector(const char *namespace_name, const char *name);
+
+/* What goes with an item, one request after the other. */
+struct owner_collection {
+    struct kube_resource resource;
+    char *label_selector, *field_selector; /* field_selector may be NULL */
+};
+
+/* False: there is no such step. is_shared: an account of an item of that name is another deployer's
+ * (everybody makes one, first of all, and removes it last). Then only what says that it is ours
+ * goes, and state and exports, which say nothing, stay. */
+bool owner_collection_init(struct owner_collection *collection,
+                           const struct deployer_config *config, const char *namespace_name,
+                           const char *name, bool is_shared, size_t step);
+void owner_collection_done(struct owner_collection *collection);
+static inline void owner_collection_donep(struct owner_collection *collection)
+{
+    owner_collection_done(collection);
+}
+#define cleanup_owner_collection __attribute__((cleanup(owner_collection_donep)))
