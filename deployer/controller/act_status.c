@@ -47,7 +47,6 @@ void act_report(struct task *task)
     status = report_of_pod(task, entry, &verdict);
     next = doc_member(status, "lastError");
     task->is_event_due = next && !json_equal(next, last);
-    events_tell_continuous(task);
     report_write(task, status, on_status);
 }
 
