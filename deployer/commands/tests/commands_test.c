@@ -154,6 +154,24 @@ static void render_prints_every_object_the_same_each_time(void **state)
     assert_non_null(doc_get(json_array_get(docs, 5), "spec.imagePullSecrets"));
 }
 
+static void render_reads_the_operators_registry_files(void **state)
+{
+    static const char *const arguments[] = {"render", "testdata/script.yaml", "--config",
+                                            "testdata/configuration.yaml", NULL};
+    int code = 0;
+    cleanup_free char *text = output_of(render_main, arguments, &code);
+    cleanup_json json_t *docs = NULL;
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(code, 0);
+    assert_int_equal(doc_parse_yaml_stream(text, strlen(text), OUTPUT_MAX, &docs, &err), 0);
+    assert_int_equal(json_array_size(docs), 6);
+    assert_string_equal(doc_text(json_array_get(docs, 4), "type"),
+                        "kubernetes.io/dockerconfigjson");
+    assert_non_null(doc_get(json_array_get(docs, 5), "spec.imagePullSecrets"));
+}
+
 static void version_knows_the_types(void **state)
 {
     static const char *const arguments[] = {"version", "--json", NULL};
@@ -173,6 +191,7 @@ int main(void)
         cmocka_unit_test(validate_tells_the_same_in_json),
         cmocka_unit_test(exit_codes_are_an_interface),
         cmocka_unit_test(render_prints_every_object_the_same_each_time),
+        cmocka_unit_test(render_reads_the_operators_registry_files),
         cmocka_unit_test(version_knows_the_types),
     };
 

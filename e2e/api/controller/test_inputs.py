@@ -2,12 +2,14 @@
 """What a run is made from, and what is wrong with it."""
 
 import json
+import pathlib
 
 import pytest
 
+from bench import paths
 from bench.kube import DEPLOYITEMS, TARGETS
 from bench.waiting import wait_until
-from controller_harness import GROUP, OURS, decode, succeed
+from controller_harness import GROUP, OURS, decode, encode, succeed
 
 
 def failed(world, name, reason):
@@ -124,6 +126,32 @@ def test_an_empty_pull_secret_reference_fails_as_the_go_deployer_says(world):
     error = failed(world, "item", "ValidateProviderConfiguration")
     assert error["codes"] == ["ERR_CONFIGURATION_PROBLEM"] and error["operation"] == "InitContainerOperation"
     assert "registryPullSecrets[0].name: Required value: name must not be empty" in error["message"]
+
+
+def test_one_bad_entry_of_the_operators_registry_files_is_told_and_spoils_nothing(world):
+    directory = paths.fresh_directory("registries")
+    (directory / "mixed.json").write_text(json.dumps({
+        "auths": {"bad.example.com": {"auth": encode(":token")}, "example.com": {"auth": encode("user:canary-4711")}},
+        "credHelpers": {"gcr.io": "gcloud"}}))
+    (directory / "empty.json").write_text("")
+    controller = world.start(config={"oci": {"configFiles": [f"{directory}/mixed.json", f"{directory}/empty.json",
+                                                             f"{directory}/absent.json"]}})
+    seen = []
+
+    def look(pod):
+        for reference in pod.object["spec"].get("imagePullSecrets", []):
+            secret = world.kube.get("secrets", reference["name"], world.host)
+            seen.extend(json.loads(decode(secret["data"][".dockerconfigjson"]))["auths"])
+        succeed(pod)
+
+    world.kubelet.behaviour = look
+    world.item("item")
+    assert world.finished("item")["phase"] == "Succeeded"
+    assert seen == ["example.com"]
+    told = [json.loads(line) for line in controller.output().splitlines() if "registry credential can't be used" in line]
+    assert {(pathlib.Path(line["file"]).name, line["entry"]) for line in told} == {
+        ("mixed.json", "bad.example.com"), ("mixed.json", "gcr.io"), ("empty.json", ""), ("absent.json", "")}
+    assert "canary" not in controller.output()
 
 
 POISON = {
