@@ -58,7 +58,8 @@ static void chain_done(struct task *task)
     task->list = NULL;
     hidden_done(&task->hidden);
     json_decref(task->lock);
-    task->lock = NULL;
+    json_decref(task->ending);
+    task->lock = task->ending = NULL;
     free(task->log_tail);
     free(task->pod_name);
     task->log_tail = task->pod_name = NULL;

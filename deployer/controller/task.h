@@ -86,6 +86,7 @@ struct task {
     bool is_event_due;
     char *log_tail;
     json_t *lock;         /* the SyncObject that somebody holds */
+    json_t *ending;       /* the status that an item has when it goes */
     struct hidden hidden; /* what must not be told */
     size_t step;
 };

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 import urllib.error
 import urllib.request
 
@@ -78,6 +79,23 @@ def test_the_log_is_json_with_item_job_and_duration_and_its_level_follows_signal
     assert '"deployItem":"silent-again"' not in controller.output()
 
 
+def test_a_deletion_is_logged_and_counted_with_the_time_that_it_took(world):
+    port = free_port()
+    controller = world.start(arguments=[f"--metrics-address=127.0.0.1:{port}"])
+    world.item("item")
+    world.finished("item")
+    world.quiet()
+    world.kubelet.behaviour = lambda pod: (pod.run(), time.sleep(1.5), pod.succeed())  # times in a status have seconds
+    world.delete("item")
+    world.gone("item")
+    line = wait_until(lambda: next((json.loads(l) for l in controller.output().splitlines()
+                                    if '"job finished"' in l and '"job-delete"' in l), None), "the line")
+    assert line["phase"] == "Succeeded" and line["durationMs"] > 0
+    values = dict(l.rsplit(" ", 1) for l in get(port, "/metrics")[1].splitlines() if not l.startswith("#"))
+    assert float(values['longshore_run_duration_seconds_sum{operation="DELETE"}']) > 0
+    assert float(values['longshore_run_duration_seconds_count{operation="DELETE"}']) == 1
+
+
 def run(*arguments):
     return subprocess.run([PROGRAM, "controller", *arguments], capture_output=True, text=True, timeout=30)
 
@@ -99,11 +117,15 @@ def test_a_configuration_with_a_mistake_is_refused_by_name(world):
     assert "namespace" in refused.stderr and "targetSelector[0].labels[0].operator" in refused.stderr
 
 
-def test_unknown_fields_of_the_configuration_are_named_and_the_effective_one_is_printed(world):
-    controller = world.start(config={"surprise": True}, verbosity="info")
+def test_unknown_and_unused_fields_of_the_configuration_are_named_and_the_effective_one_is_printed(world):
+    controller = world.start(config={"surprise": True, "controller": {"workers": 30, "cacheSyncTimeout": "2m"},
+                                     "garbageCollection": {"worker": 5}}, verbosity="info")
     controller.wait_until(lambda: "items listed" in controller.output(), "started")
     output = controller.output()
-    assert '"field":"surprise"' in output
+    told = {line["field"]: line["reason"] for line in map(json.loads, (l for l in output.splitlines() if '"field":' in l))}
+    assert told.pop("surprise") == "unknown field"
+    assert set(told) == {"controller.workers", "controller.cacheSyncTimeout", "garbageCollection.worker"}
+    assert all(reason.startswith("has no effect: ") for reason in told.values()), told
     assert "deleteOperation: run" in output and "imageGracePeriod:" in output
 
 
