@@ -57,6 +57,8 @@ struct kube_call {
     size_t body_max;
     bool is_raw, is_unread, is_not_retried;
     const char *const *left_out;
+    kube_may_send_fn *may_send;
+    const void *may_send_data;
     bool has_new_token; /* 401 was answered with a token that was read again */
     kube_done_fn *on_done;
     void *data;
@@ -364,6 +366,11 @@ static void send_call(struct kube_call *call)
         .data = call,
     };
 
+    if (call->may_send && !call->may_send(call->may_send_data)) {
+        (void)error_set(&err, ERROR_CANCELLED, "%s: it may not be sent any more", call->wire.what);
+        finish_call(call, NULL, &err);
+        return;
+    }
     if (!call->deadline_ms)
         call->deadline_ms = now_ms + call->timeout_ms;
     request.total_timeout_ms = call->deadline_ms > now_ms ? call->deadline_ms - now_ms : 1;
@@ -414,6 +421,8 @@ int kube_start(struct kube *kube, const struct kube_request *request, struct kub
     call->is_unread = request->is_unread;
     call->left_out = request->left_out;
     call->is_not_retried = request->is_not_retried;
+    call->may_send = request->may_send;
+    call->may_send_data = request->may_send_data;
     call->on_done = request->on_done;
     call->data = request->data;
     loop_timer_init(&call->timer, kube->loop, on_wake, call);

@@ -53,7 +53,7 @@ static void on_told(void *data, json_t *object, const struct error *err)
     (void)data;
     (void)object;
     /* One of the same name has been told already. */
-    if (err->kind != ERROR_NONE && err->kind != ERROR_CONFLICT)
+    if (err->kind != ERROR_NONE && err->kind != ERROR_EXISTS)
         log_error("an event can't be written", log_text("error", err->text));
 }
 
@@ -67,6 +67,8 @@ static void tell(struct task *task, const char *id, const char *reason, const ch
                                    .namespace_name = task->record->namespace_name,
                                    .grace_seconds = -1,
                                    .is_unread = true,
+                                   .may_send = controller_may_send,
+                                   .may_send_data = task->controller,
                                    .on_done = on_told};
 
     if (!controller_may_write(task->controller))

@@ -50,6 +50,8 @@ void poison_fail(struct controller *controller, const json_t *object, const stru
                                    .body = patch,
                                    .grace_seconds = -1,
                                    .is_unread = true,
+                                   .may_send = controller_may_send,
+                                   .may_send_data = controller,
                                    .on_done = on_failed};
     struct kube_call *call = NULL;
     struct error failure = {0};

@@ -230,11 +230,21 @@ void task_take_item(struct task *task, const json_t *object)
 
 /* ---- The chain ---- */
 
+/* Another process leads now. Whoever leads again looks at every task. */
+static void give_up(struct task *task)
+{
+    chain_done(task);
+}
+
 static void on_answer(void *data, json_t *object, const struct error *err)
 {
     struct task *task = data;
 
     task->call = NULL;
+    if (err->kind == ERROR_CANCELLED) {
+        give_up(task);
+        return;
+    }
     /* The watch often tells of our own last write before the answer does. */
     if (task->is_changed && !task->is_last) {
         task_done(task);
@@ -253,10 +263,14 @@ void task_request(struct task *task, struct kube *kube, struct kube_request *req
 {
     struct error err = {0};
 
-    /* Asked here and nowhere else, so that no write can forget it. */
-    if (is_write(request->verb) && !controller_may_write(task->controller)) {
-        chain_done(task);
-        return;
+    /* Asked here and nowhere else, so that no write can forget it; and again before each try. */
+    if (is_write(request->verb)) {
+        if (!controller_may_write(task->controller)) {
+            give_up(task);
+            return;
+        }
+        request->may_send = controller_may_send;
+        request->may_send_data = task->controller;
     }
     if (request->verb != KUBE_DELETE)
         request->grace_seconds = -1;

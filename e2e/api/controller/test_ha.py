@@ -4,10 +4,12 @@
 import signal
 import threading
 
+import pytest
+
 from bench.kube import DEPLOYITEMS, SYNCOBJECTS
 from bench.waiting import wait_until
 from controller_harness import now, with_export_and_state
-from faults.proxy import Action, PASS
+from faults.proxy import Action, PASS, status as unavailable
 
 
 # Long enough for a loaded machine to renew it, and a fifth of what others have to wait for.
@@ -34,15 +36,38 @@ def test_the_second_takes_over_when_the_first_ends_and_at_once_when_it_says_so(w
     assert len(world.kubelet.ran("one")) == len(world.kubelet.ran("two")) == 1
 
 
-def test_one_that_was_stopped_longer_than_its_lease_does_not_run_the_job_again(world):
-    """The first is stopped when its inputs are written and its pod is not; the second runs the job; the first wakes up."""
+def is_inputs(request):
+    return request.method == "PATCH" and "/secrets/" in request.path and "-in-" in request.path
+
+
+def is_final_status(request):
+    return request.method == "PATCH" and request.path.endswith("/item/status") and b"jobIDFinished" in request.body
+
+
+def is_pod_delete(request):
+    return request.method == "DELETE" and "/pods/" in request.path
+
+
+# When the first is stopped: its write is done and the next one is due, or the write was turned away and waits to be sent again.
+STOPS = [("the inputs are written", is_inputs, {}),
+         *((f"{name} are refused for now", at, {"forward": False, "answer": unavailable(503, "ServiceUnavailable")})
+           for name, at in (("the inputs", is_inputs), ("the final status", is_final_status), ("the pod's end", is_pod_delete)))]
+
+
+@pytest.mark.parametrize("at, action", [stop[1:] for stop in STOPS], ids=[stop[0] for stop in STOPS])
+def test_one_that_was_stopped_longer_than_its_lease_writes_nothing_when_it_wakes_up(world, at, action):
+    """The first is stopped in the middle of a run; the second finishes it; the first wakes up."""
     world.kubelet.behaviour = with_export_and_state
     stopped = threading.Event()
 
+    def stop():
+        first.signal(signal.SIGSTOP)
+        stopped.set()
+
     def plan(request):
-        if request.method == "PATCH" and "/secrets/" in request.path and "-in-" in request.path and not stopped.is_set():
-            return Action(applied=lambda: (first.signal(signal.SIGSTOP), stopped.set()))
-        return PASS
+        if not at(request) or stopped.is_set():
+            return PASS
+        return Action(**action, **{"after" if action else "applied": stop})
 
     with world.behind(plan) as proxy:
         first = world.start(config=LEASE, proxy=proxy)
@@ -56,11 +81,14 @@ def test_one_that_was_stopped_longer_than_its_lease_does_not_run_the_job_again(w
             assert status["phase"] == "Succeeded"
             world.quiet()
         finally:
+            mark = len(proxy.requests)
             first.signal(signal.SIGCONT)
         first.wait_until(lambda: "not leading" in first.output(), "the first knows")
         world.item("marker")
         world.finished("marker")
         world.quiet()
+        written = [(r.method, r.path) for r in proxy.requests[mark:] if r.method != "GET" and "/leases" not in r.path]
+    assert written == []
     assert world.kubelet.ran("item") == [("item", "job-1", "RECONCILE")]
 
 
