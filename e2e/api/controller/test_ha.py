@@ -36,6 +36,18 @@ def test_the_second_takes_over_when_the_first_ends_and_at_once_when_it_says_so(w
     assert len(world.kubelet.ran("one")) == len(world.kubelet.ran("two")) == 1
 
 
+def test_who_ends_gives_the_lease_back_however_long_it_is(world):
+    lease = {"leaderElection": {"enabled": True, "leaseDuration": "1h"}}
+    first = world.start(config=lease)
+    first.wait_until(lambda: leads(first), "the first leads")
+    first.expected = False
+    assert first.stop() == 0
+    [given] = world.kube.items("coordination.k8s.io/v1/leases", world.host)
+    assert not given["spec"].get("holderIdentity")
+    second = world.start(config=lease)
+    second.wait_until(lambda: leads(second), "the second leads")
+
+
 def is_inputs(request):
     return request.method == "PATCH" and "/secrets/" in request.path and "-in-" in request.path
 
@@ -50,7 +62,7 @@ def is_pod_delete(request):
 
 # When the first is stopped: its write is done and the next one is due, or the write was turned away and waits to be sent again.
 STOPS = [("the inputs are written", is_inputs, {}),
-         *((f"{name} are refused for now", at, {"forward": False, "answer": unavailable(503, "ServiceUnavailable")})
+         *((f"{name} refused for now", at, {"forward": False, "answer": unavailable(503, "ServiceUnavailable")})
            for name, at in (("the inputs", is_inputs), ("the final status", is_final_status), ("the pod's end", is_pod_delete)))]
 
 
@@ -165,3 +177,28 @@ def test_a_lock_of_a_living_pod_or_of_nobody_one_can_ask_for_is_respected(world)
     for name in ("dead", "free", "mine"):
         assert world.finished(name)["phase"] == "Succeeded"
     assert "phase" not in world.status("alive") and "phase" not in world.status("outside")
+
+
+def test_a_deletion_takes_the_lock_and_respects_anothers(world):
+    world.item("item", job=None)
+    world.item("held", job=None)
+    for name in ("item", "held"):
+        world.trigger(name, "job-1")
+    start_replica(world)
+    for name in ("item", "held"):
+        assert world.finished(name)["phase"] == "Succeeded"
+    world.quiet()
+    uid = world.kube.get(DEPLOYITEMS, "held", world.namespace)["metadata"]["uid"]
+    wait_until(lambda: world.kube.get(SYNCOBJECTS, f"container-{uid}", world.namespace)["spec"]["podName"] == "", "the lock given back")
+    # Nobody one can ask for: never taken from.
+    world.kube.patch(SYNCOBJECTS, f"container-{uid}", {"spec": {"podName": "nopodname", "lastUpdateTime": now()}}, world.namespace)
+    go_on = threading.Event()
+    world.kubelet.behaviour = lambda pod: (pod.run(), go_on.wait(60), pod.succeed())
+    world.delete("held")
+    uid = world.kube.get(DEPLOYITEMS, "item", world.namespace)["metadata"]["uid"]
+    world.delete("item")
+    wait_until(lambda: world.kube.get(SYNCOBJECTS, f"container-{uid}", world.namespace)["spec"]["podName"] == "me", "the lock")
+    go_on.set()
+    world.gone("item")
+    assert [start[2] for start in world.kubelet.ran("held")] == ["RECONCILE"]
+    assert world.status("held")["phase"] == "Succeeded"

@@ -114,6 +114,14 @@ def test_a_missing_pull_secret_is_told_by_name(world):
     assert seen["pull"]
 
 
+def test_a_missing_pull_secret_of_the_item_itself_is_told_by_name(world):
+    world.start()
+    world.item("item", config={"registryPullSecrets": [{"name": "absent", "namespace": "elsewhere"}]})
+    status = wait_until(lambda: (s := world.status("item")).get("lastError") and s, "the error in the status")
+    assert status["lastError"]["reason"] == "ParseAndSyncSecrets" and "elsewhere/absent" in status["lastError"]["message"]
+    assert status["phase"] == "Init" and world.kubelet.ran("item") == []
+
+
 def test_a_missing_configuration_fails_the_job(world):
     world.start()
     world.item("item", config=None)

@@ -48,14 +48,80 @@ def test_probes_and_metrics(world):
     assert 'longshore_runs_total{operation="RECONCILE",outcome="succeeded"} 1' in text
 
 
+def test_readyz_waits_for_the_lists_and_ends_with_sigterm_while_healthz_lives_on(world):
+    listing, draining = threading.Event(), threading.Event()
+
+    def plan(request):
+        if request.method == "GET" and request.path.endswith("/pods") and not request.is_watch:
+            return Action(before=lambda: listing.wait(60))
+        if request.method == "POST" and request.path.endswith("/pods"):
+            return Action(before=lambda: draining.wait(60))
+        return PASS
+
+    port = free_port()
+    with world.behind(plan) as proxy:
+        controller = world.start(proxy=proxy, arguments=[f"--health-address=127.0.0.1:{port}"])
+        controller.wait_until(lambda: "items listed" in controller.output(), "items listed")
+        assert (get(port, "/healthz")[0], get(port, "/readyz")[0]) == (200, 503)
+        listing.set()
+        controller.wait_until(lambda: get(port, "/readyz")[0] == 200, "ready")
+        world.item("item")
+        wait_until(lambda: any(r.method == "POST" and r.path.endswith("/pods") for r in proxy.requests), "a request under way")
+        controller.expected = False
+        controller.signal(signal.SIGTERM)
+        wait_until(lambda: get(port, "/readyz")[0] == 503, "not ready")
+        assert get(port, "/healthz")[0] == 200
+        draining.set()
+        wait_until(lambda: not controller.running, "the end")
+    assert controller.exit_code == 0
+
+
 def test_sigterm_drains_and_leaves_the_pod_to_the_next(world):
-    world.kubelet.behaviour = hang
-    controller = world.start()
-    world.item("item")
-    wait_until(lambda: world.status("item").get("phase") == "Progressing", "Progressing")
-    controller.expected = False
-    assert controller.stop() == 0
-    assert len(world.pods()) == 1
+    """What is under way is waited for, nothing more is begun, and who comes next goes on from there."""
+    held, release = threading.Event(), threading.Event()
+
+    def plan(request):
+        if request.method == "POST" and request.path.endswith("/pods"):
+            return Action(before=lambda: (held.set(), release.wait(60)))
+        return PASS
+
+    with world.behind(plan) as proxy:
+        controller = world.start(proxy=proxy)
+        world.item("item")
+        assert held.wait(30)
+        controller.expected = False
+        controller.signal(signal.SIGTERM)
+        controller.wait_until(lambda: '"msg":"ending"' in controller.output(), "SIGTERM is heard")
+        mark = len(proxy.requests)
+        assert controller.running
+        release.set()
+        wait_until(lambda: not controller.running, "the end")
+        assert controller.exit_code == 0 and '"msg":"ended"' in controller.output()
+        [pod] = world.pods()
+        written = [(r.method, r.path) for r in proxy.requests[mark:] if r.method != "GET"]
+        assert len(written) <= 1, written  # at most the rest of the chain's present step
+    world.start()
+    assert world.finished("item")["phase"] == "Succeeded"
+    assert world.kubelet.ran("item") == [("item", "job-1", "RECONCILE")]
+    assert [p.uid for p in world.kubelet.pods.values()] == [pod["metadata"]["uid"]]
+
+
+def test_a_request_that_is_never_answered_does_not_hold_up_the_end(world):
+    held = threading.Event()
+
+    def plan(request):
+        if request.method == "POST" and request.path.endswith("/pods"):
+            return Action(forward=False, hang=True, before=held.set, thaw=60)
+        return PASS
+
+    with world.behind(plan) as proxy:
+        controller = world.start(proxy=proxy)
+        world.item("item")
+        assert held.wait(30)
+        controller.expected = False
+        controller.signal(signal.SIGTERM)
+        wait_until(lambda: not controller.running, "the end", 30)
+    assert controller.exit_code == 0 and "requests are still under way" in controller.output()
 
 
 def test_the_log_is_json_with_item_job_and_duration_and_its_level_follows_signals(world):

@@ -132,6 +132,18 @@ def test_progressing_is_reported_while_main_runs(world):
     assert conditions["WaitContainer"]["message"].startswith("Pod started running at 20")
 
 
+def test_the_old_name_of_the_phase_is_dropped_by_every_write(world):
+    world.kubelet.behaviour = hang
+    world.start()
+    world.item("item", job=None)
+    world.kube.patch("landscaper.gardener.cloud/v1alpha1/deployitems", "item",
+                     {"status": {"observedGeneration": 0, "deployItemPhase": "Failed"}}, world.namespace, "status")
+    assert world.status("item")["deployItemPhase"] == "Failed"
+    world.trigger("item", "job-1")
+    status = wait_until(lambda: (s := world.status("item")).get("phase") == "Progressing" and s, "Progressing")
+    assert "deployItemPhase" not in status
+
+
 def test_nothing_is_done_for_a_finished_item_or_another_type(world):
     controller = world.start()
     world.item("finished")
