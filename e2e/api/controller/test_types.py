@@ -72,6 +72,12 @@ for _name, _tests in AGAIN.items():
         globals()[_test] = getattr(_module, _test)
 
 
+def test_any_value_of_any_type_in_a_scripts_fields_ends_the_item_one_way_or_the_other(world):
+    load("test_poison").check_any_value(world, {
+        "script": lambda v: {"script": v}, "files": lambda v: {"files": v}, "file": lambda v: {"files": {"a.sh": v}},
+        "interpreter": lambda v: {"interpreter": v}})
+
+
 def failed(world, name):
     status = world.finished(name)
     assert status["phase"] == "Failed" and status["lastError"]["codes"] == ["ERR_CONFIGURATION_PROBLEM"], status
