@@ -58,6 +58,8 @@ struct kube_call {
     bool is_raw, is_tail, is_unread, is_reducible, is_not_retried;
     struct buffer tail;
     const char *const *left_out;
+    kube_may_send_fn *may_send;
+    const void *may_send_data;
     bool has_new_token; /* 401 was answered with a token that was read again */
     kube_done_fn *on_done;
     void *data;
@@ -370,6 +372,11 @@ static void send_call(struct kube_call *call)
         .data = call,
     };
 
+    if (call->may_send && !call->may_send(call->may_send_data)) {
+        (void)error_set(&err, ERROR_CANCELLED, "%s: it may not be sent any more", call->wire.what);
+        finish_call(call, NULL, &err);
+        return;
+    }
     buffer_clear(&call->tail);
     if (!call->deadline_ms)
         call->deadline_ms = now_ms + call->timeout_ms;
@@ -424,6 +431,8 @@ int kube_start(struct kube *kube, const struct kube_request *request, struct kub
     call->is_reducible = request->is_reducible;
     call->left_out = request->left_out;
     call->is_not_retried = request->is_not_retried;
+    call->may_send = request->may_send;
+    call->may_send_data = request->may_send_data;
     call->on_done = request->on_done;
     call->data = request->data;
     loop_timer_init(&call->timer, kube->loop, on_wake, call);

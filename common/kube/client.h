@@ -42,6 +42,9 @@ enum kube_verb {
  * once, from the loop; never after kube_cancel(). */
 typedef void kube_done_fn(void *data, json_t *object, const struct error *err);
 
+/* Whether a call may be sent (again): asked before each try, however long it waited. */
+typedef bool kube_may_send_fn(const void *data);
+
 struct kube_request {
     enum kube_verb verb;
     struct kube_resource resource;
@@ -62,9 +65,11 @@ struct kube_request {
     bool is_tail;                 /* raw: of a longer answer than body_max the end is kept */
     size_t body_max;              /* of the answer; 0: 8 MiB */
     uint64_t timeout_ms;          /* 0: 30 s */
-    bool is_not_retried; /* else TEMPORARY failures are tried again for up to 5 times within
-                          * timeout_ms: only idempotent verbs and creates with a fixed name,
-                          * where a late EXISTS is the caller's to judge */
+    bool is_not_retried;        /* else TEMPORARY failures are tried again for up to 5 times within
+                                 * timeout_ms: only idempotent verbs and creates with a fixed name,
+                                 * where a late EXISTS is the caller's to judge */
+    kube_may_send_fn *may_send; /* false: the call ends as ERROR_CANCELLED. NULL: it may */
+    const void *may_send_data;
     kube_done_fn *on_done;
     void *data;
 };

@@ -7,6 +7,7 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/item/target.h"
+#include "deployer/pod/docker_config.h"
 #include "deployer/pod/inputs.h"
 
 /* In place of the jobID of an item that no Landscaper has triggered yet. */
@@ -119,11 +120,20 @@ static const json_t *find_context(const struct offline *offline)
                        offline->item->context);
 }
 
+static void tell_docker_config(void *data, const struct docker_config_trouble *trouble)
+{
+    (void)data;
+    (void)fprintf(stderr, "registry configuration '%s'%s%s: passed over: %s\n", trouble->file,
+                  trouble->entry ? ": " : "", trouble->entry ? trouble->entry : "", trouble->why);
+}
+
 static int load_credentials(struct offline *offline, struct error *err)
 {
     const json_t *of_context = doc_get(find_context(offline), "registryPullSecrets");
     const json_t *of_item = offline->run->pull_secrets;
 
+    offline->docker_configs =
+        docker_config_read(offline->config->oci_config_files, tell_docker_config, NULL);
     for (size_t i = 0; i < json_array_size(of_context); i++) {
         if (add_pull_secret(offline, offline->item->namespace_name,
                             doc_text_or(json_array_get(of_context, i), "name", ""), err) < 0)
@@ -168,7 +178,7 @@ static void load_state(struct offline *offline)
 int offline_load(struct bundle *bundle, const char *config_path, const json_t *item,
                  struct offline *ret_offline, struct error *err)
 {
-    cleanup_offline struct offline offline = {.bundle = *bundle, .docker_configs = json_array()};
+    cleanup_offline struct offline offline = {.bundle = *bundle};
 
     bundle->objects = NULL;
     if (offline_config(config_path, &offline.config, err) < 0 ||

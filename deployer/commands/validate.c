@@ -12,6 +12,7 @@
 #include "deployer/item/bundle.h"
 #include "deployer/item/provider.h"
 #include "deployer/item/target.h"
+#include "deployer/item/validate.h"
 
 struct validation {
     const struct deployer_config *config;
@@ -42,17 +43,54 @@ static char *whole_path(const char *base, const char *path)
 static void add_mistakes(struct validation *validation, const char *object, const char *base,
                          const struct mistakes *mistakes)
 {
+    size_t errors = 0;
+
     for (size_t i = 0; i < mistakes->count; i++) {
         const struct mistake *mistake = &mistakes->items[i];
         cleanup_free char *path = whole_path(base, mistake->path);
 
+        errors += mistake->kind != MISTAKE_UNKNOWN;
         add_finding(validation, object, path, mistake->text, mistake->kind == MISTAKE_UNKNOWN);
     }
     if (mistakes->dropped > 0) {
         cleanup_free char *text = xasprintf("and %zu more mistakes", mistakes->dropped);
 
-        add_finding(validation, object, base, text, false);
+        add_finding(validation, object, base, text, errors == mistakes->errors);
     }
+}
+
+/* What an API server or its types would say: nothing else asks for it. */
+static void check_object(struct validation *validation, const char *object, const json_t *doc)
+{
+    cleanup_mistakes struct mistakes mistakes = {0};
+    const json_t *version = doc_member(doc, "apiVersion");
+    const json_t *name = doc_get(doc, "metadata.name");
+
+    if (!json_is_string(version) || strcmp(json_string_value(version), LANDSCAPER_API_VERSION) != 0)
+        mistakes_add(&mistakes, MISTAKE_INVALID, "apiVersion",
+                     "\"%s\": must be " LANDSCAPER_API_VERSION,
+                     json_is_string(version) ? json_string_value(version) : "");
+    if (name)
+        validate_object_name(name, "metadata.name", &mistakes);
+    add_mistakes(validation, object, "", &mistakes);
+}
+
+static void check_spec(struct validation *validation, const char *object, const json_t *doc)
+{
+    static const char *const root_known[] = {"apiVersion", "kind",   "metadata",
+                                             "spec",       "status", NULL};
+    static const char *const known[] = {
+        "type", "target", "context", "config", "timeout", "onDelete", "updateOnChangeOnly", NULL};
+    static const char *const target_known[] = {"name", "namespace", NULL};
+    static const char *const delete_known[] = {"skipUninstallIfClusterRemoved", NULL};
+    const json_t *spec = doc_member(doc, "spec");
+    cleanup_mistakes struct mistakes mistakes = {0};
+
+    mistakes_add_unknown(&mistakes, "", doc, root_known);
+    mistakes_add_unknown(&mistakes, "spec", spec, known);
+    mistakes_add_unknown(&mistakes, "spec.target", doc_member(spec, "target"), target_known);
+    mistakes_add_unknown(&mistakes, "spec.onDelete", doc_member(spec, "onDelete"), delete_known);
+    add_mistakes(validation, object, "", &mistakes);
 }
 
 static void validate_item(struct validation *validation, const char *name, const json_t *object)
@@ -63,6 +101,8 @@ static void validate_item(struct validation *validation, const char *name, const
     cleanup_mistakes struct mistakes mistakes = {0};
     struct error err = {0};
 
+    check_object(validation, name, object);
+    check_spec(validation, name, object);
     if (item_parse(complete, &item, &err) < 0) {
         add_finding(validation, name, "metadata", err.text, false);
         return;
@@ -85,6 +125,7 @@ static void validate_target(struct validation *validation, const char *name, con
     cleanup_buffer struct buffer content = {0};
     struct error err = {0};
 
+    check_object(validation, name, target);
     if (secret_name && !secret)
         return; /* somewhere in the cluster */
     buffer_init(&content, BUNDLE_BYTES_MAX);

@@ -15,7 +15,6 @@
 
 enum {
     COLLECTION_SECONDS = 3600,
-    CACHE_SYNC_MS = 120 * 1000,
     IMAGE_GRACE_MS = 5 * 60 * 1000,
     LEASE_MS = 15 * 1000,
     LEASE_MIN_MS = 2 * 1000,
@@ -84,6 +83,16 @@ static struct fields section(const struct fields *parent, const char *key, const
     return fields;
 }
 
+/* Fields of the Go deployer's that are checked, so that a file stays right for both, and not used.
+ */
+static void say_unused(const struct fields *fields, const char *key, const char *why)
+{
+    cleanup_free char *path = field_path(fields, key);
+
+    if (field_any(fields, key))
+        mistakes_add(fields->mistakes, MISTAKE_UNKNOWN, path, "has no effect: %s", why);
+}
+
 /* A DNS name, or NULL and a mistake. */
 static char *read_object_name(const struct fields *fields, const char *key, const char *fallback)
 {
@@ -148,6 +157,7 @@ static void read_container(const struct fields *root, const char *key, const cha
     read_image(&fields, image, ret_container);
     ret_container->args = field_text_list(&fields, "args");
     ret_container->is_go_image = field_bool(&fields, "goImage", false);
+    say_unused(&fields, "name", "the containers' names are fixed");
 }
 
 static void read_script(const struct fields *root, struct deployer_config *config)
@@ -177,9 +187,7 @@ static void read_oci(const struct fields *root, struct deployer_config *config)
         config->oci_config_files[i] = xstrdup(json_string_value(json_array_get(files, i)));
     config->oci_plain_http = field_bool(&fields, "allowPlainHttp", false);
     config->oci_insecure = field_bool(&fields, "insecureSkipVerify", false);
-    if (field_any(&fields, "cache"))
-        mistakes_add(root->mistakes, MISTAKE_UNKNOWN, "oci.cache",
-                     "has no effect: nothing is kept between runs");
+    say_unused(&fields, "cache", "nothing is kept between runs");
 }
 
 static void read_go_sections(const struct fields *root, struct deployer_config *config)
@@ -195,13 +203,16 @@ static void read_go_sections(const struct fields *root, struct deployer_config *
     config->is_collecting = !field_bool(&fields, "disable", false);
     config->collection_ms =
         field_integer(&fields, "requeueTimeSeconds", COLLECTION_SECONDS, 1, 86400 * 365) * 1000;
+    say_unused(&fields, "worker", "one collector serves all objects");
     fields = section(root, "debug", "debug", debug_known);
     config->is_pod_kept = field_bool(&fields, "keepPod", false);
     fields = section(root, "hpa", "hpa", hpa_known);
     config->max_replicas = field_integer(&fields, "maxReplicas", 1, 0, INT32_MAX);
     fields = section(root, "controller", "controller", controller_known);
-    config->workers = field_integer(&fields, "workers", 1, 1, INT32_MAX);
-    config->cache_sync_ms = field_duration_ms(&fields, "cacheSyncTimeout", CACHE_SYNC_MS, 1);
+    (void)field_integer(&fields, "workers", 1, 1, INT32_MAX);
+    say_unused(&fields, "workers", "one thread serves all items");
+    (void)field_duration_ms(&fields, "cacheSyncTimeout", 0, 1);
+    say_unused(&fields, "cacheSyncTimeout", "lists are read until they are whole");
 }
 
 static void read_delete_operation(const struct fields *root, struct deployer_config *config)

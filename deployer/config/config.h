@@ -47,7 +47,6 @@ struct deployer_config {
     bool is_pod_kept; /* debug.keepPod */
 
     int64_t max_replicas; /* SyncObject locking if > 1 */
-    int64_t workers, cache_sync_ms;
 
     /* ---- ours ---- */
     bool is_delete_run;        /* deleteOperation: run (default) or skip */

@@ -50,8 +50,6 @@ static void add_operations(json_t *doc, const struct deployer_config *config)
                 json_integer(config->collection_ms / 1000));
     doc_set_new(doc, "debug.keepPod", json_boolean(config->is_pod_kept));
     doc_set_new(doc, "hpa.maxReplicas", json_integer(config->max_replicas));
-    doc_set_new(doc, "controller.workers", json_integer(config->workers));
-    set_duration(doc, "controller.cacheSyncTimeout", config->cache_sync_ms);
     doc_set_text(doc, "deleteOperation", config->is_delete_run ? "run" : "skip");
     set_duration(doc, "imageGracePeriod", config->image_grace_ms);
     doc_set_new(doc, "state.generations", json_integer(config->state_generations));

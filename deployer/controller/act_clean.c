@@ -42,21 +42,20 @@ static void on_finalizer(struct task *task, json_t *object, const struct error *
 {
     json_t *status = NULL;
 
+    task->is_last = false;
     if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
         clean_failed(task, "delete", "RemoveFinalizer", err);
         return;
     }
-    if (!task->item) {
-        task_done(task);
-        return;
-    }
     log_info("item cleaned up", log_text("deployItem", task->record->name),
              log_text("namespace", task->record->namespace_name),
-             log_text("jobID", task->item->job));
-    if (err->kind == ERROR_NOT_FOUND || !json_array_size(doc_get(object, "metadata.finalizers"))) {
-        metrics_count_run(&task->controller->metrics, METRICS_RUN_SUCCEEDED, true, 0);
+             log_text("jobID", doc_text_or(task->ending, "jobID", "")));
+    /* The watch may have told of the end before the answer did. */
+    if (!task->item || err->kind == ERROR_NOT_FOUND ||
+        !json_array_size(doc_get(object, "metadata.finalizers"))) {
+        act_note_end(task, task->ending);
         /* The watch tells that the item is gone; its pod goes then. */
-        task->is_cleaned = true;
+        task->is_cleaned = task->item != NULL;
         task_done(task);
         return;
     }
@@ -66,6 +65,14 @@ static void on_finalizer(struct task *task, json_t *object, const struct error *
     status_clear_error(status);
     report_finish(task, status, PHASE_SUCCEEDED);
     report_write(task, status, on_told);
+}
+
+static void drop_finalizer(struct task *task)
+{
+    task->has_run_objects = false;
+    task->ending = report_base(task);
+    report_finish(task, task->ending, PHASE_SUCCEEDED);
+    act_set_finalizer(task, false, on_finalizer);
 }
 
 /* ---- The objects ---- */
@@ -104,7 +111,7 @@ static void on_home_export(struct task *task, json_t *object, const struct error
     if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND)
         clean_failed(task, "Delete", "CleanupDeployItem", err);
     else
-        act_set_finalizer(task, false, on_finalizer);
+        drop_finalizer(task);
 }
 
 static void remove_home_export(struct task *task)
@@ -133,11 +140,10 @@ static void next_collection(struct task *task)
         task_request(task, task->controller->host, &request, on_collection);
         return;
     }
-    task->has_run_objects = false;
     if (task->item->has_export)
         remove_home_export(task);
     else
-        act_set_finalizer(task, false, on_finalizer);
+        drop_finalizer(task);
 }
 
 static void on_accounts(struct task *task, json_t *object, const struct error *err)

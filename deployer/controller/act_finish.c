@@ -8,9 +8,9 @@
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "common/data/timestamp.h"
 #include "deployer/controller/act.h"
 #include "deployer/controller/events.h"
+#include "deployer/controller/export.h"
 #include "deployer/controller/objects.h"
 #include "deployer/controller/report.h"
 #include "deployer/item/text.h"
@@ -122,50 +122,6 @@ static json_t *home_secret(const struct task *task, const json_t *export)
                      SECRET_TYPE_OPAQUE, "data", json_object_get(export, "data"));
 }
 
-/* When the newest write to an object was. */
-static int64_t written_unix_ms(const json_t *object)
-{
-    const json_t *fields = doc_get(object, "metadata.managedFields");
-    const json_t *field = NULL;
-    int64_t newest = 0, time = 0;
-    struct error err = {0};
-    size_t i = 0;
-
-    if (timestamp_parse(doc_text_or(object, "metadata.creationTimestamp", ""), &time, &err) == 0)
-        newest = time;
-    json_array_foreach(fields, i, field)
-    {
-        if (timestamp_parse(doc_text_or(field, "time", ""), &time, &err) == 0 && time > newest)
-            newest = time;
-    }
-    return newest;
-}
-
-/* Our wait marks its export with job and pod. That of the Go deployer does not: there, only one
- * that was written after the pod had been started can be the pod's. */
-static bool is_export_of(const struct task *task, const json_t *pod, const json_t *export)
-{
-    const char *owner = object_annotation(export, ANNOTATION_JOB);
-    const char *pod_uid = object_annotation(export, ANNOTATION_POD_UID);
-    const char *name = object_label(export, LABEL_NAME);
-    cleanup_free char *own_name = name_label_value(task->record->name);
-    const char *started = doc_text(pod, "status.startTime");
-    int64_t started_unix_ms = 0;
-    struct error err = {0};
-
-    if (!json_is_object(doc_member(export, "data")))
-        return false;
-    if (owner)
-        return strcmp(owner, task->item->job) == 0 && pod_uid &&
-               strcmp(pod_uid, doc_text_or(pod, "metadata.uid", "")) == 0;
-    if (name && strcmp(name, own_name) != 0)
-        return false;
-    if (!started)
-        started = doc_text_or(pod, "metadata.creationTimestamp", "");
-    return timestamp_parse(started, &started_unix_ms, &err) == 0 &&
-           written_unix_ms(export) >= started_unix_ms;
-}
-
 static void on_export(struct task *task, json_t *object, const struct error *err)
 {
     struct pod_entry *entry = pod_of_job(task);
@@ -185,7 +141,8 @@ static void on_export(struct task *task, json_t *object, const struct error *err
         task_done(task);
         return;
     }
-    if (err->kind == ERROR_NOT_FOUND || !is_export_of(task, entry->pod, object)) {
+    if (err->kind == ERROR_NOT_FOUND ||
+        !export_is_of(object, entry->pod, task->item->job, task->record->name)) {
         finish_without_export(task);
         return;
     }

@@ -45,7 +45,6 @@ static void report_pod(struct task *task)
     status = report_of_pod(task, entry);
     next = doc_member(status, "lastError");
     task->is_event_due = next && !json_equal(next, last);
-    events_tell_continuous(task);
     report_write(task, status, on_status);
 }
 
@@ -118,7 +117,7 @@ void act_note_end(struct task *task, const json_t *status)
     took_ms = took_ms > 0 ? took_ms : 0;
     metrics_count_run(&controller->metrics,
                       status_is_failed(phase) ? METRICS_RUN_FAILED : METRICS_RUN_SUCCEEDED,
-                      task->item && task->item->is_deleting, (uint64_t)took_ms);
+                      !task->item || task->item->is_deleting, (uint64_t)took_ms);
     log_info("job finished", log_text("deployItem", task->record->name),
              log_text("namespace", task->record->namespace_name),
              log_text("jobID", doc_text_or(status, "jobID", "")), log_text("phase", phase),
@@ -189,6 +188,8 @@ static void on_item_for_finalizer(struct task *task, json_t *object, const struc
     body = json_pack("{s:{s:s,s:O}}", "metadata", "resourceVersion",
                      doc_text_or(object, "metadata.resourceVersion", ""), "finalizers", finalizers);
     request.body = body;
+    /* With its last finalizer the item goes, and the watch may say so before the answer comes. */
+    task->is_last = !is_wanted;
     task_request(task, task->controller->landscaper, &request, task->after_write);
 }
 

@@ -16,6 +16,11 @@ bool controller_may_write(const struct controller *controller)
            (controller->lease && lease_is_held(controller->lease));
 }
 
+bool controller_may_send(const void *data)
+{
+    return controller_may_write(data);
+}
+
 /* Without the pods nobody knows what runs already; items are taken up as they are listed. */
 static bool is_ready(const struct controller *controller)
 {

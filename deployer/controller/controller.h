@@ -64,6 +64,9 @@ struct controller {
 int64_t controller_now_unix_ms(const struct controller *controller);
 /* Whether this process may change anything now: asked before every single write. */
 bool controller_may_write(const struct controller *controller);
+/* The same, for kube_request.may_send with the controller as its data: a write that waits in line
+ * or is sent again may have outlived the lease. */
+bool controller_may_send(const void *data);
 /* Runs what is queued, later, from the loop. */
 void controller_pump(struct controller *controller);
 void controller_on_pump(void *data); /* the timer's callback */

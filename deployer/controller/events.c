@@ -12,18 +12,26 @@
 
 enum { EVENT_MESSAGE_MAX = 1024 };
 
-json_t *events_object(const struct task *task, const char *reason, const char *message)
+/* Names end in something unique, and must stay legal for an item of 253 characters. */
+static char *event_name(const struct record *record, const char *id)
+{
+    size_t length = strnlen(record->name, 200);
+
+    /* What is cut must not end in a dot or a dash: no part of a name may. */
+    while (length > 1 && strchr(".-", record->name[length - 1]))
+        length--;
+    return xasprintf("%.*s.%s", (int)length, record->name, id);
+}
+
+static json_t *event_object(const struct task *task, const char *id, const char *reason,
+                            const char *message)
 {
     const struct record *record = task->record;
-    char now[TIMESTAMP_MAX] = {0}, id[UUID_TEXT_SIZE] = {0};
-    /* Names end in something unique, and must stay legal for an item of 253 characters. */
-    int length = 200;
-    cleanup_free char *name = NULL;
+    char now[TIMESTAMP_MAX] = {0};
+    cleanup_free char *name = event_name(record, id);
     size_t size = strlen(message);
 
     timestamp_format(controller_now_unix_ms(task->controller), now);
-    uuid_make(id);
-    name = xasprintf("%.*s.%s", length, record->name, id);
     /* The API server refuses longer messages; never cut inside a character. */
     if (size > EVENT_MESSAGE_MAX) {
         size = EVENT_MESSAGE_MAX;
@@ -44,11 +52,12 @@ static void on_told(void *data, json_t *object, const struct error *err)
 {
     (void)data;
     (void)object;
-    if (err->kind != ERROR_NONE)
+    /* One of the same name has been told already. */
+    if (err->kind != ERROR_NONE && err->kind != ERROR_EXISTS)
         log_error("an event can't be written", log_text("error", err->text));
 }
 
-static void tell(struct task *task, const char *reason, const char *message)
+static void tell(struct task *task, const char *id, const char *reason, const char *message)
 {
     cleanup_json json_t *event = NULL;
     struct kube_call *call = NULL;
@@ -58,11 +67,13 @@ static void tell(struct task *task, const char *reason, const char *message)
                                    .namespace_name = task->record->namespace_name,
                                    .grace_seconds = -1,
                                    .is_unread = true,
+                                   .may_send = controller_may_send,
+                                   .may_send_data = task->controller,
                                    .on_done = on_told};
 
     if (!controller_may_write(task->controller))
         return;
-    event = events_object(task, reason, message);
+    event = event_object(task, id, reason, message);
     request.body = event;
     if (kube_start(task->controller->landscaper, &request, &call, &err) < 0)
         log_error("an event can't be written", log_text("error", err.text));
@@ -71,19 +82,26 @@ static void tell(struct task *task, const char *reason, const char *message)
 void events_tell_error(struct task *task)
 {
     const json_t *last = task->item ? doc_member(task->item->status, "lastError") : NULL;
+    char id[UUID_TEXT_SIZE] = {0};
 
-    if (last)
-        tell(task, doc_text_or(last, "reason", ""), doc_text_or(last, "message", ""));
+    if (!last)
+        return;
+    uuid_make(id);
+    tell(task, id, doc_text_or(last, "reason", ""), doc_text_or(last, "message", ""));
 }
 
 void events_tell_continuous(struct task *task)
 {
     const struct item *item = task->item;
     const json_t *continuous = doc_member(item->config, "continuousReconcile");
+    cleanup_free char *id = NULL;
 
-    if (item->generation == item->observed_generation || !json_object_size(continuous))
+    if (item->is_deleting || !json_object_size(continuous))
         return;
-    tell(task, "ContinuousReconcileIgnored",
+    /* A name of its own for each item: told again, after a crash, a conflict or with a new
+     * generation, it is refused as there already. */
+    id = xasprintf("continuous.%s", task->record->uid);
+    tell(task, id, "ContinuousReconcileIgnored",
          "continuousReconcile is set, but no Landscaper acts on it: the item runs when Landscaper "
          "or test-reconcile triggers it");
 }

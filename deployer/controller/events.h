@@ -6,8 +6,6 @@
 
 /* A Warning with the reason and message of status.lastError. */
 void events_tell_error(struct task *task);
-/* Once a generation: continuousReconcile is set, and nothing acts on it. */
+/* continuousReconcile is set, and nothing acts on it. Once an item, however often it is called; a
+ * deletion is not told. */
 void events_tell_continuous(struct task *task);
-
-/* The object of an Event. New reference. */
-json_t *events_object(const struct task *task, const char *reason, const char *message);

@@ -166,6 +166,8 @@ static void request(struct gc *gc, struct kube *kube, struct kube_request *wante
         return;
     }
     wanted->grace_seconds = -1;
+    wanted->may_send = controller_may_send;
+    wanted->may_send_data = gc->controller;
     wanted->on_done = on_answer;
     wanted->data = gc;
     gc->next = next;

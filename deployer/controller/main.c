@@ -12,12 +12,13 @@
 #include "deployer/commands/commands.h"
 #include "deployer/controller/setup.h"
 
-static void warn_unknown(const struct mistakes *mistakes)
+static void warn_unused(const struct mistakes *mistakes)
 {
     for (size_t i = 0; i < mistakes->count; i++) {
         if (mistakes->items[i].kind == MISTAKE_UNKNOWN)
-            log_info("unknown field in the configuration",
-                     log_text("field", mistakes->items[i].path));
+            log_info("a field of the configuration is not used",
+                     log_text("field", mistakes->items[i].path),
+                     log_text("reason", mistakes->items[i].text));
     }
 }
 
@@ -32,7 +33,7 @@ static int load_config(const char *path, struct deployer_config **ret_config, st
             (void)error_set(err, ERROR_INVALID, "it can't be used");
         return error_wrap(err, "configuration '%s'", path ? path : "");
     }
-    warn_unknown(&mistakes);
+    warn_unused(&mistakes);
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
 #include "common/data/uuid.h"
+#include "deployer/controller/events.h"
 #include "deployer/controller/objects.h"
 #include "deployer/controller/observe.h"
 
@@ -263,6 +264,10 @@ void report_write(struct task *task, json_t *status, task_next_fn *next)
         next(task, NULL, &none);
         return;
     }
+    /* Before the write: whoever writes this generation's first status, in whichever phase, tells.
+     */
+    if (json_object_get(difference, "observedGeneration"))
+        events_tell_continuous(task);
     doc_set_text(body, "metadata.resourceVersion", task->item->resource_version);
     (void)json_object_set(body, "status", difference);
     task->after_write = next;

@@ -19,11 +19,11 @@
 #include "deployer/controller/observe.h"
 #include "deployer/controller/serve.h"
 #include "deployer/controller/task.h"
-#include "deployer/pod/inputs.h"
+#include "deployer/pod/docker_config.h"
 
 #define USER_AGENT "longshore/" LONGSHORE_VERSION
 
-enum { DRAIN_MS = 10 * 1000, RELEASE_MS = 3 * 1000, DOCKER_CONFIG_MAX = 1 << 20 };
+enum { DRAIN_MS = 10 * 1000, RELEASE_MS = 3 * 1000 };
 
 /* Everything that lives as long as the process. */
 struct process {
@@ -202,27 +202,12 @@ static int connect_clusters(struct controller *controller, const struct controll
     return 0;
 }
 
-/* Files that can't be used are named and passed over, as the chart may mount some that are empty.
- */
-static void read_docker_configs(struct controller *controller)
+static void tell_docker_config(void *data, const struct docker_config_trouble *trouble)
 {
-    controller->docker_configs = json_array();
-    for (char **path = controller->config->oci_config_files; path && *path; path++) {
-        cleanup_buffer struct buffer text = {0};
-        cleanup_json json_t *doc = NULL;
-        struct error err = {0};
-
-        buffer_init(&text, DOCKER_CONFIG_MAX);
-        if (doc_read_file(*path, DOCKER_CONFIG_MAX, &text, &err) < 0 ||
-            doc_parse_yaml(text.data ? text.data : "", text.size, DOCKER_CONFIG_MAX, &doc, &err) <
-                0 ||
-            !json_is_object(doc)) {
-            log_error("a registry configuration can't be used", log_text("file", *path),
-                      log_text("error", *err.text ? err.text : "it is no document"));
-            continue;
-        }
-        inputs_add_docker_config(controller->docker_configs, *path, doc);
-    }
+    (void)data;
+    log_error("a registry credential can't be used", log_text("file", trouble->file),
+              log_text("entry", trouble->entry ? trouble->entry : ""),
+              log_text("error", trouble->why));
 }
 
 /* ---- Watching ---- */
@@ -330,7 +315,8 @@ static void init_controller(struct process *process, const struct deployer_confi
     controller->gc = gc_new(controller);
     loop_timer_init(&controller->pump_timer, controller->loop, controller_on_pump, controller);
     loop_timer_init(&process->drain_timer, controller->loop, on_drained, process);
-    read_docker_configs(controller);
+    controller->docker_configs =
+        docker_config_read(config->oci_config_files, tell_docker_config, NULL);
 }
 
 static int enter_sandbox(struct error *err)

@@ -58,7 +58,8 @@ static void chain_done(struct task *task)
     task->list = NULL;
     hidden_done(&task->hidden);
     json_decref(task->lock);
-    task->lock = NULL;
+    json_decref(task->ending);
+    task->lock = task->ending = NULL;
     free(task->log_tail);
     free(task->pod_name);
     task->log_tail = task->pod_name = NULL;
@@ -236,11 +237,22 @@ bool task_take_item(struct task *task, const json_t *object)
 
 /* ---- The chain ---- */
 
+/* Another process leads now, or we do again already: it is looked at once more. */
+static void give_up(struct task *task)
+{
+    chain_done(task);
+    task_wake(task);
+}
+
 static void on_answer(void *data, json_t *object, const struct error *err)
 {
     struct task *task = data;
 
     task->call = NULL;
+    if (err->kind == ERROR_CANCELLED) {
+        give_up(task);
+        return;
+    }
     /* The watch often tells of our own last write before the answer does. */
     if (task->is_changed && !task->is_last) {
         task_done(task);
@@ -259,11 +271,14 @@ void task_request(struct task *task, struct kube *kube, struct kube_request *req
 {
     struct error err = {0};
 
-    /* Asked here and nowhere else, so that no write can forget it. */
-    if (is_write(request->verb) && !controller_may_write(task->controller)) {
-        chain_done(task);
-        task_wake(task);
-        return;
+    /* Asked here and nowhere else, so that no write can forget it; and again before each try. */
+    if (is_write(request->verb)) {
+        if (!controller_may_write(task->controller)) {
+            give_up(task);
+            return;
+        }
+        request->may_send = controller_may_send;
+        request->may_send_data = task->controller;
     }
     if (request->verb != KUBE_DELETE)
         request->grace_seconds = -1;

@@ -88,6 +88,7 @@ struct task {
     bool is_event_due, is_name_shared;
     char *log_tail;
     json_t *lock;         /* the SyncObject that somebody holds */
+    json_t *ending;       /* the status that an item has when it goes */
     struct hidden hidden; /* what must not be told */
     size_t step;
 };

@@ -323,10 +323,23 @@ void validate_component_descriptor(const json_t *value, const char *path, struct
     require_text(&ref, "version", "version of the component");
 }
 
+static void validate_blueprint_files(const struct fields *inlined)
+{
+    const json_t *files = field_any(inlined, "filesystem");
+    cleanup_free char *path = field_path(inlined, "filesystem");
+
+    if (!files)
+        mistakes_add(inlined->mistakes, MISTAKE_REQUIRED, path, "files of the blueprint");
+    else if (!json_is_object(files) && !json_is_string(files))
+        mistakes_add_type(inlined->mistakes, path, "an object of file names, or its text", files);
+}
+
 void validate_blueprint(const json_t *value, const char *path, bool has_descriptor,
                         struct mistakes *mistakes)
 {
     static const char *const known[] = {"ref", "inline", NULL};
+    static const char *const ref_known[] = {"resourceName", NULL};
+    static const char *const inline_known[] = {"filesystem", NULL};
     const struct fields fields = {value, path, mistakes};
     cleanup_free char *ref_path = field_path(&fields, "ref");
     cleanup_free char *inline_path = field_path(&fields, "inline");
@@ -344,6 +357,8 @@ void validate_blueprint(const json_t *value, const char *path, bool has_descript
     inlined.object = field_object(&fields, "inline");
     if (!field_any(&fields, "inline") && !field_any(&fields, "ref"))
         mistakes_add(mistakes, MISTAKE_REQUIRED, path, "ref or inline");
+    mistakes_add_unknown(mistakes, ref_path, ref.object, ref_known);
+    mistakes_add_unknown(mistakes, inline_path, inlined.object, inline_known);
     if (ref.object) {
         require_text(&ref, "resourceName", "name of the blueprint's resource");
         if (!has_descriptor)
@@ -351,9 +366,8 @@ void validate_blueprint(const json_t *value, const char *path, bool has_descript
                          "%s names a resource, which is looked up in a component descriptor",
                          ref_path);
     }
-    if (inlined.object && !field_any(&inlined, "filesystem")) {
-        cleanup_free char *filesystem_path = field_path(&inlined, "filesystem");
-
-        mistakes_add(mistakes, MISTAKE_REQUIRED, filesystem_path, "files of the blueprint");
-    }
+    if (inlined.object)
+        validate_blueprint_files(&inlined);
+    if (ref.object && inlined.object)
+        mistakes_add(mistakes, MISTAKE_UNKNOWN, ref_path, "has no effect: inline wins");
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/log.h"
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/base64.h"
@@ -12,6 +13,7 @@
 #include "common/data/reference.h"
 #include "common/data/timestamp.h"
 #include "common/oci/keyring.h"
+#include "deployer/pod/docker_config.h"
 #include "deployer/pod/ocm_credentials.h"
 
 /* A Secret's data while it grows, against the API server's limit of its sum. */
@@ -55,6 +57,40 @@ static int parse_docker_config(const char *text, size_t size, json_t **ret_confi
     return 0;
 }
 
+/* What a pull Secret holds that is no use. */
+struct unusable {
+    size_t helpers, entries;
+};
+
+static void count_unusable(void *data, const struct docker_config_trouble *trouble)
+{
+    struct unusable *unusable = data;
+
+    *(trouble->is_helper ? &unusable->helpers : &unusable->entries) += 1;
+}
+
+/* Whoever made the Secret can mend it, so it is not passed over as a file of the operator is. Its
+ * entries are counted, not quoted: people paste credentials into the wrong place. */
+static int check_docker_config(json_t *config, const char *origin, struct error *err)
+{
+    struct unusable unusable = {0};
+    size_t count = docker_config_clean(config, NULL, count_unusable, &unusable);
+
+    if (unusable.entries > 0)
+        return error_set(err, ERROR_INVALID,
+                         "%zu of its entries can't be used: an address without a host, or an "
+                         "'auth' that is no base64 of user:password",
+                         unusable.entries);
+    if (unusable.helpers == 0)
+        return 0;
+    if (count == 0)
+        return error_set(err, ERROR_INVALID,
+                         "has credential helpers only (credHelpers, credsStore), which can't be "
+                         "run here: give the credentials themselves");
+    log_info("credential helpers can't be run here", log_text("origin", origin));
+    return 0;
+}
+
 int inputs_add_docker_secret(json_t *docker_configs, const json_t *secret, struct error *err)
 {
     static const struct {
@@ -80,7 +116,8 @@ int inputs_add_docker_secret(json_t *docker_configs, const json_t *secret, struc
         buffer_init(&text, SECRET_MAX_BYTES);
         if (base64_decode(json_string_value(value), json_string_length(value), &text, err) < 0)
             return error_set(err, ERROR_INVALID, "%s: '%s' is no base64", origin, forms[i].key);
-        if (forms[i].parse(text.data ? text.data : "", text.size, &config, err) < 0)
+        if (forms[i].parse(text.data ? text.data : "", text.size, &config, err) < 0 ||
+            check_docker_config(config, origin, err) < 0)
             return error_wrap(err, "%s: '%s'", origin, forms[i].key);
         inputs_add_docker_config(docker_configs, origin, config);
         count++;

@@ -223,6 +223,37 @@ static void what_must_not_be_sent_twice_is_not(void **state)
     assert_int_equal(kube_perform(bench->kube, &create, NULL, &err), 0);
 }
 
+static bool is_allowed(const void *data)
+{
+    int *left = (int *)(uintptr_t)data;
+
+    return (*left)-- > 0;
+}
+
+static void whether_a_call_may_be_sent_is_asked_before_each_try(void **state)
+{
+    static const char *const answers[] = {
+        HEAD("503 Later") "0\r\n\r\n", HEAD("503 Later") "0\r\n\r\n", HEAD("200 OK") "2\r\n\r\n{}"};
+    struct kube_bench *bench = *state;
+    struct kube_request asking = get_pod;
+    struct error err = {0};
+
+    asking.may_send = is_allowed;
+    kube_bench_set_answers(bench, answers, array_length(answers));
+    for (int tries = 0; tries <= 3; tries++) {
+        int left = tries;
+
+        asking.may_send_data = &left;
+        bench->server.request_count = 0;
+        bench->answers = answers;
+        bench->answer_count = array_length(answers);
+        assert_int_equal(kube_perform(bench->kube, &asking, NULL, &err), tries == 3 ? 0 : -1);
+        assert_int_equal(bench->server.request_count, tries);
+        if (tries < 3)
+            assert_int_equal(err.kind, ERROR_CANCELLED);
+    }
+}
+
 static void a_pause_that_is_longer_than_the_time_left_is_not_waited_for(void **state)
 {
     static const char *const answers[] = {
@@ -350,6 +381,7 @@ int main(void)
         test(what_is_to_be_left_out_of_an_answer_is_not_parsed),
         test(temporary_failures_are_tried_again),
         test(what_must_not_be_sent_twice_is_not),
+        test(whether_a_call_may_be_sent_is_asked_before_each_try),
         test(a_pause_that_is_longer_than_the_time_left_is_not_waited_for),
         test(calls_can_be_cancelled_at_any_time),
         test(on_done_may_cancel_its_own_call_and_others),

@@ -59,7 +59,18 @@ static void validate_names_every_mistake_with_its_path(void **state)
         "DeployItem team/job: warning: spec.config.colour: unknown field\n",
         "spec.config.env[0].name: Forbidden: \"OPERATION\" is set by the deployer\n",
         "Target team/t: spec.config: exec plug-ins are not supported",
-        "Configuration: hpa: expected an object, got a number\n"};
+        "Configuration: hpa: expected an object, got a number\n",
+        "team/Bad_Name: apiVersion: Invalid value: \"landscaper.gardener.cloud/v1alpha2\": must "
+        "be ",
+        "team/Bad_Name: metadata.name: Invalid value: \"Bad_Name\": must be lower-case letters",
+        "team/Bad_Name: warning: extra: unknown field\n",
+        "team/Bad_Name: warning: spec.tiemout: unknown field\n",
+        "team/Bad_Name: warning: spec.target.nme: unknown field\n",
+        "team/Bad_Name: warning: spec.onDelete.skip: unknown field\n",
+        "team/Bad_Name: warning: spec.config.blueprint.ref.extra: unknown field\n",
+        "team/Bad_Name: warning: spec.config.blueprint.ref: has no effect: inline wins\n",
+        "team/Bad_Name: warning: spec.config.blueprint.inline.extra: unknown field\n",
+        "team/Bad_Name: spec.config.blueprint.inline.filesystem: expected an object of file names"};
 
     (void)state;
     assert_int_equal(code, 2);
@@ -79,9 +90,23 @@ static void validate_tells_the_same_in_json(void **state)
 
     (void)state;
     assert_int_equal(code, 2);
-    assert_int_equal(doc_integer_or(doc, "errors", 0), 5);
-    assert_int_equal(doc_integer_or(doc, "warnings", 0), 1);
-    assert_int_equal(doc_integer_or(doc, "objects", 0), 3);
+    assert_int_equal(doc_integer_or(doc, "errors", 0), 8);
+    assert_int_equal(doc_integer_or(doc, "warnings", 0), 8);
+    assert_int_equal(doc_integer_or(doc, "objects", 0), 4);
+}
+
+static void validate_counts_what_it_does_not_name(void **state)
+{
+    static const char *const arguments[] = {"validate", "testdata/many.yaml", NULL};
+    int code = 0;
+    cleanup_free char *text = output_of(validate_main, arguments, &code);
+
+    (void)state;
+    assert_int_equal(code, 2);
+    assert_non_null(strstr(text, "DeployItem team/errors: spec.config: and 36 more mistakes\n"));
+    /* Unknown fields are warnings however many they are. */
+    assert_non_null(
+        strstr(text, "DeployItem team/warnings: warning: spec.config: and 6 more mistakes\n"));
 }
 
 static const struct {
@@ -154,6 +179,24 @@ static void render_prints_every_object_the_same_each_time(void **state)
     assert_non_null(doc_get(json_array_get(docs, 5), "spec.imagePullSecrets"));
 }
 
+static void render_reads_the_operators_registry_files(void **state)
+{
+    static const char *const arguments[] = {"render", "testdata/script.yaml", "--config",
+                                            "testdata/configuration.yaml", NULL};
+    int code = 0;
+    cleanup_free char *text = output_of(render_main, arguments, &code);
+    cleanup_json json_t *docs = NULL;
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(code, 0);
+    assert_int_equal(doc_parse_yaml_stream(text, strlen(text), OUTPUT_MAX, &docs, &err), 0);
+    assert_int_equal(json_array_size(docs), 6);
+    assert_string_equal(doc_text(json_array_get(docs, 4), "type"),
+                        "kubernetes.io/dockerconfigjson");
+    assert_non_null(doc_get(json_array_get(docs, 5), "spec.imagePullSecrets"));
+}
+
 static void version_knows_the_types(void **state)
 {
     static const char *const arguments[] = {"version", "--json", NULL};
@@ -171,8 +214,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(validate_names_every_mistake_with_its_path),
         cmocka_unit_test(validate_tells_the_same_in_json),
+        cmocka_unit_test(validate_counts_what_it_does_not_name),
         cmocka_unit_test(exit_codes_are_an_interface),
         cmocka_unit_test(render_prints_every_object_the_same_each_time),
+        cmocka_unit_test(render_reads_the_operators_registry_files),
         cmocka_unit_test(version_knows_the_types),
     };
 

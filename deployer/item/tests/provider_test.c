@@ -119,6 +119,8 @@ static const struct {
     {"{blueprint: {}}", "blueprint: Required value: ref or inline"},
     {"{blueprint: {inline: {}}}",
      "blueprint.inline.filesystem: Required value: files of the blueprint"},
+    {"{blueprint: {inline: {filesystem: 5}}}",
+     "blueprint.inline.filesystem: expected an object of file names, or its text, got a number"},
     {"{blueprint: x}", "blueprint: expected an object, got a string"},
     {"{componentDescriptor: {}}", "componentDescriptor: Required value: ref or inline"},
     {"{componentDescriptor: {inline: {meta: {}}}}", ""},

@@ -46,6 +46,11 @@ static const struct {
     /* wait is lost, but what main does is not stopped halfway */
     {POD("Running", INIT_DONE, RUNNING("main") "," ENDED("wait", "137")), POD_RUNNING, NULL, NULL,
      NULL},
+    /* the node is silent, and may come back: what was last known holds until the pod is deleted */
+    {POD("Unknown", INIT_DONE, RUNNING("main") "," RUNNING("wait")), POD_RUNNING, NULL, NULL, NULL},
+    {POD("Unknown", WAITING("init", "PodInitializing"), ""), POD_WAITING, NULL, NULL, NULL},
+    {POD("Unknown", INIT_DONE, ENDED("main", "0") "," ENDED("wait", "0")), POD_SUCCEEDED, NULL,
+     NULL, NULL},
     {"{status: {phase: Succeeded}}", POD_SUCCEEDED, NULL, NULL, NULL},
     /* an injected sidecar does not end */
     {POD("Running", INIT_DONE,

@@ -104,6 +104,8 @@ static const struct {
      "https://index.docker.io/v1/ "},
     {"alpine", "{initContainer: {image: 'registry.example.com/init:1'}}", credentials,
      "registry.example.com "},
+    {"alpine", "{waitContainer: {image: 'registry.example.com/wait:1'}}", credentials,
+     "registry.example.com "},
     /* two credentials for one host: main's by host, init's by repository */
     {"r.io/main/x", "{initContainer: {image: 'r.io/tools/init:1'}}",
      "{auths: {r.io/main: {username: a, password: b}, r.io/tools: {username: c, password: d}}}",
@@ -169,6 +171,20 @@ static const struct {
     /* [1] */
     {"{metadata: {name: s, namespace: ns}, data: {.dockercfg: WzFd}}",
      "secret ns/s: '.dockercfg': is no Docker configuration"},
+    /* {"auths":{"r.io":{"auth":"OnRva2Vu"}}}, which is ":token" */
+    {"{metadata: {name: s, namespace: ns}, data: {.dockerconfigjson: "
+     "eyJhdXRocyI6eyJyLmlvIjp7ImF1dGgiOiJPblJ2YTJWdSJ9fX0=}}",
+     "secret ns/s: '.dockerconfigjson': 1 of its entries can't be used: an address without a host, "
+     "or an 'auth' that is no base64 of user:password"},
+    /* {"credHelpers":{"r.io":"x"}} */
+    {"{metadata: {name: s, namespace: ns}, data: {.dockerconfigjson: "
+     "eyJjcmVkSGVscGVycyI6eyJyLmlvIjoieCJ9fQ==}}",
+     "secret ns/s: '.dockerconfigjson': has credential helpers only (credHelpers, credsStore), "
+     "which can't be run here: give the credentials themselves"},
+    /* {"credsStore":"x","auths":{"r.io":{"username":"u"}}} */
+    {"{metadata: {name: s, namespace: ns}, data: {.dockerconfigjson: "
+     "eyJjcmVkc1N0b3JlIjoieCIsImF1dGhzIjp7InIuaW8iOnsidXNlcm5hbWUiOiJ1In19fQ==}}",
+     NULL},
     /* type: credentials.config.ocm.software */
     {"{metadata: {name: s, namespace: ns}, data: {.ocmcredentialconfig: "
      "dHlwZTogY3JlZGVudGlhbHMuY29uZmlnLm9jbS5zb2Z0d2FyZQ==}}",

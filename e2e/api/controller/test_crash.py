@@ -7,11 +7,17 @@ import threading
 import pytest
 
 from bench.waiting import wait_until
-from controller_harness import with_export_and_state, succeed
+from controller_harness import OPERATION, succeed, with_export_and_state
 from faults.proxy import Action, PASS
 
 # More than any run or deletion takes; requests beyond the last one never come, and the test ends there.
 REQUESTS_MAX = 40
+
+
+def resource_of(path):
+    """.../namespaces/NS/RESOURCE[/NAME[/SUBRESOURCE]] as RESOURCE[/SUBRESOURCE]."""
+    parts = path.partition("/namespaces/")[2].split("/")[1:]
+    return parts[0] if len(parts) < 3 else f"{parts[0]}/{parts[2]}"
 
 
 class Killer:
@@ -34,15 +40,19 @@ class Killer:
             return PASS
         with self._lock:
             if self.left is None:
-                return PASS
-            self.seen.append(f"{request.method} {request.path.rpartition('/')[2]}")
+                return self._pass(request)
+            self.seen.append(f"{request.method} {resource_of(request.path)}")
             self.left -= 1
             if self.left != 0:
-                return PASS
+                return self._pass(request)
             self.left = None
         if self.moment == "before":
             return Action(forward=False, lose=True, before=self._strike)
         return Action(lose=True, applied=self._strike)
+
+    def _pass(self, request):
+        """No kubelet is there to be asked for a log, and asking for it again and again takes its time."""
+        return Action(forward=False, answer=(200, b"boom\n")) if request.path.endswith("/log") else PASS
 
     def _strike(self):
         self.controller.kill()
@@ -69,25 +79,96 @@ def listed(controller):
     controller.wait_until(lambda: "items listed" in controller.output(), "items listed")
 
 
-def test_a_run_survives_a_crash_at_every_request(world, killer):
-    world.kubelet.behaviour = with_export_and_state
+def is_done(world, name):
+    status = world.status(name)
+    return status.get("jobID") and status.get("jobIDFinished") == status["jobID"] and not world.pods()
+
+
+class Plain:
+    """An item that has no more than it needs."""
+    phase, has_export, behaviour = "Succeeded", True, staticmethod(with_export_and_state)
+    config = {}
+    seen = {"GET contexts", "GET secrets", "PATCH serviceaccounts", "PATCH roles", "PATCH rolebindings", "PATCH secrets", "POST pods",
+            "PATCH deployitems/status", "DELETE secrets", "DELETE pods", "PATCH pods"}
+    least = 14  # as the documents say, without a target
+
+    def __init__(self, world):
+        self.world = world
+
+    def make(self, name):
+        self.world.item(name, config=self.config)
+
+
+class Script(Plain):
+    config = {"apiVersion": "script.deployer.landscaper.gardener.cloud/v1alpha1", "script": "#!/bin/sh\n"}
+
+    def make(self, name):
+        self.world.item(name, item_type="landscaper.gardener.cloud/script", config={**self.config, "image": "example.com/main:1"})
+
+
+class Rich(Plain):
+    """Everything that an item can have: target, its Secret, pull secrets of Context and item, OCM; and no finalizer yet."""
+    seen = Plain.seen | {"GET deployitems", "PATCH deployitems", "GET targets", "GET configmaps"}
+    least = Plain.least + 8
+
+    def __init__(self, world):
+        super().__init__(world)
+        registry = {".dockerconfigjson": {"auths": {"example.com": {"username": "u", "password": "p"}}}}
+        world.secret("kubeconfig", {"kubeconfig": "clusters: []"})
+        world.target("target", secret="kubeconfig")
+        for name in ("pull", "own"):
+            world.secret(name, registry, type="kubernetes.io/dockerconfigjson")
+        world.kube.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ocm", "namespace": world.namespace},
+                          "data": {".ocmconfig": "type: generic.config.ocm.software/v1"}})
+        world.context("rich", registryPullSecrets=[{"name": "pull"}], ocmConfig={"name": "ocm"})
+
+    def make(self, name):
+        self.world.item(name, target="target", context="rich", finalizer=False,
+                        config={"registryPullSecrets": [{"name": "own", "namespace": self.world.namespace}]})
+
+
+class OfTestReconcile(Plain):
+    """Begun by test-reconcile, in two writes and with a job of our own."""
+    seen = Plain.seen | {"PATCH deployitems"}
+    least = Plain.least + 2
+
+    def make(self, name):
+        self.world.item(name, job=None, annotations={OPERATION: "test-reconcile"})
+
+
+class Failing(Plain):
+    phase, has_export = "Failed", False
+    seen = Plain.seen | {"GET pods/log"}
+    least = Plain.least - 1
+
+    @staticmethod
+    def behaviour(pod):
+        pod.run()
+        pod.save_state()
+        pod.fail(3)
+
+
+@pytest.mark.parametrize("kind", [Plain, Script, Rich, OfTestReconcile, Failing])
+def test_a_run_survives_a_crash_at_every_request(world, killer, kind):
+    world.kubelet.behaviour = kind.behaviour
+    wanted = kind(world)
     controller = start(world, killer)
     for number in range(1, REQUESTS_MAX):
         name = f"item-{number}"
         listed(controller)
         killer.arm(number)
-        world.item(name)
-        wait_until(lambda: killer.struck.is_set() or (world.status(name).get("jobIDFinished") == "job-1" and
-                                                      not world.pods()), f"{name} crashed or finished")
+        wanted.make(name)
+        wait_until(lambda: killer.struck.is_set() or is_done(world, name), f"{name} crashed or finished")
         if not killer.struck.is_set():
-            assert number > 10, killer.seen
+            assert set(killer.seen) == kind.seen and len(killer.seen) >= kind.least, killer.seen
             break
         controller = start(world, killer)
-        status = world.finished(name)
-        assert status["phase"] == "Succeeded", (number, killer.seen, status)
-        assert status["exportRef"]["name"] == f"{name}-export"
+        wait_until(lambda: is_done(world, name), f"{name} finished after {killer.seen}")
+        status = world.status(name)
+        assert status["phase"] == kind.phase, (number, killer.seen, status)
+        assert status.get("exportRef", {}).get("name") == (f"{name}-export" if kind.has_export else None)
         world.quiet()
-        assert world.kubelet.ran(name) == [(name, "job-1", "RECONCILE")], (number, killer.seen)
+        assert world.kubelet.ran(name) == [(name, status["jobID"], "RECONCILE")], (number, killer.seen)
     else:
         pytest.fail("the run never came to its end")
 
@@ -106,11 +187,12 @@ def test_a_deletion_survives_a_crash_at_every_request(world, killer):
         world.delete(name)
         wait_until(lambda: killer.struck.is_set() or not world.host_objects(), f"{name} crashed or gone")
         if not killer.struck.is_set():
-            assert number > 10, killer.seen
+            assert len(killer.seen) >= 17, killer.seen
             break
         controller = start(world, killer)
         world.gone(name)
         wait_until(lambda: not world.host_objects(), f"everything gone after {killer.seen}: {world.host_objects()}", 30)
+        assert world.kube.find("secrets", f"{name}-export", world.namespace) is None, (number, killer.seen)
         assert [begun[2] for begun in world.kubelet.ran(name)] == ["RECONCILE", "DELETE"], (number, killer.seen)
     else:
         pytest.fail("the deletion never came to its end")

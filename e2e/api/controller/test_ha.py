@@ -4,10 +4,12 @@
 import signal
 import threading
 
+import pytest
+
 from bench.kube import DEPLOYITEMS, SYNCOBJECTS
 from bench.waiting import wait_until
 from controller_harness import now, with_export_and_state
-from faults.proxy import Action, PASS
+from faults.proxy import Action, PASS, status as unavailable
 
 
 # Long enough for a loaded machine to renew it, and a fifth of what others have to wait for.
@@ -34,15 +36,50 @@ def test_the_second_takes_over_when_the_first_ends_and_at_once_when_it_says_so(w
     assert len(world.kubelet.ran("one")) == len(world.kubelet.ran("two")) == 1
 
 
-def test_one_that_was_stopped_longer_than_its_lease_does_not_run_the_job_again(world):
-    """The first is stopped when its inputs are written and its pod is not; the second runs the job; the first wakes up."""
+def test_who_ends_gives_the_lease_back_however_long_it_is(world):
+    lease = {"leaderElection": {"enabled": True, "leaseDuration": "1h"}}
+    first = world.start(config=lease)
+    first.wait_until(lambda: leads(first), "the first leads")
+    first.expected = False
+    assert first.stop() == 0
+    [given] = world.kube.items("coordination.k8s.io/v1/leases", world.host)
+    assert not given["spec"].get("holderIdentity")
+    second = world.start(config=lease)
+    second.wait_until(lambda: leads(second), "the second leads")
+
+
+def is_inputs(request):
+    return request.method == "PATCH" and "/secrets/" in request.path and "-in-" in request.path
+
+
+def is_final_status(request):
+    return request.method == "PATCH" and request.path.endswith("/item/status") and b"jobIDFinished" in request.body
+
+
+def is_pod_delete(request):
+    return request.method == "DELETE" and "/pods/" in request.path
+
+
+# When the first is stopped: its write is done and the next one is due, or the write was turned away and waits to be sent again.
+STOPS = [("the inputs are written", is_inputs, {}),
+         *((f"{name} refused for now", at, {"forward": False, "answer": unavailable(503, "ServiceUnavailable")})
+           for name, at in (("the inputs", is_inputs), ("the final status", is_final_status), ("the pod's end", is_pod_delete)))]
+
+
+@pytest.mark.parametrize("at, action", [stop[1:] for stop in STOPS], ids=[stop[0] for stop in STOPS])
+def test_one_that_was_stopped_longer_than_its_lease_writes_nothing_when_it_wakes_up(world, at, action):
+    """The first is stopped in the middle of a run; the second finishes it; the first wakes up."""
     world.kubelet.behaviour = with_export_and_state
     stopped = threading.Event()
 
+    def stop():
+        first.signal(signal.SIGSTOP)
+        stopped.set()
+
     def plan(request):
-        if request.method == "PATCH" and "/secrets/" in request.path and "-in-" in request.path and not stopped.is_set():
-            return Action(applied=lambda: (first.signal(signal.SIGSTOP), stopped.set()))
-        return PASS
+        if not at(request) or stopped.is_set():
+            return PASS
+        return Action(**action, **{"after" if action else "applied": stop})
 
     with world.behind(plan) as proxy:
         first = world.start(config=LEASE, proxy=proxy)
@@ -56,11 +93,14 @@ def test_one_that_was_stopped_longer_than_its_lease_does_not_run_the_job_again(w
             assert status["phase"] == "Succeeded"
             world.quiet()
         finally:
+            mark = len(proxy.requests)
             first.signal(signal.SIGCONT)
         first.wait_until(lambda: "not leading" in first.output(), "the first knows")
         world.item("marker")
         world.finished("marker")
         world.quiet()
+        written = [(r.method, r.path) for r in proxy.requests[mark:] if r.method != "GET" and "/leases" not in r.path]
+    assert written == []
     assert world.kubelet.ran("item") == [("item", "job-1", "RECONCILE")]
 
 
@@ -148,3 +188,28 @@ def test_an_unreadable_item_that_another_replica_holds_is_left_to_it(world):
     world.item("marker")
     world.finished("marker")
     assert "phase" not in world.status("item")
+
+
+def test_a_deletion_takes_the_lock_and_respects_anothers(world):
+    world.item("item", job=None)
+    world.item("held", job=None)
+    for name in ("item", "held"):
+        world.trigger(name, "job-1")
+    start_replica(world)
+    for name in ("item", "held"):
+        assert world.finished(name)["phase"] == "Succeeded"
+    world.quiet()
+    uid = world.kube.get(DEPLOYITEMS, "held", world.namespace)["metadata"]["uid"]
+    wait_until(lambda: world.kube.get(SYNCOBJECTS, f"container-{uid}", world.namespace)["spec"]["podName"] == "", "the lock given back")
+    # Nobody one can ask for: never taken from.
+    world.kube.patch(SYNCOBJECTS, f"container-{uid}", {"spec": {"podName": "nopodname", "lastUpdateTime": now()}}, world.namespace)
+    go_on = threading.Event()
+    world.kubelet.behaviour = lambda pod: (pod.run(), go_on.wait(60), pod.succeed())
+    world.delete("held")
+    uid = world.kube.get(DEPLOYITEMS, "item", world.namespace)["metadata"]["uid"]
+    world.delete("item")
+    wait_until(lambda: world.kube.get(SYNCOBJECTS, f"container-{uid}", world.namespace)["spec"]["podName"] == "me", "the lock")
+    go_on.set()
+    world.gone("item")
+    assert [start[2] for start in world.kubelet.ran("held")] == ["RECONCILE"]
+    assert world.status("held")["phase"] == "Succeeded"

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 import urllib.error
 import urllib.request
 
@@ -47,14 +48,81 @@ def test_probes_and_metrics(world):
     assert 'longshore_runs_total{operation="RECONCILE",outcome="succeeded"} 1' in text
 
 
+def test_readyz_waits_for_the_lists_and_ends_with_sigterm_while_healthz_lives_on(world):
+    listing, draining = threading.Event(), threading.Event()
+
+    def plan(request):
+        if request.method == "GET" and request.path.endswith("/pods") and not request.is_watch:
+            return Action(before=lambda: listing.wait(60))
+        if request.method == "POST" and request.path.endswith("/pods"):
+            return Action(before=lambda: draining.wait(60))
+        return PASS
+
+    port = free_port()
+    with world.behind(plan) as proxy:
+        controller = world.start(proxy=proxy, arguments=[f"--health-address=127.0.0.1:{port}"])
+        controller.wait_until(lambda: "items listed" in controller.output(), "items listed")
+        assert (get(port, "/healthz")[0], get(port, "/readyz")[0]) == (200, 503)
+        listing.set()
+        controller.wait_until(lambda: get(port, "/readyz")[0] == 200, "ready")
+        world.item("item")
+        wait_until(lambda: any(r.method == "POST" and r.path.endswith("/pods") for r in proxy.requests), "a request under way")
+        controller.expected = False
+        controller.signal(signal.SIGTERM)
+        wait_until(lambda: get(port, "/readyz")[0] == 503, "not ready")
+        assert get(port, "/healthz")[0] == 200
+        draining.set()
+        wait_until(lambda: not controller.running, "the end")
+    assert controller.exit_code == 0
+
+
 def test_sigterm_drains_and_leaves_the_pod_to_the_next(world):
-    world.kubelet.behaviour = hang
-    controller = world.start()
-    world.item("item")
-    wait_until(lambda: world.status("item").get("phase") == "Progressing", "Progressing")
-    controller.expected = False
-    assert controller.stop() == 0
-    assert len(world.pods()) == 1
+    """What is under way is waited for, nothing more is begun, and who comes next goes on from there."""
+    held, release = threading.Event(), threading.Event()
+
+    def plan(request):
+        if request.method == "POST" and request.path.endswith("/pods"):
+            return Action(before=lambda: (held.set(), release.wait(60)))
+        return PASS
+
+    with world.behind(plan) as proxy:
+        controller = world.start(proxy=proxy)
+        world.item("item")
+        assert held.wait(30)
+        controller.expected = False
+        controller.signal(signal.SIGTERM)
+        controller.wait_until(lambda: '"msg":"ending"' in controller.output(), "SIGTERM is heard")
+        mark = len(proxy.requests)
+        time.sleep(1)  # who does not wait for the answer is gone by now
+        assert controller.running
+        release.set()
+        wait_until(lambda: not controller.running, "the end")
+        assert controller.exit_code == 0 and '"msg":"ended"' in controller.output()
+        [pod] = world.pods()
+        written = [(r.method, r.path) for r in proxy.requests[mark:] if r.method != "GET"]
+        assert len(written) <= 1, written  # at most the rest of the chain's present step
+    world.start()
+    assert world.finished("item")["phase"] == "Succeeded"
+    assert world.kubelet.ran("item") == [("item", "job-1", "RECONCILE")]
+    assert [p.uid for p in world.kubelet.pods.values()] == [pod["metadata"]["uid"]]
+
+
+def test_a_request_that_is_never_answered_does_not_hold_up_the_end(world):
+    held = threading.Event()
+
+    def plan(request):
+        if request.method == "POST" and request.path.endswith("/pods"):
+            return Action(forward=False, hang=True, before=held.set, thaw=60)
+        return PASS
+
+    with world.behind(plan) as proxy:
+        controller = world.start(proxy=proxy)
+        world.item("item")
+        assert held.wait(30)
+        controller.expected = False
+        controller.signal(signal.SIGTERM)
+        wait_until(lambda: not controller.running, "the end", 30)
+    assert controller.exit_code == 0 and "requests are still under way" in controller.output()
 
 
 def test_the_log_is_json_with_item_job_and_duration_and_its_level_follows_signals(world):
@@ -78,6 +146,23 @@ def test_the_log_is_json_with_item_job_and_duration_and_its_level_follows_signal
     assert '"deployItem":"silent-again"' not in controller.output()
 
 
+def test_a_deletion_is_logged_and_counted_with_the_time_that_it_took(world):
+    port = free_port()
+    controller = world.start(arguments=[f"--metrics-address=127.0.0.1:{port}"])
+    world.item("item")
+    world.finished("item")
+    world.quiet()
+    world.kubelet.behaviour = lambda pod: (pod.run(), time.sleep(1.5), pod.succeed())  # times in a status have seconds
+    world.delete("item")
+    world.gone("item")
+    line = wait_until(lambda: next((json.loads(l) for l in controller.output().splitlines()
+                                    if '"job finished"' in l and '"job-delete"' in l), None), "the line")
+    assert line["phase"] == "Succeeded" and line["durationMs"] > 0
+    values = dict(l.rsplit(" ", 1) for l in get(port, "/metrics")[1].splitlines() if not l.startswith("#"))
+    assert float(values['longshore_run_duration_seconds_sum{operation="DELETE"}']) > 0
+    assert float(values['longshore_run_duration_seconds_count{operation="DELETE"}']) == 1
+
+
 def run(*arguments):
     return subprocess.run([PROGRAM, "controller", *arguments], capture_output=True, text=True, timeout=30)
 
@@ -99,11 +184,15 @@ def test_a_configuration_with_a_mistake_is_refused_by_name(world):
     assert "namespace" in refused.stderr and "targetSelector[0].labels[0].operator" in refused.stderr
 
 
-def test_unknown_fields_of_the_configuration_are_named_and_the_effective_one_is_printed(world):
-    controller = world.start(config={"surprise": True}, verbosity="info")
+def test_unknown_and_unused_fields_of_the_configuration_are_named_and_the_effective_one_is_printed(world):
+    controller = world.start(config={"surprise": True, "controller": {"workers": 30, "cacheSyncTimeout": "2m"},
+                                     "garbageCollection": {"worker": 5}}, verbosity="info")
     controller.wait_until(lambda: "items listed" in controller.output(), "started")
     output = controller.output()
-    assert '"field":"surprise"' in output
+    told = {line["field"]: line["reason"] for line in map(json.loads, (l for l in output.splitlines() if '"field":' in l))}
+    assert told.pop("surprise") == "unknown field"
+    assert set(told) == {"controller.workers", "controller.cacheSyncTimeout", "garbageCollection.worker"}
+    assert all(reason.startswith("has no effect: ") for reason in told.values()), told
     assert "deleteOperation: run" in output and "imageGracePeriod:" in output
 
 

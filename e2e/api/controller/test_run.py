@@ -5,6 +5,7 @@ import json
 
 from bench.waiting import wait_until
 from controller_harness import GROUP, OURS, decode, ended, hang, succeed, with_export_and_state
+from faults.proxy import Action, PASS, status as refusal
 
 
 def test_a_first_run_succeeds_with_state_and_export_and_leaves_only_state_and_access(world):
@@ -131,6 +132,18 @@ def test_progressing_is_reported_while_main_runs(world):
     assert conditions["WaitContainer"]["message"].startswith("Pod started running at 20")
 
 
+def test_the_old_name_of_the_phase_is_dropped_by_every_write(world):
+    world.kubelet.behaviour = hang
+    world.start()
+    world.item("item", job=None)
+    world.kube.patch("landscaper.gardener.cloud/v1alpha1/deployitems", "item",
+                     {"status": {"observedGeneration": 0, "deployItemPhase": "Failed"}}, world.namespace, "status")
+    assert world.status("item")["deployItemPhase"] == "Failed"
+    world.trigger("item", "job-1")
+    status = wait_until(lambda: (s := world.status("item")).get("phase") == "Progressing" and s, "Progressing")
+    assert "deployItemPhase" not in status
+
+
 def test_nothing_is_done_for_a_finished_item_or_another_type(world):
     controller = world.start()
     world.item("finished")
@@ -187,14 +200,43 @@ def test_the_reconcile_annotation_is_taken_off_when_the_pod_runs(world):
         "annotation gone")
 
 
-def test_continuous_reconcile_is_answered_by_one_event(world):
-    world.start()
-    world.item("cron", config={"continuousReconcile": {"every": "1h"}})
-    world.finished("cron")
-    world.quiet()
-    world.trigger("cron", "job-2")
-    world.finished("cron", "job-2")
-    assert [e["reason"] for e in world.events("cron")] == ["ContinuousReconcileIgnored"]
+CONTINUOUS = {"continuousReconcile": {"every": "1h"}}
+
+
+def test_continuous_reconcile_is_answered_by_one_event_an_item_however_its_job_begins(world):
+    """Told by whatever is written first: Progressing, Init of a fault, Init of test-reconcile; not again by a second try."""
+    refused = []
+
+    def plan(request):
+        if request.method == "PATCH" and request.path.endswith("/conflict/status") and len(refused) < 2:
+            refused.append(request)
+            return Action(forward=False, answer=refusal(409, "Conflict"))
+        return PASS
+
+    with world.behind(plan) as proxy:
+        world.start(proxy=proxy)
+        world.item("usual", config=CONTINUOUS)
+        world.item("conflict", config=CONTINUOUS)
+        world.item("tested", job=None, annotations={"landscaper.gardener.cloud/operation": "test-reconcile"}, config=CONTINUOUS)
+        world.item("late", context="later", config=CONTINUOUS)
+        wait_until(lambda: world.status("late").get("lastError"), "the fault told")
+        world.context("later")
+        wait_until(lambda: world.status("tested").get("phase") == "Succeeded", "tested")
+        for name in ("usual", "conflict", "late"):
+            world.finished(name)
+        world.trigger("usual", "job-2")
+        world.finished("usual", "job-2")
+        world.kube.patch("landscaper.gardener.cloud/v1alpha1/deployitems", "usual", {"spec": {"config": {"args": ["other"]}}},
+                         world.namespace)
+        world.trigger("usual", "job-3")
+        world.finished("usual", "job-3")
+        world.quiet()
+        world.delete("usual")
+        world.gone("usual")
+        for name in ("usual", "conflict", "late", "tested"):
+            told = [e["reason"] for e in world.events(name)]
+            assert told.count("ContinuousReconcileIgnored") == 1, (name, told)
+    assert len(refused) == 2
 
 
 def test_keep_pod_keeps_it_until_the_next_run(world):

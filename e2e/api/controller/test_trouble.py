@@ -432,3 +432,56 @@ def test_a_conflict_with_nobody_does_not_leave_the_pod_behind(world):
         world.interrupt("item", "job-2")
         world.quiet()
         assert struck == {"DELETE", "PATCH"}
+
+
+def test_a_pod_that_somebody_else_removes_at_that_moment_is_as_good_as_removed(world):
+    """404 to our DELETE is what was wanted."""
+    gone = []
+
+    def remove(name):
+        gone.append(name)
+        world.kube.patch("pods", name, {"metadata": {"finalizers": None}}, world.host)
+        world.kube.delete("pods", name, world.host, gracePeriodSeconds=0)
+
+    def plan(request):
+        if request.method == "DELETE" and "/pods/" in request.path and not gone:
+            return Action(before=lambda: remove(request.path.rpartition("/")[2]))
+        return PASS
+
+    with world.behind(plan) as proxy:
+        controller = world.start(proxy=proxy)
+        world.item("item")
+        assert world.finished("item")["phase"] == "Succeeded"
+        wait_until(lambda: gone and not world.pods(), "the pod gone")
+        world.trigger("item", "job-2")
+        assert world.finished("item", "job-2")["phase"] == "Succeeded"
+        world.quiet()
+        assert '"level":"error"' not in controller.output()
+    assert [job for _, job, _ in world.kubelet.ran("item")] == ["job-1", "job-2"]
+
+
+def test_the_final_phase_and_the_finished_job_are_one_write_however_a_job_ends(world):
+    """Every version of every item, as a watch tells them: Landscaper would start a job anew between two writes."""
+    behaviours = {
+        "good": succeed, "late": hang,
+        "bad": lambda pod: (pod.run(), pod.fail(3)),
+        "image": lambda pod: (pod.bind(), pod.status("Pending", init=ended(), main=waiting("InvalidImageName"), wait=running())),
+        "gone": lambda pod: (pod.run(), world.kube.patch("pods", pod.name, {"metadata": {"finalizers": None}}, world.host), pod.gone())}
+    world.kubelet.behaviour = lambda pod: behaviours[pod.item()[1]](pod)
+    since = world.kube.list(DEPLOYITEMS, world.namespace)["metadata"]["resourceVersion"]
+    world.start()
+    for name in behaviours:
+        world.item(name, timeout="4s" if name == "late" else "5m")
+    world.item("wrong", config={"image": 5})
+    world.item("nowhere", target="nowhere")
+    wanted = {"good": "Succeeded", **dict.fromkeys(("late", "bad", "image", "gone", "wrong", "nowhere"), "Failed")}
+    assert {name: world.finished(name)["phase"] for name in wanted} == wanted
+    seen = set()
+    for _, item in world.kube.watch(DEPLOYITEMS, world.namespace, timeout=2, resourceVersion=since, timeoutSeconds=2):
+        name, status = item["metadata"]["name"], item.get("status", {})
+        is_final = status.get("phase") in ("Succeeded", "Failed")
+        assert is_final == (status.get("jobIDFinished") == "job-1"), (name, status)
+        assert is_final == ("finishedTime" in status.get("transitionTimes", {})), (name, status)
+        if is_final:
+            seen.add(name)
+    assert seen == set(wanted)

@@ -18,11 +18,12 @@ AGAIN = {
     "test_run": ("test_a_first_run_succeeds_with_state_and_export_and_leaves_only_state_and_access",
                  "test_a_repeated_run_gets_its_state_and_publishes_anew",
                  "test_update_on_change_only_runs_once_a_generation",
-                 "test_continuous_reconcile_is_answered_by_one_event"),
+                 "test_continuous_reconcile_is_answered_by_one_event_an_item_however_its_job_begins"),
     "test_delete": ("test_deletion_runs_main_with_delete_and_the_last_state_then_removes_everything",
                     "test_an_item_without_a_configuration_can_be_deleted"),
     "test_inputs": ("test_the_target_reaches_the_pod_as_a_document",
                     "test_a_missing_pull_secret_is_told_by_name",
+                    "test_a_missing_pull_secret_of_the_item_itself_is_told_by_name",
                     "test_a_missing_configuration_fails_the_job",
                     "test_poisoned_items_fail_alone_and_visibly",
                     "test_items_that_cannot_be_read_at_all_fail_visibly"),
@@ -78,6 +79,12 @@ for _name, _tests in AGAIN.items():
     _module = load(_name)
     for _test in _tests:
         globals()[_test] = getattr(_module, _test)
+
+
+def test_any_value_of_any_type_in_a_scripts_fields_ends_the_item_one_way_or_the_other(world):
+    load("test_poison").check_any_value(world, {
+        "script": lambda v: {"script": v}, "files": lambda v: {"files": v}, "file": lambda v: {"files": {"a.sh": v}},
+        "interpreter": lambda v: {"interpreter": v}})
 
 
 def failed(world, name):

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "deployer/pod/docker_config.h"
+
+#include <string.h>
+
+#include "common/base/buffer.h"
+#include "common/base/memory.h"
+#include "common/data/doc.h"
+#include "common/oci/keyring.h"
+#include "deployer/pod/inputs.h"
+
+enum { FILE_MAX_BYTES = 1 << 20 };
+
+static void tell_helper(const char *file, const char *registry, docker_config_tell_fn *tell,
+                        void *data)
+{
+    const struct docker_config_trouble trouble = {
+        file, registry, "credential helpers can't be run here: give the credential itself", true};
+
+    tell(data, &trouble);
+}
+
+static void tell_of(const char *file, const char *entry, const char *why,
+                    docker_config_tell_fn *tell, void *data)
+{
+    const struct docker_config_trouble trouble = {file, entry, why, false};
+
+    tell(data, &trouble);
+}
+
+/* The number of credentials in one entry; -1: it can't be used. */
+static int try_entry(const char *address, json_t *entry)
+{
+    cleanup_keyring struct keyring *keyring = keyring_new();
+    cleanup_json json_t *alone = json_pack("{s:{s:O}}", "auths", address, entry);
+    struct error err = {0};
+    size_t helpers = 0;
+
+    return keyring_add_docker_config(keyring, "", alone, &helpers, &err);
+}
+
+static size_t clean_entries(json_t *entries, const char *file, docker_config_tell_fn *tell,
+                            void *data)
+{
+    const char *address = NULL;
+    json_t *entry = NULL;
+    void *next = NULL;
+    size_t count = 0;
+
+    json_object_foreach_safe(entries, next, address, entry)
+    {
+        int added = try_entry(address, entry);
+
+        if (added < 0) {
+            /* In words of our own: the keyring's name the registry once more. */
+            tell_of(file, address,
+                    "its address has no host, or its 'auth' is no base64 of user:password", tell,
+                    data);
+            (void)json_object_del(entries, address);
+            continue;
+        }
+        count += (size_t)added;
+    }
+    return count;
+}
+
+size_t docker_config_clean(json_t *config, const char *file, docker_config_tell_fn *tell,
+                           void *data)
+{
+    json_t *auths = json_object_get(config, "auths");
+    json_t *helpers = json_object_get(config, "credHelpers");
+    bool has_store = json_is_string(json_object_get(config, "credsStore"));
+    const char *registry = NULL;
+    json_t *program = NULL;
+
+    json_object_foreach(helpers, registry, program) tell_helper(file, registry, tell, data);
+    if (has_store)
+        tell_helper(file, "credsStore", tell, data);
+    if (json_is_object(auths))
+        return clean_entries(auths, file, tell, data);
+    if (auths) {
+        if (!json_is_null(auths))
+            tell_of(file, "auths", "it is no object", tell, data);
+        (void)json_object_del(config, "auths");
+        return 0;
+    }
+    /* The bare map of .dockercfg: every member is an entry. */
+    return json_object_size(helpers) || has_store ? 0 : clean_entries(config, file, tell, data);
+}
+
+json_t *docker_config_read(char *const *paths, docker_config_tell_fn *tell, void *data)
+{
+    json_t *configs = json_array();
+
+    for (; paths && *paths; paths++) {
+        cleanup_buffer struct buffer text = {0};
+        cleanup_json json_t *config = NULL;
+        struct error err = {0};
+
+        buffer_init(&text, FILE_MAX_BYTES);
+        if (doc_read_file(*paths, FILE_MAX_BYTES, &text, &err) < 0) {
+            tell_of(*paths, NULL, err.text, tell, data);
+            continue;
+        }
+        /* The parser's own words could quote a credential. */
+        if (doc_parse_yaml(text.data ? text.data : "", text.size, FILE_MAX_BYTES, &config, &err) <
+                0 ||
+            !json_is_object(config)) {
+            tell_of(*paths, NULL, "it is no Docker configuration", tell, data);
+            continue;
+        }
+        if (docker_config_clean(config, *paths, tell, data) > 0)
+            inputs_add_docker_config(configs, *paths, config);
+    }
+    return configs;
+}

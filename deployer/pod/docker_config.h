@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Docker configurations as people write them: one bad entry must not spoil the good ones. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Something that is passed over; none of its texts holds a credential. */
+struct docker_config_trouble {
+    const char *file;  /* NULL: in no file */
+    const char *entry; /* the registry; NULL: all of the file */
+    const char *why;
+    bool is_helper;
+};
+typedef void docker_config_tell_fn(void *data, const struct docker_config_trouble *trouble);
+
+/* Takes out of config (an object) the entries that nobody can use, and tells of each and of each
+ * credential helper, which is a program that no pod has. The number of credentials left. */
+size_t docker_config_clean(json_t *config, const char *file, docker_config_tell_fn *tell,
+                           void *data);
+
+/* The files (NULL at the end of paths) as inputs_add_docker_config() keeps them; those that can't
+ * be used are told of and passed over, as a chart may mount some that are empty. New reference. */
+json_t *docker_config_read(char *const *paths, docker_config_tell_fn *tell, void *data);

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "deployer/pod/docker_config.h"
+#include "deployer/tests/sample.h"
+
+/* What was passed over, joined. */
+static void note(void *data, const struct docker_config_trouble *trouble)
+{
+    char **said = data;
+    char *longer = xasprintf("%s%s%s ", *said, trouble->is_helper ? "helper:" : "",
+                             trouble->entry ? trouble->entry : "file");
+
+    assert_null(strstr(trouble->why, "canary"));
+    free(*said);
+    *said = longer;
+}
+
+static const struct {
+    const char *config, *said, *left;
+    size_t count;
+} configs[] = {
+    {"{auths: {r.io: {username: u}}}", "", "{auths: {r.io: {username: u}}}", 1},
+    /* OnRva2Vu is ":token" */
+    {"{auths: {bad.io: {auth: OnRva2Vu}, r.io: {username: u}, worse.io: {auth: canary}}}",
+     "bad.io worse.io ", "{auths: {r.io: {username: u}}}", 1},
+    {"{auths: {'/x': {username: u}, r.io: {}}}", "/x ", "{auths: {r.io: {}}}", 0},
+    {"{auths: {r.io: canary}}", "r.io ", "{auths: {}}", 0},
+    {"{auths: 5}", "auths ", "{}", 0},
+    {"{auths: null}", "", "{}", 0},
+    {"{r.io: {username: u}, bad.io: {auth: '!'}}", "bad.io ", "{r.io: {username: u}}", 1},
+    {"{credHelpers: {gcr.io: gcloud}, auths: {r.io: {username: u}}}", "helper:gcr.io ",
+     "{credHelpers: {gcr.io: gcloud}, auths: {r.io: {username: u}}}", 1},
+    {"{credsStore: desktop}", "helper:credsStore ", "{credsStore: desktop}", 0},
+    {"{}", "", "{}", 0},
+};
+
+static void a_bad_entry_is_told_and_the_good_ones_stay(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(configs); i++) {
+        cleanup_json json_t *config = sample_doc(configs[i].config);
+        cleanup_json json_t *left = sample_doc(configs[i].left);
+        cleanup_free char *said = xstrdup("");
+
+        assert_int_equal(docker_config_clean(config, NULL, note, &said), configs[i].count);
+        assert_string_equal(said, configs[i].said);
+        assert_true(json_equal(config, left));
+    }
+}
+
+/* The name of a new file with this text; belongs to the caller. */
+static char *file_of(const char *text)
+{
+    char *path = xstrdup("/tmp/docker_config_test.XXXXXX");
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    (void)close(fd);
+    return path;
+}
+
+static void files_that_cannot_be_used_are_told_and_passed_over(void **state)
+{
+    cleanup_free char *good = file_of("{\"auths\": {\"r.io\": {\"username\": \"u\"}}}");
+    cleanup_free char *empty = file_of("");
+    cleanup_free char *broken = file_of("{\"auths\": canary");
+    cleanup_free char *absent = xstrdup("/nonexistent/config.json");
+    char *paths[] = {empty, broken, absent, good, NULL};
+    cleanup_free char *said = xstrdup("");
+    cleanup_json json_t *read = docker_config_read(paths, note, &said);
+
+    (void)state;
+    assert_int_equal(json_array_size(read), 1);
+    assert_string_equal(doc_text(json_array_get(read, 0), "origin"), good);
+    assert_string_equal(said, "file file file ");
+    for (char **path = paths; *path; path++)
+        (void)unlink(*path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_bad_entry_is_told_and_the_good_ones_stay),
+        cmocka_unit_test(files_that_cannot_be_used_are_told_and_passed_over),
+    };
+
+    doc_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
