@@ -60,8 +60,7 @@ static void validate_names_every_mistake_with_its_path(void **state)
         "spec.config.env[0].name: Forbidden: \"OPERATION\" is set by the deployer\n",
         "Target team/t: spec.config: exec plug-ins are not supported",
         "Configuration: hpa: expected an object, got a number\n",
-        "team/Bad_Name: apiVersion: Invalid value: \"landscaper.gardener.cloud/v1alpha2\": must "
-        "be ",
+        "team/Bad_Name: apiVersion: Invalid value: \"landscaper.gardener.cloud/v1alpha2\": must",
         "team/Bad_Name: metadata.name: Invalid value: \"Bad_Name\": must be lower-case letters",
         "team/Bad_Name: warning: extra: unknown field\n",
         "team/Bad_Name: warning: spec.tiemout: unknown field\n",
