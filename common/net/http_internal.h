@@ -116,7 +116,6 @@ struct http_call {
     struct loop_timer total_timer;
     CURLcode end_code;   /* when it is over */
     bool is_unprocessed; /* the server has said that it did not look at it */
-    bool is_sent_again;
 };
 
 /* http_pool.c */

@@ -120,24 +120,19 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 }
 
 /* An answer that was whole is over already. What the server says it has not looked at can be sent
- * again: at once and once if it goes away, else by who asked, who knows when. */
+ * again, but by who asked: he knows when, and whether he still may. */
 static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *data)
 {
-    struct http_h2 *h2 = data;
     struct http_stream *stream = nghttp2_session_get_stream_user_data(session, id);
     struct http_call *call = listener(session, id);
 
+    (void)data;
     if (stream)
         free_stream(stream);
     (void)nghttp2_session_set_stream_user_data(session, id, NULL);
     if (!call)
         return 0;
     call->is_unprocessed = code == NGHTTP2_REFUSED_STREAM;
-    if (call->is_unprocessed && h2->is_leaving && !call->is_sent_again) {
-        call->is_sent_again = true;
-        http_call_again(call);
-        return 0;
-    }
     (void)snprintf(call->curl_text, sizeof(call->curl_text), "the server has ended the stream: %s",
                    nghttp2_http2_strerror(code));
     http_call_over(call, CURLE_HTTP2_STREAM);

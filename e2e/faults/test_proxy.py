@@ -114,7 +114,7 @@ def test_a_read_that_is_slow_or_told_to_go_elsewhere_next_is_not_repeated(client
             assert answer["object"]["data"]["text"] == "x" * 2000, fault
     for fault, driver in drivers.items():
         assert len(driver.struck) == 1, fault
-        # After GOAWAY libcurl may send the second one on the old connection first, where it is not looked at.
+        # The second one may be on its way when GOAWAY comes; it is not looked at there.
         assert len(driver.proxy.requests) == 2 or fault == "GOAWAY"
         assert clients.connections(driver) == (2 if fault == "GOAWAY" else 1), fault
 
