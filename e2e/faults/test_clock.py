@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from api.controller.harness import World, ended, running
+from bench.kube import CONTEXTS
 from bench.waiting import wait_until
 from faults.clock import HOUR, Clock
 from faults.proxy import PASS, Action, status
@@ -46,6 +47,28 @@ def test_no_job_times_out_because_the_clock_was_set(world):
     done.set()
     assert world.finished("item")["phase"] == "Succeeded"
     assert len(world.kubelet.ran("item")) == 1
+
+
+def test_a_job_is_never_picked_up_before_it_was_given(world):
+    """To Landscaper, one whose lastReconcileTime is before its jobIDGenerationTime has not been picked up: it would fail it."""
+    def picked_up(status):
+        assert status["transitionTimes"]["initTime"] < status["jobIDGenerationTime"], "the controller's clock is behind"
+        return status["lastReconcileTime"] >= status["jobIDGenerationTime"]
+
+    clock = Clock()
+    clock.jump(-HOUR)
+    world.start(env=clock.environment)
+    world.item("item")
+    assert picked_up(world.finished("item"))
+    world.kube.delete(CONTEXTS, "default", world.namespace)
+    world.trigger("item", "job-2")
+    assert picked_up(wait_until(lambda: (s := world.status("item")).get("phase") == "Init" and s, "job-2 waits for its Context"))
+    world.context()
+    assert picked_up(world.finished("item", "job-2"))
+    world.kubelet.behaviour = lambda pod: pod.fail()
+    world.delete("item", "job-3")
+    status = world.finished("item", "job-3")
+    assert status["phase"] == "DeleteFailed" and picked_up(status)
 
 
 def test_what_waits_to_be_tried_again_does_not_wait_for_hours_when_the_clock_was_set_back(world):
