@@ -113,12 +113,17 @@ def test_timeout_ends_the_pod_and_saves_state(cluster):
     assert yaml.safe_load(cluster.exports("slow")) == {"mark": "saved"}
 
 
-def test_interrupt_ends_the_pod(cluster):
-    cluster.shell("interrupted", SAVE_ON_TERM)
-    cluster.main_runs("interrupted")
+def test_interrupt_ends_the_pod_and_saves_state(cluster):
+    cluster.shell("interrupted", f"echo before > $STATE_PATH/first; {SAVE_ON_TERM}")
+    pod = cluster.main_runs("interrupted")
+    wait_until(lambda: "up" in cluster.kube.logs(pod["metadata"]["name"], cluster.host, "main"), "main is up")
     cluster.interrupt("interrupted", "job-1")
     wait_until(lambda: not [o for o in cluster.item_objects("interrupted") if o.startswith("pods/")], "the pod is gone", 120)
     assert cluster.status("interrupted")["lastError"]["reason"] == "InterruptOperation"
+    reconfigure(cluster, "interrupted", f'{READ_MARK}; echo "first: $(cat $STATE_PATH/first)" >> $EXPORTS_PATH')
+    cluster.trigger("interrupted", "job-2")
+    cluster.succeeded("interrupted", "job-2")
+    assert yaml.safe_load(cluster.exports("interrupted")) == {"mark": "saved", "first": "before"}
 
 
 def kill_controller(cluster):

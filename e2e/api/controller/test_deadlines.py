@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whatever a job waits for, its time is the limit, and the status says what it waited for."""
 
+import json
 import threading
 import time
 
@@ -8,7 +9,7 @@ import pytest
 
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
-from controller_harness import FORCE_CLEANUP, POD_FINALIZER, ended, hang, succeed
+from controller_harness import FORCE_CLEANUP, POD_FINALIZER, decode, ended, hang, succeed
 from faults.proxy import Action, PASS
 
 
@@ -100,6 +101,53 @@ def test_a_timeout_names_the_container_and_ends_with_its_log_without_its_inputs(
     assert status["lastError"]["codes"] == ["ERR_TIMEOUT"]
     assert "waiting for the load balancer" in message and "canary" not in message
     assert "load balancer" in status["providerStatus"]["podStatus"]["mainLogTail"]
+
+
+@pytest.mark.parametrize("end", ["timeout", "interrupt", "another job", "force-cleanup"])
+def test_a_pod_that_has_to_end_gets_its_grace_time_because_wait_saves_the_state_in_it(world, end):
+    """wait has all of it: until the containers have ended, nobody shortens it."""
+    is_told, may_end, told = threading.Event(), threading.Event(), []
+
+    def saving(pod):
+        """Main and wait run on for a while after they were told to end."""
+        pod.run()
+        pod.killed.wait(120)
+        is_told.set()
+        may_end.wait(120)
+        told.append(world.kube.find("pods", pod.name, pod.namespace))
+        pod.save_state(b"saved")
+        pod.status("Failed", init=ended(), main=ended(143), wait=ended(1, message="the pod was stopped; state: stored"))
+
+    world.start()
+    world.kubelet.behaviour = saving
+    pod = begun(world, timeout="3s" if end == "timeout" else "10m")
+    if end == "interrupt":
+        world.interrupt("item", "job-1")
+    elif end == "another job":
+        world.trigger("item", "job-2")
+    elif end == "force-cleanup":
+        world.kube.patch(DEPLOYITEMS, "item", {"metadata": {"annotations": {FORCE_CLEANUP: "true"}}}, world.namespace)
+        world.delete("item")
+    assert is_told.wait(60), "nobody told the pod to end"
+    world.kubelet.behaviour = succeed
+    # Another item's whole life: whatever the controller wants to do to the pod, it has had the time.
+    world.item("other")
+    assert world.finished("other")["phase"] == "Succeeded"
+    may_end.set()
+    world.quiet()
+    [seen] = told
+    assert seen and seen["metadata"]["uid"] == pod["metadata"]["uid"], "it was removed while its containers ran"
+    assert seen["metadata"]["deletionGracePeriodSeconds"] == seen["spec"]["terminationGracePeriodSeconds"] == 300
+    if end == "force-cleanup":
+        world.gone("item")
+        return
+    if end != "another job":
+        world.trigger("item", "job-2")
+    assert world.finished("item", "job-2")["phase"] == "Succeeded"
+    [state] = [thing for thing in world.kube.items("secrets", world.host) if thing["metadata"]["name"].startswith("state-")]
+    [second] = [pod for pod in world.kubelet.pods.values() if pod.job == "job-2"]
+    assert decode(state["data"]["config"]) == b"saved"
+    assert state["metadata"]["name"] in json.dumps(second.object["spec"]["volumes"]), "the next run reads it"
 
 
 @pytest.mark.parametrize("end", ["timeout", "interrupt"])
