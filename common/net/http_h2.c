@@ -222,6 +222,9 @@ void http_h2_remove(struct http_call *call)
 static void end_all(struct http_h2 *h2, CURLcode code, const char *text)
 {
     h2->is_lost = true;
+    /* It would be ready for ever, and may not be closed at once. */
+    if (h2->fd >= 0)
+        loop_remove_fd(h2->client->loop, h2->fd);
     http_work_later(h2->client);
     for (struct http_call *call = h2->client->calls; call; call = call->next) {
         if (call->h2 != h2 || call->state != HTTP_CALL_RUNNING)
