@@ -293,8 +293,10 @@ void http_h2_ready(struct http_h2 *h2)
 {
     h2->is_ready = true;
     for (struct http_call *call = h2->client->calls; call; call = call->next) {
-        if (call->h2 == h2 && call->state == HTTP_CALL_RUNNING && http_stream_open(h2, call) < 0)
-            http_call_again(call);
+        if (call->h2 != h2 || call->state != HTTP_CALL_RUNNING || http_stream_open(h2, call) == 0)
+            continue;
+        h2->is_leaving = true;
+        http_call_again(call);
     }
 }
 

@@ -204,6 +204,8 @@ int http_stream_open(struct http_h2 *h2, struct http_call *call)
     stream->call = call;
     stream->id = nghttp2_submit_request(h2->session, NULL, headers, count,
                                         call->body_size ? &body : NULL, stream);
+    if (stream->id == NGHTTP2_ERR_NOMEM)
+        out_of_memory();
     if (stream->id < 0) {
         free(stream);
         return -1;

@@ -171,6 +171,7 @@ static void text_without_a_name_is_an_error(void **state)
         "{\"metadata\":\"name\",\"a\":\"\\u0000\"}",
         "{\"metadata\":{\"name\":5},\"a\":\"\\u0000\"}",
         "{\"spec\":\"\\u0000\"}",
+        "[]",
     };
 
     (void)state;

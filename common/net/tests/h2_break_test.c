@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a connection stands on breaks while it is used: its calls end or take another one. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+#include <nghttp2/nghttp2.h>
+
+#include "common/base/memory.h"
+#include "common/base/tests/fault.h"
+#include "common/net/tests/h2_bench.h"
+
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names. */
+int32_t __real_nghttp2_submit_request(nghttp2_session *session,
+                                      const nghttp2_priority_spec *priority, const nghttp2_nv *all,
+                                      size_t count, const nghttp2_data_provider *body, void *data);
+int32_t __wrap_nghttp2_submit_request(nghttp2_session *session,
+                                      const nghttp2_priority_spec *priority, const nghttp2_nv *all,
+                                      size_t count, const nghttp2_data_provider *body, void *data);
+int32_t __wrap_nghttp2_submit_request(nghttp2_session *session,
+                                      const nghttp2_priority_spec *priority, const nghttp2_nv *all,
+                                      size_t count, const nghttp2_data_provider *body, void *data)
+{
+    if (fault_strikes("nghttp2_submit_request"))
+        return NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE;
+    return __real_nghttp2_submit_request(session, priority, all, count, body, data);
+}
+
+/* Client and server are on one loop; the client's end is the one that leads to the server. */
+static int server_port;
+static unsigned watch_count;
+
+static bool is_of_client(int fd)
+{
+    struct sockaddr_in peer = {0};
+    socklen_t size = sizeof(peer);
+
+    return getpeername(fd, (struct sockaddr *)&peer, &size) == 0 &&
+           ntohs(peer.sin_port) == server_port;
+}
+
+int __real_loop_set_fd(struct loop *loop, int fd, uint32_t events, loop_fd_fn *callback, void *data,
+                       struct error *err);
+int __wrap_loop_set_fd(struct loop *loop, int fd, uint32_t events, loop_fd_fn *callback, void *data,
+                       struct error *err);
+int __wrap_loop_set_fd(struct loop *loop, int fd, uint32_t events, loop_fd_fn *callback, void *data,
+                       struct error *err)
+{
+    if (is_of_client(fd)) {
+        watch_count++;
+        if (fault_strikes("loop_set_fd"))
+            return error_set_errno(err, ENOSPC, "watch descriptor %d", fd);
+    }
+    return __real_loop_set_fd(loop, fd, events, callback, data, err);
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
+
+static void a_connection_that_takes_no_more_streams_makes_room_for_another(void **state)
+{
+    struct h2_bench *bench = *state;
+
+    bench->is_answering = true;
+    h2_assert_answered(h2_fetch(bench, "/"), 200, "/");
+    fault_arm("nghttp2_submit_request", 1, 0);
+    h2_assert_answered(h2_fetch(bench, "/next"), 200, "/next");
+    assert_true(fault_disarm());
+    assert_int_equal(bench->server.connection_count, 2);
+    assert_int_equal(bench->server.request_count, 2);
+    h2_run_until_open(bench, &bench->server, 1);
+}
+
+static void a_call_that_has_waited_for_such_a_connection_takes_another(void **state)
+{
+    struct h2_bench *bench = *state;
+
+    bench->is_answering = true;
+    fault_arm("nghttp2_submit_request", 1, 0);
+    h2_assert_answered(h2_fetch(bench, "/"), 200, "/");
+    assert_true(fault_disarm());
+    assert_int_equal(bench->server.connection_count, 2);
+}
+
+static void a_connection_that_cannot_be_watched_ends_its_calls(void **state)
+{
+    struct h2_bench *bench = *state;
+    struct h2_call *call = NULL;
+    unsigned ours = 0;
+
+    server_port = bench->server.port;
+    bench->is_answering = true;
+    watch_count = 0;
+    h2_assert_answered(h2_fetch(bench, "/"), 200, "/");
+    ours = watch_count; /* the last one: those before were curl's, who connects */
+    h2_close(bench->server.connections);
+    h2_run_idle(bench);
+    fault_arm("loop_set_fd", ours, ENOSPC);
+    call = h2_fetch(bench, "/next");
+    assert_true(fault_disarm());
+    h2_assert_failed(call, ERROR_TEMPORARY, 0);
+    assert_non_null(strstr(call->err.text, "watch descriptor"));
+    h2_assert_answered(h2_fetch(bench, "/again"), 200, "/again");
+}
+
+int main(void)
+{
+#define test(name_) cmocka_unit_test_setup_teardown(name_, h2_bench_setup, h2_bench_teardown)
+    const struct CMUnitTest tests[] = {
+        test(a_connection_that_takes_no_more_streams_makes_room_for_another),
+        test(a_call_that_has_waited_for_such_a_connection_takes_another),
+        test(a_connection_that_cannot_be_watched_ends_its_calls),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
