@@ -86,7 +86,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- with $files }}{{ $_ := set $oci "configFiles" . }}{{ end -}}
 {{- $_ := set $config "oci" $oci -}}
 {{- end -}}
-{{- range $key := list "targetSelector" "controller" "garbageCollection" "debug" "deleteOperation" "imageGracePeriod" "state" "logTail" "pod" "script" -}}
+{{- range $key := list "targetSelector" "garbageCollection" "debug" "deleteOperation" "imageGracePeriod" "state" "logTail" "pod" "script" -}}
 {{- with get $given $key }}{{ $_ := set $config $key . }}{{ end -}}
 {{- end -}}
 {{- $_ := set $config "hpa" .Values.hpa -}}
