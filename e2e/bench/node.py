@@ -148,6 +148,9 @@ class Node:
         for attempts_left in reversed(range(20)):
             self._start_kubelet()
             try:
+                self.kubelet.wait_until(condition, what)
+                # What made the node ready may have been the last word of the kubelet before this one.
+                time.sleep(1)
                 return self.kubelet.wait_until(condition, what)
             except RuntimeError:
                 if not attempts_left or "server is not initialized yet" not in self.kubelet.output():
