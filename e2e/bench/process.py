@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes of the bench: each logs to a file, is ended by its pid, and never outlives the process that started it."""
 
-import ctypes
 import itertools
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 
@@ -12,20 +12,14 @@ from bench import paths
 from bench.proc import start_time
 from bench.waiting import wait_until
 
-PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True)
+# Is killed when the bench dies, however it dies. By a program and not between fork and exec of Python: there a lock that another
+# thread has held stays locked for ever, and with it the test.
+_DYING_WITH_PARENT = [shutil.which("setpriv") or "setpriv", "--pdeathsig", "KILL", "--"]
 
 # Everything started in this run, for the log tails that a failing test prints.
 _started = []
 # Of the log files: unique also when threads start processes at the same moment.
 _numbers = itertools.count()
-
-
-def _die_with_parent(parent):
-    """In the child, before exec: be killed when the bench dies, however it dies."""
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before the line above
-        os._exit(1)
 
 
 class Process:
@@ -41,13 +35,11 @@ class Process:
         self.command = [str(part) for part in command]
         self.log = pathlib.Path(log) if log else paths.run_directory() / f"{name}-{next(_numbers)}.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
-        parent = os.getpid()
         with open(self.log, "ab") as output:
             self._popen = subprocess.Popen(
-                self.command, stdin=stdin, stdout=output, stderr=subprocess.STDOUT, cwd=cwd, env=env,
+                self.command if outlive else [*_DYING_WITH_PARENT, *self.command], stdin=stdin, stdout=output, stderr=subprocess.STDOUT, cwd=cwd, env=env,
                 # A group of its own: Ctrl-C at the terminal goes to pytest alone, which then ends things in order.
-                start_new_session=True,
-                preexec_fn=None if outlive else lambda: _die_with_parent(parent))
+                start_new_session=True)
         self._wrapped = wrapped
         self._test_began_at = 0
         _started.append(self)
