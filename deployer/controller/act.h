@@ -2,6 +2,7 @@
 /* The actions: each a chain of requests that can be broken off and begun again at any place. */
 #pragma once
 
+#include "common/kube/list.h"
 #include "deployer/controller/task.h"
 
 /* Starts the action that was decided on. */
@@ -15,6 +16,9 @@ void act_look_back(struct task *task);
 /* act_inputs.c, act_start.c */
 void act_start(struct task *task);
 void act_make_objects(struct task *task); /* the second half: all inputs are read */
+/* The item's state, metadata only; task->list is the list under way. */
+int act_list_state(struct task *task, kube_item_fn *on_item, kube_listed_fn *on_done,
+                   struct error *err) must_check;
 /* act_status.c */
 void act_begin(struct task *task);
 void act_drop_note(struct task *task);

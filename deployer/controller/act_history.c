@@ -46,19 +46,10 @@ static void on_state(void *data, const char *resource_version, const struct erro
 
 static void list_state(struct task *task)
 {
-    struct kube_list_options options = {.resource = KUBE_SECRETS,
-                                        .namespace_name = task->controller->config->namespace_name,
-                                        .label_selector = task->names.state_selector,
-                                        .is_metadata_only = true,
-                                        .on_item = on_state_secret,
-                                        .on_done = on_state,
-                                        .data = task};
     struct error err = {0};
 
-    if (kube_list_start(task->controller->host, &options, &task->list, &err) < 0) {
-        task->list = NULL;
+    if (act_list_state(task, on_state_secret, on_state, &err) < 0)
         look_failed(task, "list the state", &err);
-    }
 }
 
 static bool is_of_item(const struct task *task, const json_t *object)

@@ -54,24 +54,32 @@ static void on_state_secret(void *data, const json_t *object, const struct error
                   log_text("secret", doc_text_or(object, "metadata.name", "")));
 }
 
-static void list_state(struct task *task)
+int act_list_state(struct task *task, kube_item_fn *on_item, kube_listed_fn *on_done,
+                   struct error *err)
 {
     const struct controller *controller = task->controller;
     struct kube_list_options options = {.resource = KUBE_SECRETS,
                                         .namespace_name = controller->config->namespace_name,
                                         .label_selector = task->names.state_selector,
                                         .is_metadata_only = true,
-                                        .on_item = on_state_secret,
-                                        .on_done = on_state,
+                                        .on_item = on_item,
+                                        .on_done = on_done,
                                         .data = task};
+    int result = kube_list_start(controller->host, &options, &task->list, err);
+
+    if (result < 0)
+        task->list = NULL;
+    return result;
+}
+
+static void list_state(struct task *task)
+{
     struct error err = {0};
 
     state_set_done(&task->inputs.state);
     task->inputs.state = (struct state_set){0};
-    if (kube_list_start(controller->host, &options, &task->list, &err) < 0) {
-        task->list = NULL;
+    if (act_list_state(task, on_state_secret, on_state, &err) < 0)
         task_set_fault(task, OPERATION_DEPLOY_POD, "ListState", &err, NULL);
-    }
 }
 
 /* ---- Pull secrets: those of the Context, then those of the item ---- */
