@@ -60,6 +60,8 @@ void *node_take(size_t size)
     piece = kept[kind].first;
     kept[kind].first = piece->next;
     kept[kind].count--;
+    /* Pieces lie here and there, and the next one is wanted soon. */
+    __builtin_prefetch(piece->next, 1);
     return piece;
 }
 
