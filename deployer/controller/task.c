@@ -314,10 +314,28 @@ static void log_trouble(const struct task *task, const char *what, const struct 
               log_number("retryMs", delay_ms));
 }
 
+int64_t task_deadline_unix_ms(const struct task *task)
+{
+    return task_phase_of(task->item) == JOB_IDLE ? -1 : item_deadline_unix_ms(task->item);
+}
+
+/* The back-off, but for one more try when the job's time is over: that is told in time if it can
+ * be told at all. */
+static uint32_t hold_ms(struct task *task, const struct error *err)
+{
+    uint32_t delay_ms = retry_next_ms(&task->hold, err);
+    int64_t deadline = task->item ? task_deadline_unix_ms(task) : -1;
+    int64_t left_ms = deadline - task_now_unix_ms(task);
+
+    if (deadline < 0 || left_ms <= 0 || left_ms >= delay_ms)
+        return delay_ms;
+    return left_ms > err->retry_after_ms ? (uint32_t)left_ms : err->retry_after_ms;
+}
+
 void task_hold(struct task *task, const char *what, const struct error *err)
 {
     struct controller *controller = task->controller;
-    uint32_t delay_ms = retry_next_ms(&task->hold, err);
+    uint32_t delay_ms = hold_ms(task, err);
 
     log_trouble(task, what, err, delay_ms);
     metrics_count_action(&controller->metrics, task->action, false,

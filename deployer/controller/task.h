@@ -100,6 +100,8 @@ void task_offer(struct controller *controller, struct record *record, struct ite
  * what really passed. A clock that is set meanwhile neither ends a job nor holds it up. What people
  * read (and nothing else) is controller_now_unix_ms(). */
 int64_t task_now_unix_ms(const struct task *task);
+/* By that clock; -1: the job has not begun, or has all the time. The item is there. */
+int64_t task_deadline_unix_ms(const struct task *task);
 /* Something about the item or its pods has changed. */
 void task_wake(struct task *task);
 /* A chain that is under way is given up after its present request. */

@@ -214,7 +214,7 @@ static void observe_item(const struct task *task, struct observed *o)
         strcmp(item->job, item->last_successful_job) == 0 &&
         (!item->is_deleting ||
          (item->last_operation && strcmp(item->last_operation, OPERATION_DELETE) == 0));
-    o->deadline_unix_ms = o->phase == JOB_IDLE ? -1 : item_deadline_unix_ms(item);
+    o->deadline_unix_ms = task_deadline_unix_ms(task);
     o->is_responsible = !controller->has_selector || !item_effective_target(item) ||
                         task->target == TARGET_OURS || task->target == TARGET_KNOWN ||
                         task->target == TARGET_MISSING ||

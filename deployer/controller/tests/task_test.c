@@ -165,6 +165,52 @@ static void nothing_is_remembered_of_an_unknown_item_when_its_last_pod_goes(void
     bench_done(&bench);
 }
 
+/* Begun at the bench's 1000 s, for ten seconds. */
+static const char begun_item[] =
+    "{metadata: {name: item, namespace: ns, uid: a, resourceVersion: '1', generation: 1}, spec: "
+    "{type: landscaper.gardener.cloud/container, timeout: 10s}, status: {jobID: job, phase: "
+    "Progressing, transitionTimes: {initTime: '1970-01-01T00:16:40Z'}}}";
+
+static struct task *see_begun(struct bench *bench)
+{
+    cleanup_json json_t *object = sample_doc(begun_item);
+
+    observe_item_event(&bench->controller, KUBE_EVENT_MODIFIED, object, NULL);
+    return index_find(bench->controller.index, "ns", "item")->task;
+}
+
+static void hold(struct task *task, uint32_t retry_after_ms)
+{
+    struct error err = {.kind = ERROR_TEMPORARY, .retry_after_ms = retry_after_ms};
+
+    task->hold.attempts = 30;
+    task_hold(task, "a test", &err);
+}
+
+static void bookkeeping_that_fails_is_tried_again_when_the_jobs_time_is_over(void **state)
+{
+    enum { TIMEOUT_MS = 10 * 1000, LONGER_MS = 60 * 1000 };
+    struct bench bench;
+    struct task *task = NULL;
+    int64_t deadline = 0;
+
+    (void)state;
+    bench_init(&bench);
+    task = see_begun(&bench);
+    deadline = item_deadline_unix_ms(task->item);
+    assert_int_equal(deadline - task_now_unix_ms(task), TIMEOUT_MS);
+    hold(task, 0);
+    assert_int_equal(task->hold_unix_ms, deadline);
+    /* Not before a server wants it. */
+    hold(task, LONGER_MS);
+    assert_true(task->hold_unix_ms >= task_now_unix_ms(task) + LONGER_MS);
+    /* After the deadline there is nothing to be in time for. */
+    clock_fake_advance(&bench.clock, TIMEOUT_MS);
+    hold(task, 0);
+    assert_true(task->hold_unix_ms > deadline + CONTROLLER_RETRY_MAX_MS / 2);
+    bench_done(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +219,7 @@ int main(void)
         cmocka_unit_test(what_was_read_for_another_spec_is_forgotten),
         cmocka_unit_test(the_lock_of_an_item_is_not_that_of_the_next_of_its_name),
         cmocka_unit_test(nothing_is_remembered_of_an_unknown_item_when_its_last_pod_goes),
+        cmocka_unit_test(bookkeeping_that_fails_is_tried_again_when_the_jobs_time_is_over),
     };
 
     doc_setup();
