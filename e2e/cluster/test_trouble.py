@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes wrong in a real cluster, and what the item then says."""
 
+import contextlib
 import signal
 import time
 
@@ -10,6 +11,7 @@ from bench import images
 from bench.nest import NODE_NAME
 from bench.waiting import wait_until
 from cluster.conftest import RELEASE
+from ship import helm
 
 SAVE_ON_TERM = "trap 'echo saved > $STATE_PATH/mark; exit 0' TERM; echo up; while :; do sleep 0.1; done"
 READ_MARK = 'echo "mark: $(cat $STATE_PATH/mark 2>/dev/null)" > $EXPORTS_PATH'
@@ -124,6 +126,37 @@ def test_interrupt_ends_the_pod_and_saves_state(cluster):
     cluster.trigger("interrupted", "job-2")
     cluster.succeeded("interrupted", "job-2")
     assert yaml.safe_load(cluster.exports("interrupted")) == {"mark": "saved", "first": "before"}
+
+
+@contextlib.contextmanager
+def keep_pods(cluster):
+    def upgrade(is_kept):
+        helm.run("upgrade", RELEASE, helm.CHART, "--reuse-values", "--set", f"deployer.debug.keepPod={is_kept}", "--wait", "--timeout", "3m",
+                 kubeconfig=cluster.node.kubeconfig, namespace=cluster.host)
+
+    upgrade("true")
+    try:
+        yield
+    finally:
+        upgrade("false")
+
+
+def test_a_kept_pod_is_ended_in_time_and_has_saved_its_state(cluster):
+    with keep_pods(cluster):
+        cluster.shell("kept", SAVE_ON_TERM, timeout="8s")
+        assert cluster.failed("kept")["lastError"]["codes"] == ["ERR_TIMEOUT"]
+        pod = wait_until(lambda: (p := cluster.pod_of("kept"))["status"]["phase"] == "Failed" and not p["metadata"].get("finalizers") and p,
+                         "the pod is over and let go of", 120)
+        assert "deletionTimestamp" not in pod["metadata"]
+        assert pod["status"]["reason"] == "DeadlineExceeded"
+        assert "up" in cluster.kube.logs(pod["metadata"]["name"], cluster.host, "main"), "what it is kept for"
+        reconfigure(cluster, "kept", READ_MARK)
+        cluster.kube.patch("landscaper.gardener.cloud/v1alpha1/deployitems", "kept", {"spec": {"timeout": "5m"}}, cluster.namespace)
+        cluster.trigger("kept", "job-2")
+        cluster.succeeded("kept", "job-2")
+        assert yaml.safe_load(cluster.exports("kept")) == {"mark": "saved"}
+    cluster.delete("kept")
+    cluster.deleted("kept")
 
 
 def kill_controller(cluster):
