@@ -7,11 +7,10 @@
 #include <string.h>
 
 #include "common/base/memory.h"
-#include "common/base/utf8.h"
 #include "common/data/doc.h"
+#include "common/kube/answer.h"
 #include "common/kube/client_internal.h"
 #include "common/kube/config_internal.h"
-#include "common/kube/object.h"
 #include "common/kube/request.h"
 #include "common/kube/status.h"
 #include "common/kube/token.h"
@@ -54,10 +53,9 @@ struct kube_call {
     struct loop_timer timer;
     struct retry retry;
     uint64_t timeout_ms, deadline_ms; /* the deadline is set by the first try */
-    size_t body_max;
-    bool is_raw, is_tail, is_unread, is_reducible, is_not_retried;
+    struct kube_answer answer;
+    bool is_tail, is_not_retried;
     struct buffer tail;
-    const char *const *left_out;
     kube_may_send_fn *may_send;
     const void *may_send_data;
     bool has_new_token; /* 401 was answered with a token that was read again */
@@ -208,76 +206,6 @@ static void finish_call(struct kube_call *call, json_t *object, const struct err
     destroy_call(call);
 }
 
-/* Text of any program is UTF-8 here: what is not becomes U+FFFD. */
-static json_t *raw_text(const char *text, size_t size)
-{
-    static const char replacement[3] = {'\xef', '\xbf', '\xbd'};
-    cleanup_free char *clean = xmalloc(size * sizeof(replacement) + 1);
-    size_t used = 0;
-
-    for (size_t i = 0; i < size;) {
-        uint32_t code = 0;
-        size_t length = utf8_decode(text + i, size - i, &code);
-
-        if (length == 0 || code == 0) {
-            memcpy(clean + used, replacement, sizeof(replacement));
-            used += sizeof(replacement);
-            i++;
-            continue;
-        }
-        memcpy(clean + used, text + i, length);
-        used += length;
-        i += length;
-    }
-    return json_stringn(clean, used);
-}
-
-/* Whatever stands between us and the API server may answer in its place: a login page, an answer
- * that was cut. What the API server writes is an object from brace to brace. */
-static bool is_foreign(const struct buffer *body)
-{
-    static const char space[] = " \t\r\n";
-    size_t first = 0;
-    size_t end = body->size;
-
-    while (first < end && memchr(space, body->data[first], sizeof(space) - 1))
-        first++;
-    while (end > first && memchr(space, body->data[end - 1], sizeof(space) - 1))
-        end--;
-    return end - first < 2 || body->data[first] != '{' || body->data[end - 1] != '}';
-}
-
-static int parse_answer(const struct kube_call *call, const struct buffer *body,
-                        json_t **ret_object, struct error *err)
-{
-    if (call->is_raw) {
-        const struct buffer *text = call->is_tail ? &call->tail : body;
-
-        *ret_object = raw_text(text->data, text->size);
-        return 0;
-    }
-    if (body->size > 0 && is_foreign(body))
-        return error_set(err, ERROR_TEMPORARY, "%s: the answer is not of the API server",
-                         call->wire.what);
-    if (call->is_unread)
-        return 0;
-    if (body->size == 0) {
-        *ret_object = json_object();
-        return 0;
-    }
-    if (call->is_reducible && body->size <= call->body_max) {
-        struct error fault = {0};
-
-        if (kube_object_parse(body->data, body->size, call->left_out, ret_object, &fault, err) == 0)
-            return 0;
-        return error_wrap(err, "%s: answer", call->wire.what);
-    }
-    if (doc_parse_json_without(body->data, body->size, call->body_max, call->left_out, ret_object,
-                               err) < 0)
-        return error_wrap(err, "%s: answer", call->wire.what);
-    return 0;
-}
-
 /* A request that was turned away unread, or not sent at all, can always be sent again. */
 static bool is_tried_again(const struct kube_call *call, const struct error *err)
 {
@@ -314,6 +242,14 @@ static void fail_or_sleep(struct kube_call *call, const struct error *err)
     finish_call(call, NULL, err);
 }
 
+static int read_answer(const struct kube_call *call, const struct buffer *body, json_t **ret_object,
+                       struct error *err)
+{
+    if (kube_answer_read(&call->answer, call->is_tail ? &call->tail : body, ret_object, err) < 0)
+        return error_wrap(err, "%s", call->wire.what);
+    return 0;
+}
+
 static void on_answer(void *data, const struct http_response *response,
                       const struct error *transport)
 {
@@ -328,7 +264,7 @@ static void on_answer(void *data, const struct http_response *response,
     loop_timer_start(&kube->pump, 0);
     if (has_failed)
         fail_or_sleep(call, &err);
-    else if (parse_answer(call, response->body, &object, &err) < 0)
+    else if (read_answer(call, response->body, &object, &err) < 0)
         fail_or_sleep(call, &err);
     else
         finish_call(call, object, &err);
@@ -366,7 +302,7 @@ static void send_call(struct kube_call *call)
         .header_count = call->wire.body ? 2 : 1,
         .body = call->wire.body,
         .body_size = call->wire.body ? strlen(call->wire.body) : 0,
-        .body_max = call->body_max,
+        .body_max = call->answer.size_max,
         .on_data = call->is_tail ? on_tail : NULL,
         .on_done = on_answer,
         .data = call,
@@ -423,13 +359,15 @@ int kube_start(struct kube *kube, const struct kube_request *request, struct kub
     call->kube = kube;
     call->wire = wire;
     call->timeout_ms = request->timeout_ms ? request->timeout_ms : TIMEOUT_DEFAULT_MS;
-    call->body_max = request->body_max ? request->body_max : BODY_MAX_DEFAULT;
-    call->is_raw = request->is_raw;
+    call->answer = (struct kube_answer){
+        .size_max = request->body_max ? request->body_max : BODY_MAX_DEFAULT,
+        .left_out = request->left_out,
+        .is_raw = request->is_raw,
+        .is_unread = request->is_unread,
+        .is_reducible = request->is_reducible,
+    };
     call->is_tail = request->is_tail;
-    buffer_init(&call->tail, call->body_max);
-    call->is_unread = request->is_unread;
-    call->is_reducible = request->is_reducible;
-    call->left_out = request->left_out;
+    buffer_init(&call->tail, call->answer.size_max);
     call->is_not_retried = request->is_not_retried;
     call->may_send = request->may_send;
     call->may_send_data = request->may_send_data;
