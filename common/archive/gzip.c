@@ -42,6 +42,7 @@ void gzip_free(struct gzip *gzip)
         return;
     if (gzip->is_stream_open)
         (void)inflateEnd(&gzip->stream);
+    explicit_bzero(gzip->output, sizeof(gzip->output)); /* of somebody's state, maybe */
     free(gzip);
 }
 

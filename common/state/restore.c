@@ -9,46 +9,7 @@
 #include "common/archive/beneath.h"
 #include "common/archive/unpack.h"
 #include "common/base/memory.h"
-#include "common/contract.h"
-#include "common/data/digest.h"
-
-/* Room for a chunk that somebody else wrote a little larger than we would. */
-enum { CHUNK_MAX_BYTES = STATE_CHUNK_BYTES + 64 * 1024 };
-
-/* The bytes of a generation, chunk after chunk, hashed as they go by. */
-struct stream {
-    const struct state_source *source;
-    const struct state_generation *generation;
-    struct digest *digest;
-    struct buffer chunk;
-    size_t place;
-};
-
-static void stream_done(struct stream *stream)
-{
-    digest_free(stream->digest);
-    buffer_done(&stream->chunk);
-}
-#define cleanup_stream __attribute__((cleanup(stream_done)))
-
-static ssize_t read_stream(void *data, const void **ret_bytes, struct error *err)
-{
-    struct stream *stream = data;
-
-    while (stream->place < stream->generation->chunk_count) {
-        const struct state_chunk *chunk = stream->generation->chunks[stream->place++];
-
-        buffer_clear(&stream->chunk);
-        if (stream->source->read_chunk(stream->source->data, chunk, &stream->chunk, err) < 0)
-            return error_wrap(err, "state chunk '%s'", beneath_show(chunk->object).text);
-        if (!stream->chunk.size)
-            continue;
-        digest_update(stream->digest, stream->chunk.data, stream->chunk.size);
-        *ret_bytes = stream->chunk.data;
-        return (ssize_t)stream->chunk.size;
-    }
-    return 0;
-}
+#include "common/state/stream.h"
 
 static int unpack_generation(const struct state_generation *generation,
                              const struct state_source *source, int root_fd,
@@ -59,17 +20,12 @@ static int unpack_generation(const struct state_generation *generation,
         .limits = &ARCHIVE_LIMITS_STATE,
         .is_go_state_tolerated = !generation->is_ours,
     };
-    cleanup_stream struct stream stream = {.source = source, .generation = generation};
-    char hex[DIGEST_HEX_MAX];
+    cleanup_state_stream struct state_stream stream = {0};
 
-    stream.digest = digest_new(DIGEST_SHA256);
-    buffer_init(&stream.chunk, CHUNK_MAX_BYTES);
-    if (unpack_stream(root_fd, &options, read_stream, &stream, ret_counts, err) < 0)
+    state_stream_init(&stream, generation, source);
+    if (unpack_stream(root_fd, &options, state_stream_read, &stream, ret_counts, err) < 0)
         return -1;
-    digest_hex(stream.digest, hex);
-    if (generation->is_ours && strcmp(hex, generation->sha256) != 0)
-        return error_set(err, ERROR_INVALID, "the chunks have another sha256 than they say");
-    return 0;
+    return state_stream_check(&stream, err);
 }
 
 /* Puts the new directory in the place of whatever is there. */

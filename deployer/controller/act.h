@@ -19,6 +19,8 @@ void act_make_objects(struct task *task); /* the second half: all inputs are rea
 /* The item's state, metadata only; task->list is the list under way. */
 int act_list_state(struct task *task, kube_item_fn *on_item, kube_listed_fn *on_done,
                    struct error *err) must_check;
+/* One of its Secrets (NULL: none that can be read); what is another item's is passed over. */
+void act_add_state(const struct task *task, struct state_set *set, const json_t *secret);
 /* act_status.c */
 void act_begin(struct task *task);
 void act_drop_note(struct task *task);
@@ -29,10 +31,14 @@ void act_finish_as_is(struct task *task);
 /* act_finish.c */
 void act_complete(struct task *task);
 void act_fail(struct task *task);
-/* act_hidden.c: asks for the inputs of the pod's run, and keeps of the answer what must not be told
- * in task->hidden; of an error nothing. */
-void act_read_hidden(struct task *task, const struct pod_entry *entry, task_next_fn *next);
-void act_keep_hidden(struct task *task, const json_t *list, const struct error *err);
+/* act_hidden.c: asks for the inputs of the pod's run and, if main's words are to be told, for the
+ * item's state; keeps in task->hidden what must not be told. next is called in any case. */
+void act_read_hidden(struct task *task, const struct pod_entry *entry, bool is_main_told,
+                     task_then_fn *next);
+/* act_hidden_state.c: the state's part of it, which ends in act_hidden_is_read(). */
+void act_read_hidden_state(struct task *task);
+void act_hidden_is_read(struct task *task);
+void state_reading_free(struct state_reading *reading); /* wipes it; NULL is fine */
 /* act_pod.c */
 void act_verify_pod(struct task *task);
 void act_end_pod(struct task *task);

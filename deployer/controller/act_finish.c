@@ -165,12 +165,6 @@ static void read_export(struct task *task)
     task_request(task, task->controller->host, &request, on_export);
 }
 
-static void on_hidden_then_export(struct task *task, json_t *object, const struct error *err)
-{
-    act_keep_hidden(task, object, err);
-    read_export(task);
-}
-
 void act_complete(struct task *task)
 {
     struct pod_entry *entry = pod_of_job(task);
@@ -178,7 +172,7 @@ void act_complete(struct task *task)
     if (!entry)
         task_done(task);
     else if (hidden_has_words(entry->pod))
-        act_read_hidden(task, entry, on_hidden_then_export);
+        act_read_hidden(task, entry, true, read_export);
     else
         read_export(task);
 }
@@ -330,7 +324,7 @@ static void on_log(struct task *task, json_t *object, const struct error *err)
     finish_badly(task);
 }
 
-static void on_hidden_then_log(struct task *task, json_t *object, const struct error *err)
+static void read_log(struct task *task)
 {
     struct pod_entry *entry = pod_of_job(task);
     cleanup_free char *query = NULL;
@@ -343,10 +337,13 @@ static void on_hidden_then_log(struct task *task, json_t *object, const struct e
                                    .body_max = LOG_KEPT_BYTES,
                                    .is_not_retried = true};
 
-    act_keep_hidden(task, object, err);
+    if (!entry || task->controller->config->log_tail_lines <= 0) {
+        finish_badly(task);
+        return;
+    }
     /* Without the inputs nobody can tell what is secret in the log, so it is not shown. */
-    if (!task->hidden.is_known || task->hidden.is_incomplete || !entry ||
-        task->controller->config->log_tail_lines <= 0) {
+    if (!hidden_is_all_known(&task->hidden)) {
+        task->log_tail = hidden_mask(&task->hidden, "");
         finish_badly(task);
         return;
     }
@@ -368,7 +365,7 @@ void act_fail(struct task *task)
     if (entry)
         pod_entry_judge(entry, task, &verdict);
     if (entry && (verdict.is_main_failed || is_main_late || hidden_has_words(entry->pod)))
-        act_read_hidden(task, entry, on_hidden_then_log);
+        act_read_hidden(task, entry, true, read_log);
     else
         finish_badly(task);
 }

@@ -42,16 +42,21 @@ static void on_state(void *data, const char *resource_version, const struct erro
     act_make_objects(task);
 }
 
+void act_add_state(const struct task *task, struct state_set *set, const json_t *secret)
+{
+    if (secret && state_secret_is_of_item(secret, task->names.hash))
+        state_set_add_secret(set, secret);
+    else if (secret)
+        log_error("state secret of another item passed over",
+                  log_text("secret", doc_text_or(secret, "metadata.name", "")));
+}
+
 static void on_state_secret(void *data, const json_t *object, const struct error *err)
 {
     struct task *task = data;
 
     (void)err;
-    if (object && state_secret_is_of_item(object, task->names.hash))
-        state_set_add_secret(&task->inputs.state, object);
-    else if (object)
-        log_error("state secret of another item passed over",
-                  log_text("secret", doc_text_or(object, "metadata.name", "")));
+    act_add_state(task, &task->inputs.state, object);
 }
 
 int act_list_state(struct task *task, kube_item_fn *on_item, kube_listed_fn *on_done,

@@ -48,12 +48,11 @@ static void report_pod(struct task *task)
     report_write(task, status, on_status);
 }
 
-static void on_hidden_then_report(struct task *task, json_t *object, const struct error *err)
+static void report_hidden(struct task *task)
 {
     enum pod_claim claim = POD_ABSENT;
     struct pod_entry *entry = task_pod(task, &claim);
 
-    act_keep_hidden(task, object, err);
     if (entry) {
         json_decref(entry->told);
         entry->told = hidden_from_pod(entry->pod, &task->hidden);
@@ -66,9 +65,10 @@ void act_report(struct task *task)
     enum pod_claim claim = POD_ABSENT;
     struct pod_entry *entry = task_pod(task, &claim);
 
-    /* A container that can't be made is told in its kubelet's words, which quote its command. */
+    /* A container that can't be made is told in its kubelet's words, which quote its command.
+     * Main's own are for the end: wait may still save what it has made up. */
     if (entry && claim == POD_OF_JOB && !entry->told && hidden_has_words(entry->pod))
-        act_read_hidden(task, entry, on_hidden_then_report);
+        act_read_hidden(task, entry, false, report_hidden);
     else
         report_pod(task);
 }

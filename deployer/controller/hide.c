@@ -15,7 +15,9 @@
 
 enum { DOCUMENT_MAX = 4 * 1024 * 1024, DEPTH_MAX = 8, ENCODED_MIN = 8 };
 
-#define LEFT_OUT "(left out: the inputs of the run are more than can be taken out of it)"
+#define LEFT_OUT                                                                                   \
+    "(left out: inputs or state of the run can't all be taken out of it; with debug.keepPod the "  \
+    "pod stays for kubectl logs)"
 
 static bool add_document(struct hidden *hidden, const char *text, size_t size, int depth);
 
@@ -211,6 +213,17 @@ void hidden_add_secret(struct hidden *hidden, const json_t *secret)
     }
 }
 
+void hidden_add_state_text(struct hidden *hidden, const char *text, size_t size)
+{
+    bool is_incomplete = hidden->is_incomplete;
+
+    add_value(hidden, text, size);
+    if (hidden->is_incomplete && !is_incomplete) {
+        hidden->is_incomplete = false;
+        hidden->is_state_incomplete = true;
+    }
+}
+
 void hidden_spare(struct hidden *hidden, const char *shown)
 {
     size_t kept = 0;
@@ -248,23 +261,34 @@ void hidden_done(struct hidden *hidden)
 
 /* ---- Texts ---- */
 
-char *hidden_mask(const struct hidden *hidden, const char *text)
+static char *mask(const struct hidden *hidden, const char *text, bool is_mains)
 {
-    if (!hidden || !hidden->is_known)
+    if (!hidden || !hidden->is_known || (is_mains && !hidden->is_state_known))
         return NULL;
-    if (hidden->is_incomplete)
+    if (hidden->is_incomplete || (is_mains && hidden->is_state_incomplete))
         return xstrdup(LEFT_OUT);
     return mask_text(text, (const char *const *)hidden->items);
 }
 
-static void hide_in(json_t *state, bool is_main, const struct hidden *hidden)
+char *hidden_mask(const struct hidden *hidden, const char *text)
+{
+    return mask(hidden, text, true);
+}
+
+bool hidden_is_all_known(const struct hidden *hidden)
+{
+    return hidden->is_known && hidden->is_state_known && !hidden->is_incomplete &&
+           !hidden->is_state_incomplete;
+}
+
+static void hide_in(json_t *state, bool is_main, bool is_mains, const struct hidden *hidden)
 {
     const char *message = json_string_value(json_object_get(state, "message"));
     cleanup_free char *masked = NULL;
 
     if (!message)
         return;
-    masked = hidden_mask(hidden, message);
+    masked = mask(hidden, message, is_mains);
     if (masked)
         (void)json_object_set_new(state, "message", json_string(masked));
     else if (is_main)
@@ -282,7 +306,6 @@ static json_t *own_member(json_t *object, const char *key)
 }
 
 static const char *const when[] = {"state", "lastState"};
-static const char *const states[] = {"waiting", "terminated"};
 
 json_t *hidden_from_pod(const json_t *pod, const struct hidden *hidden)
 {
@@ -297,9 +320,12 @@ json_t *hidden_from_pod(const json_t *pod, const struct hidden *hidden)
             bool is_main = strcmp(doc_text_or(status, "name", ""), CONTAINER_MAIN) == 0;
 
             (void)json_array_set_new(statuses, i, status);
-            for (size_t j = 0; j < array_length(when) * array_length(states); j++)
-                hide_in(json_object_get(json_object_get(status, when[j / 2]), states[j % 2]),
-                        is_main, hidden);
+            for (size_t j = 0; j < array_length(when); j++) {
+                json_t *state = json_object_get(status, when[j]);
+
+                hide_in(json_object_get(state, "waiting"), is_main, false, hidden);
+                hide_in(json_object_get(state, "terminated"), is_main, is_main, hidden);
+            }
         }
     }
     return copy;
@@ -318,6 +344,20 @@ bool hidden_has_words(const json_t *pod)
                 (is_main && *doc_text_or(status, "state.terminated.message", "")))
                 return true;
         }
+    }
+    return false;
+}
+
+bool hidden_may_have_spoken(const json_t *pod)
+{
+    const json_t *statuses = doc_get(pod, "status.containerStatuses");
+
+    for (size_t i = 0; i < json_array_size(statuses); i++) {
+        const json_t *status = json_array_get(statuses, i);
+
+        if (strcmp(doc_text_or(status, "name", ""), CONTAINER_MAIN) == 0)
+            return doc_get(status, "state.running") || doc_get(status, "state.terminated") ||
+                   doc_get(status, "lastState.terminated");
     }
     return false;
 }

@@ -57,6 +57,8 @@ static void chain_done(struct task *task)
     task->call = NULL;
     task->list = NULL;
     hidden_done(&task->hidden);
+    state_reading_free(task->state_reading);
+    task->state_reading = NULL;
     json_decref(task->lock);
     json_decref(task->ending);
     task->lock = task->ending = NULL;

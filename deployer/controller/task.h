@@ -22,10 +22,13 @@
 #include "deployer/pod/names.h"
 #include "deployer/pod/request.h"
 
+struct state_reading;
 struct task;
 
 /* The answer to a request of a chain; object is borrowed, err->kind is ERROR_NONE on success. */
 typedef void task_next_fn(struct task *task, json_t *object, const struct error *err);
+/* The end of a part of a chain that several chains have. */
+typedef void task_then_fn(struct task *task);
 
 /* Why the pod could not be started. */
 struct task_fault {
@@ -85,11 +88,13 @@ struct task {
     /* Of the chain under way. */
     char *pod_name;
     task_next_fn *after_write;
-    bool is_event_due, is_name_shared;
+    bool is_event_due, is_name_shared, is_main_told;
     char *log_tail;
     json_t *lock;         /* the SyncObject that somebody holds */
     json_t *ending;       /* the status that an item has when it goes */
     struct hidden hidden; /* what must not be told */
+    struct state_reading *state_reading;
+    task_then_fn *after_hidden;
     size_t step;
 };
 

@@ -19,7 +19,7 @@ static void check_values(const uint8_t *data, size_t size)
 {
     cleanup_free char *text = base64_encode(data, size);
     cleanup_json json_t *secret = json_pack("{s:{s:s}}", "data", "key", text);
-    struct hidden hidden = {.is_known = true};
+    struct hidden hidden = {.is_known = true, .is_state_known = true};
 
     hidden_add_secret(&hidden, secret);
     must(hidden.count <= HIDE_VALUES_MAX && (!hidden.items || !hidden.items[hidden.count]));
@@ -37,7 +37,7 @@ static void check_word(const uint8_t *data, size_t size)
 {
     static const char line[] = "\nlogin " SECRET "\n";
     cleanup_free char *whole = xcalloc(size + sizeof(line), 1);
-    struct hidden hidden = {.is_known = true};
+    struct hidden hidden = {.is_known = true, .is_state_known = true};
     cleanup_free char *text = NULL;
     cleanup_free char *masked = NULL;
     cleanup_json json_t *secret = NULL;

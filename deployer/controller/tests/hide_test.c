@@ -29,7 +29,7 @@ static void add(struct hidden *hidden, const char *bytes, size_t size)
     cleanup_json json_t *secret = json_pack("{s:{s:s}}", "data", "key", encoded);
 
     hidden_add_secret(hidden, secret);
-    hidden->is_known = true;
+    hidden->is_known = hidden->is_state_known = true;
 }
 
 #define TOKEN_KUBECONFIG                                                                           \
@@ -153,7 +153,7 @@ static void inputs_that_cannot_be_read_leave_the_words_out(void **state)
     assert_null(hidden_mask(&unknown, "canary"));
     for (size_t i = 0; i < array_length(secrets); i++) {
         cleanup_json json_t *secret = parse(secrets[i]);
-        struct hidden hidden = {.is_known = true};
+        struct hidden hidden = {.is_known = true, .is_state_known = true};
         cleanup_free char *told = NULL;
 
         hidden_add_secret(&hidden, secret);
@@ -176,7 +176,7 @@ static void main_says_nothing_secret_and_nothing_at_all_if_nobody_knows(void **s
               "\"terminated\":{\"message\":\"main ended\"}}}]}}");
     char value[] = "canary-token";
     char *items[] = {value, NULL};
-    struct hidden hidden = {.items = items, .count = 1, .is_known = true};
+    struct hidden hidden = {.items = items, .count = 1, .is_known = true, .is_state_known = true};
     cleanup_json json_t *masked = hidden_from_pod(pod, &hidden);
     cleanup_json json_t *silent = hidden_from_pod(pod, NULL);
     static const char list[] = "containerStatuses", path[] = "state.terminated.message";
@@ -186,6 +186,87 @@ static void main_says_nothing_secret_and_nothing_at_all_if_nobody_knows(void **s
     assert_null(message(silent, list, 0, path));
     assert_string_equal(message(pod, list, 0, path), "my canary-token is wrong");
     assert_string_equal(message(silent, list, 1, path), "main ended");
+}
+
+/* The state is known to nobody but main: what is unknown of it keeps nobody else from speaking. */
+static void an_unknown_state_silences_main_alone(void **state)
+{
+    cleanup_json json_t *pod =
+        parse("{\"status\":{\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":{"
+              "\"message\":\"my canary-token\"}},\"lastState\":{\"waiting\":{\"message\":"
+              "\"no image canary-token\"}}},{\"name\":\"wait\",\"state\":{"
+              "\"terminated\":{\"message\":\"main ended\"}}}]}}");
+    static const char list[] = "containerStatuses";
+
+    (void)state;
+    for (int is_incomplete = 0; is_incomplete < 2; is_incomplete++) {
+        struct hidden hidden = {0};
+        cleanup_json json_t *masked = NULL;
+        cleanup_free char *log = NULL;
+
+        add(&hidden, "canary-token", 12);
+        hidden.is_state_known = is_incomplete;
+        hidden.is_state_incomplete = is_incomplete;
+        masked = hidden_from_pod(pod, &hidden);
+        log = hidden_mask(&hidden, "canary");
+        assert_false(hidden_is_all_known(&hidden));
+        if (is_incomplete) {
+            assert_memory_equal(log, "(left out: ", 11);
+            assert_string_equal(message(masked, list, 0, "state.terminated.message"), log);
+        } else {
+            assert_null(log);
+            assert_null(message(masked, list, 0, "state.terminated.message"));
+        }
+        assert_string_equal(message(masked, list, 0, "lastState.waiting.message"), "no image ***");
+        assert_string_equal(message(masked, list, 1, "state.terminated.message"), "main ended");
+        hidden_done(&hidden);
+    }
+}
+
+static void a_state_is_hidden_as_an_input_and_too_much_of_it_silences_main_alone(void **state)
+{
+    cleanup_free char *text = many(HIDE_VALUES_MAX, "the canary");
+    static const char given[] = "{\"resources\":[{\"result\":\"canary-token\"}]}";
+    struct hidden hidden = {.is_known = true, .is_state_known = true};
+    cleanup_free char *told = NULL, *left_out = NULL;
+
+    (void)state;
+    hidden_add_state_text(&hidden, given, strlen(given));
+    told = hidden_mask(&hidden, "it is canary-token.");
+    assert_string_equal(told, "it is ***.");
+    assert_true(hidden_is_all_known(&hidden));
+    hidden_add_state_text(&hidden, text, strlen(text));
+    assert_true(hidden.is_state_incomplete);
+    assert_false(hidden.is_incomplete);
+    left_out = hidden_mask(&hidden, "it is the canary.");
+    assert_memory_equal(left_out, "(left out: ", 11);
+    hidden_done(&hidden);
+}
+
+static const struct {
+    const char *pod;
+    bool may;
+} speakers[] = {
+    {"{}", false},
+    {"{\"status\":{\"containerStatuses\":[{\"name\":\"wait\",\"state\":{\"running\":{}}}]}}",
+     false},
+    {"{\"status\":{\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"waiting\":{}}}]}}",
+     false},
+    {"{\"status\":{\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"running\":{}}}]}}", true},
+    {"{\"status\":{\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":{}}}]}}",
+     true},
+    {"{\"status\":{\"containerStatuses\":[{\"name\":\"main\",\"lastState\":{\"terminated\":{}}}]}}",
+     true},
+};
+
+static void a_main_that_has_not_begun_has_not_spoken(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(speakers); i++) {
+        cleanup_json json_t *pod = parse(speakers[i].pod);
+
+        assert_int_equal(hidden_may_have_spoken(pod), speakers[i].may);
+    }
 }
 
 static void the_kubelets_words_are_masked_but_for_the_image(void **state)
@@ -226,6 +307,9 @@ int main(void)
         cmocka_unit_test(the_last_of_many_values_is_hidden_and_of_too_many_none_is_told),
         cmocka_unit_test(inputs_that_cannot_be_read_leave_the_words_out),
         cmocka_unit_test(main_says_nothing_secret_and_nothing_at_all_if_nobody_knows),
+        cmocka_unit_test(an_unknown_state_silences_main_alone),
+        cmocka_unit_test(a_state_is_hidden_as_an_input_and_too_much_of_it_silences_main_alone),
+        cmocka_unit_test(a_main_that_has_not_begun_has_not_spoken),
         cmocka_unit_test(the_kubelets_words_are_masked_but_for_the_image),
     };
 

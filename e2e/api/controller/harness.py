@@ -3,11 +3,14 @@
 
 import base64
 import contextlib
+import hashlib
 import http.client
+import io
 import json
 import os
 import pathlib
 import signal
+import tarfile
 import threading
 import time
 import uuid
@@ -47,6 +50,17 @@ def encode(value):
 
 def decode(text):
     return base64.b64decode(text)
+
+
+def state_archive(files):
+    """What a state is stored as: a tar in one gzip member, times to the nanosecond in pax headers."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz", format=tarfile.PAX_FORMAT) as tar:
+        for name, content in sorted(files.items()):
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mtime = len(content), 1700000000.5
+            tar.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
 
 
 # --- kubelet -----------------------------------------------------------------------------------------------------------
@@ -139,19 +153,24 @@ class Pod:
                             f"{OURS}/item-name": name, f"{OURS}/item-namespace": namespace}}}
         self.kube.apply(secret)
 
-    def save_state(self, data=b"state", chunks=1):
+    def save_state(self, state={"state": b"one"}, chunks=1, is_go=False):
+        """Files are packed; bytes are stored as they are, whatever they may be. is_go: as the Go deployer's wait does."""
+        data = state if isinstance(state, bytes) else state_archive(state)
+        if is_go:
+            data = data.rstrip(b"\0")
+        size = -(-len(data) // chunks)
         group = str(uuid.uuid4())
-        labels = {k: v for k, v in self.labels.items() if k in (LABEL_ITEM_NAME, LABEL_ITEM_NAMESPACE, f"{OURS}/item")}
+        labels = {k: v for k, v in self.labels.items() if k in (LABEL_ITEM_NAME, LABEL_ITEM_NAMESPACE) or k == f"{OURS}/item" and not is_go}
         labels[f"{GROUP}/type"] = "state"
         namespace, name = self.item()
-        for number in range(chunks):
-            self.kube.create({"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": {"config": encode(data)}, "metadata": {
+        ours = {f"{OURS}/chunks": str(chunks), f"{OURS}/sha256": hashlib.sha256(data).hexdigest(),
+                f"{OURS}/sequence": self.env["LONGSHORE_STATE_NEXT_SEQUENCE"], f"{OURS}/job": self.job, f"{OURS}/pod-uid": self.uid,
+                f"{OURS}/item-name": name, f"{OURS}/item-namespace": namespace}
+        for number in [*range(1, chunks), 0]:
+            self.kube.create({"apiVersion": "v1", "kind": "Secret", "type": "Opaque",
+                              "data": {"config": encode(data[number * size:][:size])}, "metadata": {
                 "name": f"{self.env['LONGSHORE_STATE_NAME_PREFIX'].rstrip('-')}-{group}-{number}"[-253:], "namespace": self.namespace,
-                "labels": labels, "annotations": {
-                    f"{GROUP}/uuid": group, f"{GROUP}/num": str(number), f"{OURS}/chunks": str(chunks),
-                    f"{OURS}/sha256": "0" * 64, f"{OURS}/sequence": self.env["LONGSHORE_STATE_NEXT_SEQUENCE"],
-                    f"{OURS}/job": self.job, f"{OURS}/pod-uid": self.uid,
-                    f"{OURS}/item-name": name, f"{OURS}/item-namespace": namespace}}})
+                "labels": labels, "annotations": {f"{GROUP}/uuid": group, f"{GROUP}/num": str(number), **({} if is_go else ours)}}})
 
     def gone(self):
         """The kubelet lets go of a pod that was deleted: its API object goes unless a finalizer holds it."""

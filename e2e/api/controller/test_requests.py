@@ -21,6 +21,17 @@ def requests(world, controller, mark):
     return [f"{e['verb']} {resource_of(e)}" for e in found if e["verb"] != "watch"]
 
 
+def run_counter(world, controller):
+    """counted(name, job, begin): the requests of a job, from what begins it until nothing of it is left."""
+    def counted(name, job, begin):
+        mark = world.apiserver.audit.mark()
+        begin()
+        world.finished(name, job)
+        settle(world, controller)
+        return requests(world, controller, mark)
+    return counted
+
+
 def test_a_first_run_takes_at_most_17_requests_and_a_repeated_one_13(world):
     world.kubelet.behaviour = with_export_and_state
     world.secret("kubeconfig", {"kubeconfig": "apiVersion: v1\nkind: Config\nclusters: []\n"})
@@ -30,13 +41,7 @@ def test_a_first_run_takes_at_most_17_requests_and_a_repeated_one_13(world):
     world.finished("marker")
     settle(world, controller)
 
-    def counted(name, job, begin):
-        mark = world.apiserver.audit.mark()
-        begin()
-        world.finished(name, job)
-        settle(world, controller)
-        return requests(world, controller, mark)
-
+    counted = run_counter(world, controller)
     # On a busy machine a run can take so long that its status is refreshed: the least of three counts.
     first = min((counted(f"counted-{n}", "job-1", lambda: world.item(f"counted-{n}", target="cluster")) for n in range(3)), key=len)
     assert len(first) <= 17, first
@@ -44,3 +49,29 @@ def test_a_first_run_takes_at_most_17_requests_and_a_repeated_one_13(world):
     assert len(repeated) <= 13, repeated
     print("first", len(first), first)
     print("repeated", len(repeated), repeated)
+
+
+def test_a_failed_run_takes_three_more_and_one_for_each_chunk_of_its_state(world):
+    """Its inputs and its state are read for what must not be told, and then its log. A good one has no use for that."""
+    def fail(pod):
+        pod.run()
+        pod.fail(1)
+
+    controller = world.start()
+    counted = run_counter(world, controller)
+    world.kubelet.behaviour = fail
+    world.item("item")
+    world.finished("item")
+    settle(world, controller)
+    without = min((counted("item", f"job-{n}", lambda: world.trigger("item", f"job-{n}")) for n in (2, 3, 4)), key=len)
+    world.kubelet.behaviour = lambda pod: (pod.run(), pod.save_state(chunks=2), pod.succeed())
+    world.trigger("item", "job-5")
+    world.finished("item", "job-5")
+    settle(world, controller)
+    world.kubelet.behaviour = fail
+    given = min((counted("item", f"job-{n}", lambda: world.trigger("item", f"job-{n}")) for n in (6, 7, 8)), key=len)
+    print("without", len(without), without)
+    print("given", len(given), given)
+    for found, chunks in ((without, 0), (given, 2)):
+        # The first list is that of the start, which wants to know what state there is.
+        assert found.count("list secrets") == 3 and found.count("get secrets") == chunks and found.count("get pods/log") == 1, found

@@ -3,14 +3,16 @@
 
 import base64
 import json
+import random
 import socket
+import threading
 import urllib.request
 
 import pytest
 
 from bench import paths
-from controller_harness import ended, running, waiting
-from faults.proxy import Action, PASS
+from controller_harness import ended, running, state_archive, waiting
+from faults.proxy import Action, PASS, status
 
 CANARY = "canary-4711"
 PIN = 4711081547110815
@@ -67,6 +69,21 @@ def configuration(world):
     return given, [canary(word) for word in words] + [str(PIN)]
 
 
+def state_of(run):
+    """Files as programs keep them, with a canary in each; the binary one makes them more than a few bytes, packed too."""
+    attributes = {"id": "none", "result": canary(f"{run}-tfstate"), "length": 20}
+    return {
+        "terraform.tfstate": json.dumps({"version": 4, "resources": [{"type": "random_password", "instances": [{"attributes": attributes}]}]}).encode(),
+        "settings": f"host: example.com\nlogin: {canary(f'{run}-settings')}\n".encode(),
+        f"{'deep/' * 40}plain": f"{canary(f'{run}-plain')}\n".encode(),
+        "plugin": b"\0" + random.Random(1).randbytes(8192),
+    }
+
+
+def of_state(run):
+    return [canary(f"{run}-{word}") for word in ("tfstate", "settings", "plain")]
+
+
 def start(world, proxy, port):
     directory = paths.fresh_directory("docker")
     (directory / "config.json").write_text(json.dumps({"auths": {"operator.example.com": {"auth": auth("file-of-the-operator")}}}))
@@ -86,6 +103,7 @@ def told_by(world, controller, port, names):
 def test_no_canary_leaves_its_place(world):
     given, canaries = configuration(world)
     canaries += inputs(world) + getattr(world, "canaries", [])
+    made = [canary("export"), *of_state("proud")]
     port = free_port()
     said = {}
 
@@ -102,9 +120,9 @@ def test_no_canary_leaves_its_place(world):
 
     def proud(pod):
         pod.run()
-        pod.save_state(canary("state").encode())
+        pod.save_state(state_of("proud"))
         pod.export({"password": canary("export"), "other": canary("exported")})
-        pod.status("Succeeded", init=ended(), main=ended(0, message=said["words"] + f"\nmade {canary('export')}\n"), wait=ended())
+        pod.status("Succeeded", init=ended(), main=ended(0, message=said["words"] + "".join(f"\nmade {c}\n" for c in made)), wait=ended())
 
     def wrong_image(pod):
         pod.bind()
@@ -160,6 +178,85 @@ def test_a_canary_that_is_cut_is_not_told(world, where):
         world.start(proxy=proxy)
         world.kubelet.behaviour = lambda pod: (pod.run(), pod.fail(1, message=text if where == "message" else ""))
         world.item("item", config={"importValues": {"password": secret}})
-        status = json.dumps(world.finished("item"))
-    assert "line 0100" in status and "it is ***" in status
-    assert front[:6] not in status and front[-6:] not in status and back[:6] not in status
+        told = json.dumps(world.finished("item"))
+    assert "line 0100" in told and "it is ***" in told
+    assert front[:6] not in told and front[-6:] not in told and back[:6] not in told
+
+
+def echoing(world, said):
+    """Behind it a main that says all of this, in its log and when it ends."""
+    text = "".join(f"trying with {c} now\n" for c in said) + "no such host\n"
+
+    def plan(request):
+        if request.path.endswith("/log"):
+            return Action(forward=False, answer=(200, text.encode()))
+        return PASS
+
+    def fail(pod):
+        pod.run()
+        pod.status("Running", init=ended(), main=ended(3, message=text), wait=running())
+        if getattr(world, "saves", None):
+            pod.save_state(world.saves)
+        pod.fail(3, message=text)
+
+    return plan, fail
+
+
+@pytest.mark.parametrize("is_go", [False, True], ids=["ours", "go"])
+def test_what_the_state_holds_is_not_told(world, is_go):
+    """The state is an input as any other: the one that a run was given, and the one that it leaves."""
+    canaries = of_state("given") + of_state("left")
+    port = free_port()
+    plan, fail = echoing(world, canaries)
+    with world.behind(plan) as proxy:
+        controller = start(world, proxy, port)
+        world.kubelet.behaviour = lambda pod: (pod.run(), pod.save_state(state_of("given"), chunks=3, is_go=is_go), pod.succeed())
+        world.item("item")
+        assert world.finished("item")["phase"] == "Succeeded"
+        world.quiet()
+        world.kubelet.behaviour, world.saves = fail, state_of("left")
+        world.trigger("item", "job-2")
+        result = world.finished("item", "job-2")
+        told = told_by(world, controller, port, ["item"])
+    for place, text in told.items():
+        found = [c for c in [*canaries, CANARY] if c in text]
+        assert not found, (place, found, text[-2000:])
+    message = result["lastError"]["message"]
+    assert "exit code 3" in message and "no such host" in message and "trying with *** now" in message, message
+    assert "no such host" in json.dumps(result["providerStatus"])
+
+
+def damaged(data):
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 0x55]) + data[middle + 1:]
+
+
+@pytest.mark.parametrize("trouble", ["damaged", "large", "many chunks", "not listed", "not read"])
+def test_where_the_state_is_not_known_main_says_nothing_and_the_status_says_why(world, trouble):
+    state = {"damaged": damaged(state_archive(state_of("given"))), "large": {**state_of("given"), "zeros": bytes(64 << 20)}}
+    is_failing = threading.Event()
+    echo, fail = echoing(world, of_state("given"))
+
+    def plan(request):
+        is_list = "type=state" in request.query.get("labelSelector", "")
+        is_chunk = request.method == "GET" and "/secrets/state-" in request.path
+        if is_failing.is_set() and (trouble == "not listed" and is_list or trouble == "not read" and is_chunk):
+            return Action(forward=False, answer=status(403, "Forbidden", "not today"))
+        return echo(request)
+
+    with world.behind(plan) as proxy:
+        controller = world.start(proxy=proxy)
+        world.kubelet.behaviour = lambda pod: (
+            pod.run(), pod.save_state(state.get(trouble, state_of("given")), chunks=5 if trouble == "many chunks" else 1), pod.succeed())
+        world.item("item")
+        assert world.finished("item")["phase"] == "Succeeded"
+        world.quiet()
+        world.kubelet.behaviour = lambda pod: (is_failing.set(), fail(pod))
+        world.trigger("item", "job-2")
+        ended_status = world.finished("item", "job-2")
+    message = ended_status["lastError"]["message"]
+    assert "exit code 3" in message and "left out" in message and "kubectl logs" in message and "debug.keepPod" in message, message
+    assert CANARY not in json.dumps(ended_status) and "no such host" not in json.dumps(ended_status)
+    assert CANARY not in controller.output() and "the state is not known" in controller.output()
+    # What others say of the run has nothing of the state in it.
+    assert "main ended with 3" in json.dumps(ended_status["providerStatus"]), ended_status["providerStatus"]
