@@ -2,12 +2,13 @@
 """Killed before and after every request of a run and of a deletion, and started again: the job runs exactly once and nothing
 is left over."""
 
+import hashlib
 import threading
 
 import pytest
 
 from bench.waiting import wait_until
-from controller_harness import OPERATION, succeed, with_export_and_state
+from controller_harness import GROUP, OPERATION, OURS, succeed, with_export_and_state
 from faults.proxy import Action, PASS
 
 # More than any run or deletion takes; requests beyond the last one never come, and the test ends there.
@@ -88,7 +89,7 @@ class Plain:
     """An item that has no more than it needs."""
     phase, has_export, behaviour = "Succeeded", True, staticmethod(with_export_and_state)
     config = {}
-    seen = {"GET contexts", "GET secrets", "PATCH serviceaccounts", "PATCH roles", "PATCH rolebindings", "PATCH secrets", "POST pods",
+    seen = {"GET contexts", "GET secrets", "POST serviceaccounts", "PATCH roles", "PATCH rolebindings", "PATCH secrets", "POST pods",
             "PATCH deployitems/status", "DELETE secrets", "DELETE pods", "PATCH pods"}
     least = 14  # as the documents say, without a target
 
@@ -127,6 +128,20 @@ class Rich(Plain):
                         config={"registryPullSecrets": [{"name": "own", "namespace": self.world.namespace}]})
 
 
+class Renamed(Plain):
+    """The account is there, made by a deployer of another name for this same item."""
+    seen = Plain.seen | {"GET serviceaccounts", "PATCH serviceaccounts"}
+    least = Plain.least + 2
+
+    def make(self, name):
+        made = self.world.item(name, job=None)
+        account = f"{name}-{hashlib.sha256(f'{self.world.namespace}/{name}'.encode()).hexdigest()[:16]}-run"
+        self.world.kube.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {
+            "name": account, "namespace": self.world.host, "labels": {f"{GROUP}/deployer-id": "before"},
+            "annotations": {f"{OURS}/item-uid": made["metadata"]["uid"]}}})
+        self.world.trigger(name, "job-1")
+
+
 class OfTestReconcile(Plain):
     """Begun by test-reconcile, in two writes and with a job of our own."""
     seen = Plain.seen | {"PATCH deployitems"}
@@ -148,7 +163,7 @@ class Failing(Plain):
         pod.fail(3)
 
 
-@pytest.mark.parametrize("kind", [Plain, Script, Rich, OfTestReconcile, Failing])
+@pytest.mark.parametrize("kind", [Plain, Script, Rich, Renamed, OfTestReconcile, Failing])
 def test_a_run_survives_a_crash_at_every_request(world, killer, kind):
     world.kubelet.behaviour = kind.behaviour
     wanted = kind(world)
