@@ -158,6 +158,29 @@ def test_a_name_that_another_deployers_item_has_is_told_and_nothing_of_theirs_to
     assert world.kubelet.ran("item") == [("item", "job-1", "RECONCILE")]
 
 
+@pytest.mark.parametrize("is_running", [False, True])
+@pytest.mark.parametrize("config, said", DEPLOYERS.values(), ids=DEPLOYERS)
+def test_what_was_refused_for_its_name_is_ended_and_deleted_without_a_run_and_without_them(world, late, config, said, is_running):
+    theirs = Neighbour(world, "item", said)
+    if is_running:
+        theirs.take(take_name(world, "item", said))
+    controller = world.start(config={**config, **EVERY_SECOND}, **late)
+    world.item("item")
+    error_with(world, "another deployer")
+    world.interrupt("item", "job-1")
+    collect(world, controller)
+    assert theirs.is_untouched()
+    # Now while it is held up.
+    world.trigger("item", "job-2")
+    wait_until(lambda: world.status("item").get("phase") == "Init" and world.status("item").get("lastError"), "the second job is refused")
+    world.delete("item")
+    world.gone("item")
+    collect(world, controller)
+    assert theirs.is_untouched() and world.kubelet.ran() == []
+    left = {o.rpartition("/")[2] for o in world.host_objects()}
+    assert left == {name for _, name in theirs.made}, "nothing of ours"
+
+
 @pytest.mark.parametrize("config, said", DEPLOYERS.values(), ids=DEPLOYERS)
 def test_a_name_that_changed_hands_behind_our_back_is_left_alone_once_that_is_seen(world, late, config, said):
     """The status says that our account is there, so nobody asks; somebody has removed it by hand, and they came."""
