@@ -11,7 +11,7 @@ from bench.waiting import wait_until
 from controller_harness import (GROUP, HOST_KINDS, LABEL_ITEM_NAME, LABEL_ITEM_NAMESPACE, OURS, encode, now, succeed,
                                 with_export_and_state)
 from faults.clock import HOUR, Clock
-from faults.proxy import PASS
+from faults.proxy import Action, PASS
 
 # The configuration of ours, and what the pod of theirs says.
 NEIGHBOURS = {
@@ -248,3 +248,42 @@ def test_an_account_that_names_no_deployer_is_taken_over(world, config):
     account = world.kube.get("serviceaccounts", account, world.host)
     assert account["metadata"]["annotations"][f"{OURS}/item-uid"] == made["metadata"]["uid"]
     assert account["metadata"]["labels"][f"{OURS}/item"] == hash_of(world, "item") and account["automountServiceAccountToken"] is False
+
+
+@pytest.mark.parametrize("becomes_theirs", ["in our place", "by our side", None])
+@pytest.mark.parametrize("verb", ["POST", "GET"])
+def test_an_account_that_changes_hands_while_it_is_looked_at_is_not_taken_over(world, verb, becomes_theirs):
+    """Between our creating it in vain and reading it, and between reading and applying it."""
+    account, theirs = f"item-{hash_of(world, 'item')}-run", []
+    world.kube.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": account, "namespace": world.host}})
+    said = {f"{GROUP}/deployer-id": "other"}
+
+    def change():
+        if becomes_theirs != "by our side":
+            world.kube.delete("serviceaccounts", account, world.host)
+        if becomes_theirs == "in our place":
+            theirs.append(Neighbour(world, "item", said))
+        elif becomes_theirs:
+            theirs.append(world.kube.patch("serviceaccounts", account, {"metadata": {"labels": said}}, world.host))
+
+    def plan(request):
+        # The collector lists accounts, too.
+        if request.method == verb and request.path.endswith("/serviceaccounts" if verb == "POST" else account) and not struck:
+            struck.append(request)
+            return Action(applied=change)
+        return PASS
+
+    struck = []
+    with world.behind(plan) as proxy:
+        world.start(proxy=proxy)
+        world.item("item")
+        if not becomes_theirs:
+            assert world.finished("item")["phase"] == "Succeeded"
+            return
+        assert error_with(world, "another deployer ('other')")["reason"] == "EnsurePodRBAC"
+        assert world.status("item")["phase"] == "Init"
+        if becomes_theirs == "in our place":
+            assert theirs[0].is_untouched()
+        else:
+            assert world.kube.get("serviceaccounts", account, world.host) == theirs[0]
+        assert world.kubelet.ran() == []
