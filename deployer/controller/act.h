@@ -5,6 +5,9 @@
 #include "common/kube/list.h"
 #include "deployer/controller/task.h"
 
+/* As the status names it, of all that stands between a job and its pod. */
+#define OPERATION_DEPLOY_POD "DeployPod"
+
 /* Starts the action that was decided on. */
 void act_run(struct task *task);
 
@@ -13,9 +16,11 @@ void act_claim(struct task *task);
 void act_resolve_target(struct task *task);
 /* act_history.c */
 void act_look_back(struct task *task);
-/* act_inputs.c, act_start.c */
+/* act_inputs.c, act_start.c, act_account.c */
 void act_start(struct task *task);
 void act_make_objects(struct task *task); /* the second half: all inputs are read */
+void act_make_account(struct task *task); /* before anything else is written or removed */
+void act_make_rest(struct task *task);    /* the name is ours */
 /* The item's state, metadata only; task->list is the list under way. */
 int act_list_state(struct task *task, kube_item_fn *on_item, kube_listed_fn *on_done,
                    struct error *err) must_check;

@@ -2,13 +2,15 @@
 /* Did main ever run for this item? Asked before a deletion is run whose status names no pod: an
  * item that never ran has nothing to undo, and must not need good inputs to be deleted. The status
  * alone does not know: its first write comes after the pod. The access objects come before, and
- * only when all inputs are read; they stay until the item goes. */
+ * only when all inputs are read; they stay until the item goes. Where another deployer has the
+ * account, ours was never made. */
 #include <string.h>
 
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/controller/act.h"
 #include "deployer/controller/objects.h"
+#include "deployer/controller/owner.h"
 
 static void look_failed(struct task *task, const char *what, const struct error *err)
 {
@@ -28,20 +30,24 @@ static void on_state_secret(void *data, const json_t *object, const struct error
         task->history = RUN_SOME;
 }
 
+static void finish(struct task *task)
+{
+    /* Of the item as it is now, or else it is asked again. */
+    if (task->history == RUN_UNKNOWN && !task->is_changed)
+        task->history = RUN_NEVER;
+    task_done(task);
+}
+
 static void on_state(void *data, const char *resource_version, const struct error *err)
 {
     struct task *task = data;
 
     (void)resource_version;
     task->list = NULL;
-    if (err->kind != ERROR_NONE) {
+    if (err->kind != ERROR_NONE)
         look_failed(task, "list the state", err);
-        return;
-    }
-    /* Of the item as it is now, or else it is asked again. */
-    if (task->history == RUN_UNKNOWN && !task->is_changed)
-        task->history = RUN_NEVER;
-    task_done(task);
+    else
+        finish(task);
 }
 
 static void list_state(struct task *task)
@@ -64,6 +70,7 @@ static void on_accounts(struct task *task, json_t *object, const struct error *e
 {
     const json_t *accounts = doc_member(object, "items");
     const json_t *account = NULL;
+    bool is_name_theirs = false;
     size_t i = 0;
 
     if (err->kind != ERROR_NONE) {
@@ -72,11 +79,14 @@ static void on_accounts(struct task *task, json_t *object, const struct error *e
     }
     json_array_foreach(accounts, i, account)
     {
-        if (is_of_item(task, account))
+        if (owner_is_neighbour(task->controller->config, account, task->record->uid))
+            is_name_theirs = true;
+        else if (is_of_item(task, account))
             task->history = RUN_SOME;
     }
-    if (task->history == RUN_SOME)
-        task_done(task);
+    /* Nor is the state ours then. */
+    if (task->history == RUN_SOME || is_name_theirs)
+        finish(task);
     else
         list_state(task);
 }

@@ -12,8 +12,6 @@
 #include "deployer/item/target.h"
 #include "deployer/pod/inputs.h"
 
-#define OPERATION_DEPLOY_POD "DeployPod"
-
 static const char *pass_name(const struct task *task)
 {
     return task->item->is_deleting ? "delete" : "reconcile";

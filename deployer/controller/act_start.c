@@ -14,8 +14,6 @@
 #include "deployer/controller/objects.h"
 #include "deployer/controller/observe.h"
 
-#define OPERATION_DEPLOY_POD "DeployPod"
-
 enum {
     ACCESS_MARK_LENGTH = 16,
     /* Old state is removed when it is worth a request of its own, and by one if the names of what
@@ -56,6 +54,8 @@ static void on_pod_read(struct task *task, json_t *object, const struct error *e
     if (!is_theirs)
         observe_pod(task->controller, object);
     if (is_theirs || !record_find_pod(task->record, task->names.pod)) {
+        /* Then the account may be theirs by now, too, and the rest with it. */
+        task->is_access_wanted = true;
         (void)error_set(&taken, ERROR_CONFLICT,
                         "pod '%s' belongs to another deployer: give each its own host namespace",
                         task->names.pod);
@@ -108,7 +108,7 @@ static void make_pod(struct task *task)
     task_request(task, task->controller->host, &request, on_pod_made);
 }
 
-/* ---- What it needs: accounts first, Secrets then ---- */
+/* ---- What it needs: access first, Secrets then ---- */
 
 static void next_object(struct task *task);
 
@@ -117,16 +117,17 @@ static const struct {
     const char *reason;
     bool is_access;
 } steps[] = {
-    {&KUBE_SERVICE_ACCOUNTS, "EnsurePodRBAC", true}, {&KUBE_ROLES, "EnsurePodRBAC", true},
-    {&KUBE_ROLE_BINDINGS, "EnsurePodRBAC", true},    {&KUBE_SECRETS, "ParseAndSyncSecrets", false},
+    {&KUBE_ROLES, "EnsurePodRBAC", true},
+    {&KUBE_ROLE_BINDINGS, "EnsurePodRBAC", true},
+    {&KUBE_SECRETS, "ParseAndSyncSecrets", false},
     {&KUBE_SECRETS, "SyncConfiguration", false},
 };
 
 static const json_t *object_at(const struct task *task, size_t step)
 {
     const struct pod_objects *objects = &task->inputs.objects;
-    const json_t *const all[] = {objects->account, objects->role, objects->role_binding,
-                                 objects->pull, objects->input};
+    const json_t *const all[] = {objects->role, objects->role_binding, objects->pull,
+                                 objects->input};
 
     return all[step];
 }
@@ -252,8 +253,9 @@ static char *kept_selector(const struct state_set *set, const char *const *garba
     return buffer_take(&text);
 }
 
-/* No pod of the item is there, so nobody can be uploading. */
-static void remove_old_state(struct task *task)
+/* Old state goes first: the name is ours, so the state is, and no pod of the item is there, so
+ * nobody can be uploading. */
+void act_make_rest(struct task *task)
 {
     const struct state_set *set = &task->inputs.state;
     cleanup_free const char **garbage = NULL;
@@ -346,5 +348,8 @@ void act_make_objects(struct task *task)
     }
     free(inputs->access_mark);
     inputs->access_mark = mark_access(&inputs->objects);
-    remove_old_state(task);
+    if (is_access_there(task))
+        act_make_rest(task);
+    else
+        act_make_account(task);
 }

@@ -29,6 +29,16 @@ enum owner owner_of(const struct deployer_config *config, const json_t *object)
     return strcmp(mark, config->landscaper_mark) == 0 ? OWNER_OURS : OWNER_THEIRS;
 }
 
+bool owner_is_neighbour(const struct deployer_config *config, const json_t *object,
+                        const char *item_uid)
+{
+    const char *uid = object_annotation(object, ANNOTATION_ITEM_UID);
+
+    if (owner_of(config, object) != OWNER_THEIRS)
+        return false;
+    return !uid || !item_uid || strcmp(uid, item_uid) != 0;
+}
+
 bool owner_is_list_shared(const struct deployer_config *config, const json_t *list)
 {
     const json_t *object = NULL;

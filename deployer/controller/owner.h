@@ -16,6 +16,10 @@ enum owner {
 };
 
 enum owner owner_of(const struct deployer_config *config, const json_t *object);
+/* Another deployer's, and not even of this item: who was renamed, or reaches the Landscaper by
+ * another way than before, knows the objects of its items by the uid, which no other item has. */
+bool owner_is_neighbour(const struct deployer_config *config, const json_t *object,
+                        const char *item_uid);
 /* One of the list's objects is another deployer's. */
 bool owner_is_list_shared(const struct deployer_config *config, const json_t *list);
 

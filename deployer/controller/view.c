@@ -108,13 +108,10 @@ bool task_is_theirs(const struct task *task, const json_t *pod)
 {
     cleanup_free char *identity = name_label_value(task->controller->config->identity);
     const char *id = object_label(pod, LABEL_DEPLOYER_ID);
-    const char *uid = object_annotation(pod, ANNOTATION_ITEM_UID);
 
     if (!id || strcmp(id, identity) != 0)
         return true;
-    /* Who reaches the Landscaper by another way than before knows the pods of its items. */
-    return owner_of(task->controller->config, pod) == OWNER_THEIRS &&
-           !(uid && task->item && task->item->uid && strcmp(uid, task->item->uid) == 0);
+    return owner_is_neighbour(task->controller->config, pod, task->item ? task->item->uid : NULL);
 }
 
 struct pod_entry *task_pod(const struct task *task, enum pod_claim *ret_claim)

@@ -62,6 +62,32 @@ static void an_object_is_ours_by_identity_or_by_the_mark_of_our_landscaper(void 
     }
 }
 
+static void an_object_of_the_same_item_is_no_neighbours_whoever_made_it(void **state)
+{
+    static const struct {
+        const char *id, *uid, *item_uid;
+        bool is_neighbour;
+    } cases[] = {
+        {"a", "1", "1", false},  {"a", "2", "1", false}, /* of an item that had the name before */
+        {NULL, "2", "1", false}, {"b", "1", "1", false}, {"b", "2", "1", true},
+        {"b", NULL, "1", true},  {"b", "1", NULL, true}, {"b", NULL, NULL, true},
+        {"", "2", "1", true},
+    };
+    cleanup_free char *identity = xstrdup("a");
+    const struct deployer_config config = config_of(identity);
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_json json_t *object = labelled(cases[i].id, NULL);
+
+        if (cases[i].uid)
+            (void)json_object_set_new(json_object_get(object, "metadata"), "annotations",
+                                      json_pack("{s:s}", ANNOTATION_ITEM_UID, cases[i].uid));
+        if (owner_is_neighbour(&config, object, cases[i].item_uid) != cases[i].is_neighbour)
+            fail_msg("case %zu", i);
+    }
+}
+
 #define OF_ITEM LABEL_ITEM_NAME "=x," LABEL_ITEM_NAMESPACE "=n"
 
 static void where_the_name_is_shared_only_what_says_that_it_is_ours_goes(void **state)
@@ -107,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_object_is_ours_by_identity_or_by_the_mark_of_our_landscaper),
+        cmocka_unit_test(an_object_of_the_same_item_is_no_neighbours_whoever_made_it),
         cmocka_unit_test(where_the_name_is_shared_only_what_says_that_it_is_ours_goes),
     };
 

@@ -2,12 +2,13 @@
 """Killed before and after every request of a run and of a deletion, and started again: the job runs exactly once and nothing
 is left over."""
 
+import hashlib
 import threading
 
 import pytest
 
 from bench.waiting import wait_until
-from controller_harness import GROUP, LABEL_ITEM_NAME, LABEL_ITEM_NAMESPACE, OPERATION, encode, ended, succeed, with_export_and_state
+from controller_harness import GROUP, LABEL_ITEM_NAME, LABEL_ITEM_NAMESPACE, OPERATION, OURS, encode, ended, succeed, with_export_and_state
 from faults.proxy import Action, PASS
 
 # More than any run or deletion takes; requests beyond the last one never come, and the test ends there.
@@ -91,7 +92,7 @@ class Plain:
     config, controller = {}, {}
     first = 1  # the request that the first crash is at
     is_run_sure = True
-    seen = {"GET contexts", "GET secrets", "PATCH serviceaccounts", "PATCH roles", "PATCH rolebindings", "PATCH secrets", "POST pods",
+    seen = {"GET contexts", "GET secrets", "POST serviceaccounts", "PATCH roles", "PATCH rolebindings", "PATCH secrets", "POST pods",
             "PATCH deployitems/status", "DELETE secrets", "DELETE pods", "PATCH pods"}
     least = 14  # as the documents say, without a target
 
@@ -135,6 +136,20 @@ class Rich(Plain):
     def make(self, name):
         self.world.item(name, target="target", context="rich", finalizer=False,
                         config={"registryPullSecrets": [{"name": "own", "namespace": self.world.namespace}]})
+
+
+class Renamed(Plain):
+    """The account is there, made by a deployer of another name for this same item."""
+    seen = Plain.seen | {"GET serviceaccounts", "PATCH serviceaccounts"}
+    least = Plain.least + 2
+
+    def make(self, name):
+        made = self.world.item(name, job=None)
+        account = f"{name}-{hashlib.sha256(f'{self.world.namespace}/{name}'.encode()).hexdigest()[:16]}-run"
+        self.world.kube.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {
+            "name": account, "namespace": self.world.host, "labels": {f"{GROUP}/deployer-id": "before"},
+            "annotations": {f"{OURS}/item-uid": made["metadata"]["uid"]}}})
+        self.world.trigger(name, "job-1")
 
 
 class OfTestReconcile(Plain):
@@ -221,7 +236,7 @@ class Locked(Plain):
     least = Plain.least + 4
 
 
-@pytest.mark.parametrize("kind", [Plain, Script, Rich, OfTestReconcile, Failing, Interrupted, TimedOut, WithOldState, Locked])
+@pytest.mark.parametrize("kind", [Plain, Script, Rich, Renamed, OfTestReconcile, Failing, Interrupted, TimedOut, WithOldState, Locked])
 def test_a_run_survives_a_crash_at_every_request(world, killer, kind):
     wanted = kind(world)
     world.kubelet.behaviour = wanted.behaviour
