@@ -85,9 +85,12 @@ static bool is_access(const struct kube_resource *resource)
 
 static bool has_collection(const struct task *task, struct owner_collection *ret_collection)
 {
-    return owner_collection_init(ret_collection, task->controller->config,
-                                 task->record->namespace_name, task->record->name,
-                                 task->is_name_shared, task->step);
+    const struct owner_item item = {.namespace_name = task->record->namespace_name,
+                                    .name = task->record->name,
+                                    .is_shared = task->is_name_shared,
+                                    .former_id = task->former_id};
+
+    return owner_collection_init(ret_collection, task->controller->config, &item, task->step);
 }
 
 static void on_collection(struct task *task, json_t *object, const struct error *err)
@@ -148,11 +151,14 @@ static void next_collection(struct task *task)
 
 static void on_accounts(struct task *task, json_t *object, const struct error *err)
 {
+    const struct deployer_config *config = task->controller->config;
+
     if (err->kind != ERROR_NONE) {
         clean_failed(task, "Delete", "CleanupRBAC", err);
         return;
     }
-    task->is_name_shared = owner_is_list_shared(task->controller->config, object);
+    task->former_id = xstrdup_or_null(owner_former_id(config, object, task->record->uid));
+    task->is_name_shared = owner_is_list_shared(config, object, task->record->uid);
     if (task->is_name_shared)
         log_error("another deployer has an item of this name: state that does not say whose it is "
                   "stays",

@@ -199,12 +199,13 @@ static void clean_next(struct gc *gc)
 {
     const struct gc_work *work = gc->work;
     const struct deployer_config *config = gc->controller->config;
+    const struct owner_item item = {
+        .namespace_name = work->namespace_name, .name = work->name, .is_shared = work->is_shared};
     cleanup_owner_collection struct owner_collection collection = {0};
     struct kube_request wanted = {.verb = KUBE_DELETE_COLLECTION,
                                   .namespace_name = config->namespace_name};
 
-    if (!owner_collection_init(&collection, config, work->namespace_name, work->name,
-                               work->is_shared, work->step)) {
+    if (!owner_collection_init(&collection, config, &item, work->step)) {
         drop_work(gc);
         next_step(gc);
         return;
@@ -221,7 +222,7 @@ static void on_accounts(struct gc *gc, json_t *object, const struct error *err)
         finish(gc, err);
         return;
     }
-    gc->work->is_shared = owner_is_list_shared(gc->controller->config, object);
+    gc->work->is_shared = owner_is_list_shared(gc->controller->config, object, NULL);
     gc->work->step = 0;
     clean_next(gc);
 }

@@ -39,17 +39,35 @@ bool owner_is_neighbour(const struct deployer_config *config, const json_t *obje
     return !uid || !item_uid || strcmp(uid, item_uid) != 0;
 }
 
-bool owner_is_list_shared(const struct deployer_config *config, const json_t *list)
+bool owner_is_list_shared(const struct deployer_config *config, const json_t *list,
+                          const char *item_uid)
 {
     const json_t *object = NULL;
     size_t i = 0;
 
     json_array_foreach(doc_member(list, "items"), i, object)
     {
-        if (owner_of(config, object) == OWNER_THEIRS)
+        if (owner_is_neighbour(config, object, item_uid))
             return true;
     }
     return false;
+}
+
+const char *owner_former_id(const struct deployer_config *config, const json_t *list,
+                            const char *item_uid)
+{
+    cleanup_free char *identity = name_label_value(config->identity);
+    const json_t *object = NULL;
+    size_t i = 0;
+
+    json_array_foreach(doc_member(list, "items"), i, object)
+    {
+        const char *id = object_label(object, LABEL_DEPLOYER_ID);
+
+        if (id && strcmp(id, identity) != 0 && !owner_is_neighbour(config, object, item_uid))
+            return id;
+    }
+    return NULL;
 }
 
 char *owner_item_selector(const char *namespace_name, const char *name)
@@ -62,13 +80,16 @@ char *owner_item_selector(const char *namespace_name, const char *name)
 }
 
 /* An empty deployer-id alone does not make it ours where somebody else has objects of that name. */
-static char *own_selector(const struct deployer_config *config, const char *of_item, bool is_shared)
+static char *own_selector(const struct deployer_config *config, const char *of_item,
+                          const struct owner_item *item)
 {
     cleanup_free char *identity = name_label_value(config->identity);
 
-    if (is_shared && !*identity)
+    if (item->is_shared && !*identity)
         return xasprintf("%s," LABEL_DEPLOYER_ID "=," LABEL_LANDSCAPER "=%s", of_item,
                          config->landscaper_mark);
+    if (!item->is_shared && item->former_id)
+        return xasprintf("%s," LABEL_DEPLOYER_ID " in (%s,%s)", of_item, identity, item->former_id);
     return xasprintf("%s," LABEL_DEPLOYER_ID "=%s", of_item, identity);
 }
 
@@ -79,13 +100,13 @@ static const struct kube_resource *const own_kinds[] = {
 enum { STEP_STATE, STEP_GO_EXPORT, STEP_OWN };
 
 bool owner_collection_init(struct owner_collection *collection,
-                           const struct deployer_config *config, const char *namespace_name,
-                           const char *name, bool is_shared, size_t step)
+                           const struct deployer_config *config, const struct owner_item *item,
+                           size_t step)
 {
-    cleanup_free char *of_item = owner_item_selector(namespace_name, name);
-    cleanup_free char *name_value = name_label_value(name);
+    cleanup_free char *of_item = owner_item_selector(item->namespace_name, item->name);
+    cleanup_free char *name_value = name_label_value(item->name);
     cleanup_object_names struct object_names names = {0};
-    size_t number = is_shared ? step + STEP_OWN : step;
+    size_t number = item->is_shared ? step + STEP_OWN : step;
 
     *collection = (struct owner_collection){.resource = KUBE_SECRETS};
     switch (number) {
@@ -94,7 +115,7 @@ bool owner_collection_init(struct owner_collection *collection,
         return true;
     case STEP_GO_EXPORT:
         /* It has no label but the name, and a name that two items can share. */
-        object_names_init(&names, namespace_name, name, NULL);
+        object_names_init(&names, item->namespace_name, item->name, NULL);
         collection->label_selector = xasprintf(LABEL_NAME "=%s,!" LABEL_DEPLOYER_ID, name_value);
         collection->field_selector = xasprintf("metadata.name=%s", names.host_export);
         return true;
@@ -102,7 +123,7 @@ bool owner_collection_init(struct owner_collection *collection,
         if (number - STEP_OWN >= array_length(own_kinds))
             return false;
         collection->resource = *own_kinds[number - STEP_OWN];
-        collection->label_selector = own_selector(config, of_item, is_shared);
+        collection->label_selector = own_selector(config, of_item, item);
         return true;
     }
 }

@@ -64,7 +64,8 @@ static void chain_done(struct task *task)
     task->lock = task->ending = NULL;
     free(task->log_tail);
     free(task->pod_name);
-    task->log_tail = task->pod_name = NULL;
+    free(task->former_id);
+    task->log_tail = task->pod_name = task->former_id = NULL;
     task->is_event_due = task->is_changed = task->is_last = false;
     task->step = 0;
     if (task->is_running)

@@ -86,7 +86,7 @@ struct task {
     char *access_mark; /* of the access objects that the pod was started with */
 
     /* Of the chain under way. */
-    char *pod_name;
+    char *pod_name, *former_id;
     task_next_fn *after_write;
     bool is_event_due, is_name_shared, is_main_told;
     char *log_tail;

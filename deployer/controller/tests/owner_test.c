@@ -58,7 +58,8 @@ static void an_object_is_ours_by_identity_or_by_the_mark_of_our_landscaper(void 
 
         if (owner_of(&config, object) != cases[i].owner)
             fail_msg("case %zu", i);
-        assert_int_equal(owner_is_list_shared(&config, list), cases[i].owner == OWNER_THEIRS);
+        assert_int_equal(owner_is_list_shared(&config, list, "uid"),
+                         cases[i].owner == OWNER_THEIRS);
     }
 }
 
@@ -67,11 +68,18 @@ static void an_object_of_the_same_item_is_no_neighbours_whoever_made_it(void **s
     static const struct {
         const char *id, *uid, *item_uid;
         bool is_neighbour;
+        const char *former_id;
     } cases[] = {
-        {"a", "1", "1", false},  {"a", "2", "1", false}, /* of an item that had the name before */
-        {NULL, "2", "1", false}, {"b", "1", "1", false}, {"b", "2", "1", true},
-        {"b", NULL, "1", true},  {"b", "1", NULL, true}, {"b", NULL, NULL, true},
-        {"", "2", "1", true},
+        {"a", "1", "1", false, "none"},
+        {"a", "2", "1", false, "none"}, /* of an item that had the name before */
+        {NULL, "2", "1", false, "none"},
+        {"b", "1", "1", false, "b"},
+        {"", "1", "1", false, ""},
+        {"b", "2", "1", true, "none"},
+        {"b", NULL, "1", true, "none"},
+        {"b", "1", NULL, true, "none"},
+        {"b", NULL, NULL, true, "none"},
+        {"", "2", "1", true, "none"},
     };
     cleanup_free char *identity = xstrdup("a");
     const struct deployer_config config = config_of(identity);
@@ -79,12 +87,18 @@ static void an_object_of_the_same_item_is_no_neighbours_whoever_made_it(void **s
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {
         cleanup_json json_t *object = labelled(cases[i].id, NULL);
+        cleanup_json json_t *list = NULL;
+        const char *former_id = NULL;
 
         if (cases[i].uid)
             (void)json_object_set_new(json_object_get(object, "metadata"), "annotations",
                                       json_pack("{s:s}", ANNOTATION_ITEM_UID, cases[i].uid));
-        if (owner_is_neighbour(&config, object, cases[i].item_uid) != cases[i].is_neighbour)
+        list = json_pack("{s:[O]}", "items", object);
+        if (owner_is_neighbour(&config, object, cases[i].item_uid) != cases[i].is_neighbour ||
+            owner_is_list_shared(&config, list, cases[i].item_uid) != cases[i].is_neighbour)
             fail_msg("case %zu", i);
+        former_id = owner_former_id(&config, list, cases[i].item_uid);
+        assert_string_equal(former_id ? former_id : "none", cases[i].former_id);
     }
 }
 
@@ -95,17 +109,24 @@ static void where_the_name_is_shared_only_what_says_that_it_is_ours_goes(void **
     static const struct {
         const char *identity, *own; /* selector */
         bool is_shared;
+        const char *former_id;
     } cases[] = {
-        {"a", OF_ITEM "," LABEL_DEPLOYER_ID "=a", false},
-        {"a", OF_ITEM "," LABEL_DEPLOYER_ID "=a", true},
-        {"", OF_ITEM "," LABEL_DEPLOYER_ID "=", false},
-        {"", OF_ITEM "," LABEL_DEPLOYER_ID "=," LABEL_LANDSCAPER "=0123456789abcdef", true},
+        {"a", OF_ITEM "," LABEL_DEPLOYER_ID "=a", false, NULL},
+        {"a", OF_ITEM "," LABEL_DEPLOYER_ID "=a", true, NULL},
+        {"a", OF_ITEM "," LABEL_DEPLOYER_ID "=a", true, "b"},
+        {"a", OF_ITEM "," LABEL_DEPLOYER_ID " in (a,b)", false, "b"},
+        {"", OF_ITEM "," LABEL_DEPLOYER_ID "=", false, NULL},
+        {"", OF_ITEM "," LABEL_DEPLOYER_ID "=," LABEL_LANDSCAPER "=0123456789abcdef", true, NULL},
     };
 
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {
         cleanup_free char *identity = xstrdup(cases[i].identity);
         const struct deployer_config config = config_of(identity);
+        const struct owner_item item = {.namespace_name = "n",
+                                        .name = "x",
+                                        .is_shared = cases[i].is_shared,
+                                        .former_id = cases[i].former_id};
         const char *last = "";
         size_t own = 0;
         size_t unsaid = 0;
@@ -113,7 +134,7 @@ static void where_the_name_is_shared_only_what_says_that_it_is_ours_goes(void **
         for (size_t step = 0; step < 20; step++) {
             cleanup_owner_collection struct owner_collection collection = {0};
 
-            if (!owner_collection_init(&collection, &config, "n", "x", cases[i].is_shared, step))
+            if (!owner_collection_init(&collection, &config, &item, step))
                 break;
             last = collection.resource.plural;
             if (strcmp(collection.label_selector, cases[i].own) == 0)

@@ -238,6 +238,24 @@ def test_the_account_of_the_same_item_is_ours_whatever_we_were_called_when_it_wa
     assert all(sequences), "with the state of the run before"
 
 
+@pytest.mark.parametrize("before, after, has_proxy", MOVES.values(), ids=MOVES)
+def test_what_we_made_under_another_name_goes_with_the_item_though_nothing_is_run(world, before, after, has_proxy):
+    world.kubelet.behaviour = with_export_and_state
+    first = world.start(config=before)
+    world.item("item")
+    assert world.finished("item")["phase"] == "Succeeded"
+    world.quiet()
+    first.expected = False
+    first.stop()
+    with world.behind(lambda request: PASS) as proxy:
+        world.start(config={**after, "deleteOperation": "skip"}, proxy=proxy if has_proxy else None)
+        world.delete("item")
+        world.gone("item")
+        wait_until(lambda: not world.host_objects(), "everything gone from the host")
+        world.item("item")
+        assert world.finished("item")["phase"] == "Succeeded", "the name is free again"
+
+
 @pytest.mark.parametrize("config", [{}, {"identity": ""}])
 def test_an_account_that_names_no_deployer_is_taken_over(world, config):
     account = f"item-{hash_of(world, 'item')}-run"
