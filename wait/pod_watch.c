@@ -148,7 +148,9 @@ static void on_event(void *data, enum kube_event event, const json_t *object,
             see_trouble(watch, err);
         }
         break;
+    case KUBE_EVENT_LISTING:
     case KUBE_EVENT_SYNCED:
+    case KUBE_EVENT_REWOUND:
         break;
     }
 }

@@ -43,6 +43,10 @@ static void on_listed(void *data, enum kube_event event, const json_t *object,
     struct listing *listing = data;
 
     switch (event) {
+    case KUBE_EVENT_LISTING:
+        state_set_done(&listing->set);
+        listing->set = (struct state_set){0};
+        break;
     case KUBE_EVENT_LISTED:
         if (state_secret_is_of_item(object, listing->item_hash))
             state_set_add_secret(&listing->set, object);
@@ -53,14 +57,13 @@ static void on_listed(void *data, enum kube_event event, const json_t *object,
         break;
     case KUBE_EVENT_BROKEN:
         listing->err = *err;
-        state_set_done(&listing->set); /* the list starts over */
-        listing->set = (struct state_set){0};
         /* A list that is denied stays denied; other trouble passes. */
         listing->is_failed = err->kind == ERROR_DENIED;
         break;
     case KUBE_EVENT_ADDED:
     case KUBE_EVENT_MODIFIED:
     case KUBE_EVENT_DELETED:
+    case KUBE_EVENT_REWOUND:
         break;
     }
 }

@@ -26,7 +26,7 @@ struct kube_list {
     char *what;
     char *next_page;        /* "continue", or NULL for the first page */
     char *resource_version; /* of the first page, and so of all */
-    bool is_metadata_only, is_not_retried;
+    bool is_metadata_only, is_first_page_only, is_not_retried;
     const char *const *left_out;
     bool has_new_token;
     bool has_items_of_page; /* some objects of this page were handed on */
@@ -95,6 +95,8 @@ static int on_item_text(void *data, const char *text, size_t size)
     struct error err = {0};
 
     list->has_items_of_page = true;
+    if (!list->on_item)
+        return 0;
     if (!text)
         (void)error_set(&fault, ERROR_TOO_LARGE, "%s: an object of more than %d bytes", list->what,
                         KUBE_OBJECT_MAX);
@@ -148,7 +150,7 @@ static void on_page_done(void *data, const struct http_response *response,
     if (kube_http_result(list->kube, response, transport, list->what, &err) < 0 ||
         read_envelope(list, &err) < 0) {
         fail_or_sleep(list, &err);
-    } else if (!list->next_page) {
+    } else if (!list->next_page || list->is_first_page_only) {
         finish(list, &err);
     } else {
         retry_reset(&list->retry);
@@ -215,6 +217,7 @@ int kube_list_start(struct kube *kube, const struct kube_list_options *options,
                                          : xasprintf("list %s", options->resource.plural);
     list->is_metadata_only = options->is_metadata_only;
     list->left_out = options->left_out;
+    list->is_first_page_only = options->is_first_page_only;
     list->is_not_retried = options->is_not_retried;
     list->on_item = options->on_item;
     list->on_done = options->on_done;

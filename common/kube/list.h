@@ -13,8 +13,9 @@ struct kube_list;
  * NULL) that an object was too large to be read at all. */
 typedef void kube_item_fn(void *data, const json_t *object, const struct error *err);
 /* Exactly once, from the loop, unless cancelled. err->kind is ERROR_NONE and resource_version (of
- * the whole, borrowed) is set if the list is complete. After a failure the objects handed on so far
- * are no complete list; ERROR_GONE: it took too long, start over. */
+ * the whole, borrowed) is set if the list is complete, or as much of it as was wanted. After a
+ * failure the objects handed on so far are no complete list; ERROR_GONE: it took too long, start
+ * over. */
 typedef void kube_listed_fn(void *data, const char *resource_version, const struct error *err);
 
 struct kube_list_options {
@@ -24,8 +25,9 @@ struct kube_list_options {
     bool is_metadata_only;       /* PartialObjectMetadata */
     const char *const *left_out; /* as of a watch */
     size_t page_size;            /* 0: 500 */
+    bool is_first_page_only;
     bool is_not_retried; /* else a page is asked for up to 5 more times after TEMPORARY failures */
-    kube_item_fn *on_item;
+    kube_item_fn *on_item; /* NULL: what is wanted is the version alone */
     kube_listed_fn *on_done;
     void *data;
 };

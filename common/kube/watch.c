@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A watch is always in one of three: listing, streaming, or waiting for its timer. Whatever ends
- * the first two decides from where to go on and when (go_on()). on_event may stop the watch, so
- * every callback of ours runs between enter() and leave(), and the last leave() frees. */
+/* A watch is always in one of four: listing, streaming, asking how far the server is, or waiting
+ * for its timer. Whatever ends the first three decides from where to go on and when (go_on()).
+ * on_event may stop the watch, so every callback of ours runs between enter() and leave(), and the
+ * last leave() frees. */
 #include "common/kube/watch.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/base/number.h"
 #include "common/data/doc.h"
 #include "common/kube/client_internal.h"
 #include "common/kube/list.h"
@@ -47,7 +49,9 @@ struct kube_watch {
     struct line_split split;
     struct loop_timer timer;
     struct retry retry;
-    char *resource_version; /* where to go on, or NULL: list, or begin with what is there */
+    char *resource_version;  /* where to go on, or NULL: list, or begin with what is there */
+    uint64_t newest_version; /* that the server has told; 0: none, or no number */
+    bool is_place_doubted;   /* the server was away: it may not be where it was */
     uint64_t stream_start_ms;
     bool has_event; /* this stream has brought something */
     bool has_new_token;
@@ -102,10 +106,14 @@ static void tell(struct kube_watch *watch, enum kube_event event, const json_t *
 
 static void remember(struct kube_watch *watch, const char *resource_version)
 {
+    uint64_t version = 0;
+
     if (!resource_version || !resource_version[0])
         return;
     free(watch->resource_version);
     watch->resource_version = xstrdup(resource_version);
+    if (number_parse(resource_version, UINT64_MAX, &version) && version > watch->newest_version)
+        watch->newest_version = version;
 }
 
 static void forget(struct kube_watch *watch)
@@ -132,6 +140,22 @@ static void go_on_after(struct kube_watch *watch, const struct error *err)
     go_on(watch, retry_next_ms(&watch->retry, err));
 }
 
+/* Lists are read from etcd, whose revisions only grow, unless it was put back to a backup. */
+static bool is_rewound(const struct kube_watch *watch, const char *resource_version)
+{
+    uint64_t version = 0;
+
+    return number_parse(resource_version, UINT64_MAX, &version) && version < watch->newest_version;
+}
+
+static void start_over(struct kube_watch *watch)
+{
+    forget(watch);
+    watch->newest_version = 0;
+    tell(watch, KUBE_EVENT_REWOUND, NULL, NULL);
+    go_on(watch, 0);
+}
+
 static void on_listed_item(void *data, const json_t *object, const struct error *err)
 {
     struct kube_watch *watch = data;
@@ -153,8 +177,11 @@ static void on_listed(void *data, const char *resource_version, const struct err
     watch->list = NULL;
     if (err->kind != ERROR_NONE) {
         go_on_after(watch, err);
+    } else if (is_rewound(watch, resource_version)) {
+        start_over(watch); /* the owner may have taken what was listed for old */
     } else {
         watch->has_new_token = false;
+        watch->is_place_doubted = false;
         remember(watch, resource_version);
         tell(watch, KUBE_EVENT_SYNCED, NULL, NULL);
         if (watch->list_fault.kind != ERROR_NONE)
@@ -180,7 +207,48 @@ static void start_list(struct kube_watch *watch)
         .data = watch,
     };
 
+    tell(watch, KUBE_EVENT_LISTING, NULL, NULL);
+    if (watch->is_stopped)
+        return;
     watch->list_fault = (struct error){0};
+    if (kube_list_start(watch->kube, &options, &watch->list, &err) < 0)
+        go_on_after(watch, &err);
+}
+
+static void on_checked(void *data, const char *resource_version, const struct error *err)
+{
+    struct kube_watch *watch = data;
+
+    enter(watch);
+    watch->list = NULL;
+    if (err->kind != ERROR_NONE) {
+        go_on_after(watch, err);
+    } else if (is_rewound(watch, resource_version)) {
+        start_over(watch);
+    } else {
+        watch->is_place_doubted = false;
+        go_on(watch, 0);
+    }
+    leave(watch);
+}
+
+/* From a place that is still to come the server opens a stream as from any other, and is silent
+ * until it gets there: it has to be asked. Without selectors, by which it would look for a match.
+ */
+static void start_check(struct kube_watch *watch)
+{
+    struct error err = {0};
+    const struct kube_list_options options = {
+        .resource = resource_of(watch),
+        .namespace_name = watch->namespace_name,
+        .is_metadata_only = true,
+        .page_size = 1,
+        .is_first_page_only = true,
+        .is_not_retried = true,
+        .on_done = on_checked,
+        .data = watch,
+    };
+
     if (kube_list_start(watch->kube, &options, &watch->list, &err) < 0)
         go_on_after(watch, &err);
 }
@@ -265,12 +333,19 @@ static int on_stream_data(void *data, const struct http_response *response, cons
     return result;
 }
 
-/* A server whose etcd was put back to an older state does not know our place yet, and may not for
- * years. One that has just started and lags behind gets some patience. */
+/* Some servers say so themselves. One that has just started and lags behind gets some patience. */
 static bool is_place_unknown(const struct kube_watch *watch, const struct error *err)
 {
     return err->http_status == 504 && strstr(err->text, "Too large resource version") &&
            watch->retry.attempts >= UNKNOWN_PLACE_TRIES;
+}
+
+/* Not where a stream ended in good order, as they do every few minutes: then nobody was away. */
+static bool was_away(const struct kube_watch *watch, const struct error *err, bool is_short)
+{
+    if (err->kind == ERROR_NONE)
+        return is_short && !watch->has_event;
+    return err->http_status == 0 || err->http_status >= 500;
 }
 
 static void go_on_after_stream(struct kube_watch *watch, const struct error *err)
@@ -279,6 +354,8 @@ static void go_on_after_stream(struct kube_watch *watch, const struct error *err
 
     if (!is_short && err->http_status == 0)
         retry_reset(&watch->retry);
+    if (was_away(watch, err, is_short))
+        watch->is_place_doubted = true;
     if (err->kind == ERROR_NONE) {
         watch->has_new_token = false;
         go_on(watch, watch->has_event || !is_short ? 0 : retry_next_ms(&watch->retry, err));
@@ -363,10 +440,12 @@ static void begin(void *data)
     struct kube_watch *watch = data;
 
     enter(watch);
-    if (watch->is_watch_only || watch->resource_version)
-        start_stream(watch);
-    else
+    if (!watch->is_watch_only && !watch->resource_version)
         start_list(watch);
+    else if (!watch->is_watch_only && watch->is_place_doubted)
+        start_check(watch);
+    else
+        start_stream(watch);
     leave(watch);
 }
 

@@ -9,18 +9,22 @@
 #include "common/kube/client.h"
 
 enum kube_event {
-    KUBE_EVENT_LISTED, /* an object of the list (each new list repeats all) */
-    KUBE_EVENT_SYNCED, /* the list is complete; object is NULL. What was not listed is gone */
+    KUBE_EVENT_LISTING, /* a list begins. What an earlier one has listed does not count any more */
+    KUBE_EVENT_LISTED,  /* an object of the list (each new list repeats all) */
+    KUBE_EVENT_SYNCED,  /* the list is complete. What it has not listed is gone */
     KUBE_EVENT_ADDED,
     KUBE_EVENT_MODIFIED,
     KUBE_EVENT_DELETED,
-    /* The stream was lost, or access is denied; err says why; we go on trying. If it comes after a
-     * LISTED and before the SYNCED, the list starts over: what was listed does not count. */
+    /* The stream was lost, or access is denied; err says why; we go on trying. */
     KUBE_EVENT_BROKEN,
+    /* The server's state is older than what it has told already (etcd was put back to a backup):
+     * what was told since may be undone, and its versions are given out a second time. All that is
+     * known of versions is void; a list follows. */
+    KUBE_EVENT_REWOUND,
 };
 
-/* object is borrowed and is NULL for SYNCED and BROKEN. err is NULL but for BROKEN, and for an
- * object that could not be read as a whole (nested too deep, say): that one has no more than its
+/* object is borrowed and is NULL for all that is not about one. err is NULL but for BROKEN, and for
+ * an object that could not be read as a whole (nested too deep, say): that one has no more than its
  * metadata. May start and cancel calls and stop watches; must not run the loop (kube_perform()). */
 typedef void kube_watch_fn(void *data, enum kube_event event, const json_t *object,
                            const struct error *err);

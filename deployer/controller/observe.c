@@ -29,7 +29,7 @@ static void set_known(struct controller *controller, struct record *record, bool
     index_count_known(controller->index, is_known ? 1 : -1);
 }
 
-static void item_gone(struct controller *controller, struct record *record)
+void observe_item_gone(struct controller *controller, struct record *record)
 {
     gc_note_gone(controller->gc, record->namespace_name, record->name);
     set_known(controller, record, false);
@@ -55,7 +55,7 @@ static void item_seen(struct controller *controller, const json_t *object)
     record = index_find(controller->index, item->namespace_name, item->name);
     if (!item_type_served(controller->config, item_effective_type(item))) {
         if (record && record->is_known)
-            item_gone(controller, record);
+            observe_item_gone(controller, record);
         return;
     }
     if (!record)
@@ -79,7 +79,7 @@ static void drop_unlisted_item(void *data, struct record *record)
     struct controller *controller = data;
 
     if (record->is_known && record->epoch != controller->item_epoch)
-        item_gone(controller, record);
+        observe_item_gone(controller, record);
 }
 
 /* A list of many items must not leave its peak behind. */
@@ -93,12 +93,20 @@ static void give_back_memory(void)
 static void items_synced(struct controller *controller)
 {
     index_each(controller->index, drop_unlisted_item, controller);
-    controller->item_epoch++;
     if (!controller->is_items_synced)
         log_info("items listed", log_number("items", index_count(controller->index)));
     give_back_memory();
     controller->is_items_synced = true;
     controller_touch_all(controller);
+}
+
+/* Versions are given out anew: neither the largest nor an equal one says anything any more. */
+static void forget_item_version(void *data, struct record *record)
+{
+    (void)data;
+    record->version = 0;
+    if (record->task)
+        task_start_over(record->task);
 }
 
 void observe_item_event(void *data, enum kube_event event, const json_t *object,
@@ -124,13 +132,20 @@ void observe_item_event(void *data, enum kube_event event, const json_t *object,
                             doc_text_or(object, "metadata.name", ""));
         if (record && record->is_known &&
             strcmp(record->uid, doc_text_or(object, "metadata.uid", "")) == 0)
-            item_gone(controller, record);
+            observe_item_gone(controller, record);
+        break;
+    case KUBE_EVENT_LISTING:
+        controller->item_epoch++;
         break;
     case KUBE_EVENT_SYNCED:
         items_synced(controller);
         break;
     case KUBE_EVENT_BROKEN:
         log_info("watch on items broke", log_text("error", err->text));
+        break;
+    case KUBE_EVENT_REWOUND:
+        log_error("the API server of the items was put back to an older state");
+        index_each(controller->index, forget_item_version, controller);
         break;
     }
 }
@@ -249,6 +264,18 @@ static void drop_unlisted_pods(void *data, struct record *record)
         index_remove(controller->index, record);
 }
 
+/* Nor is it said that what we asked for was done: that may be undone. */
+static void forget_pod_versions(void *data, struct record *record)
+{
+    (void)data;
+    for (struct pod_entry *entry = record->pods; entry; entry = entry->next) {
+        entry->version = 0;
+        entry->is_ended = entry->is_stopped = false;
+    }
+    if (record->task)
+        task_start_over(record->task);
+}
+
 void observe_pod_event(void *data, enum kube_event event, const json_t *object,
                        const struct error *err)
 {
@@ -265,14 +292,20 @@ void observe_pod_event(void *data, enum kube_event event, const json_t *object,
     case KUBE_EVENT_DELETED:
         pod_gone(controller, object);
         break;
+    case KUBE_EVENT_LISTING:
+        controller->pod_epoch++;
+        break;
     case KUBE_EVENT_SYNCED:
         index_each(controller->index, drop_unlisted_pods, controller);
-        controller->pod_epoch++;
         controller->is_pods_synced = true;
         controller_touch_all(controller);
         break;
     case KUBE_EVENT_BROKEN:
         log_info("watch on pods broke", log_text("error", err->text));
+        break;
+    case KUBE_EVENT_REWOUND:
+        log_error("the API server of the pods was put back to an older state");
+        index_each(controller->index, forget_pod_versions, controller);
         break;
     }
 }

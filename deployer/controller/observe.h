@@ -16,6 +16,10 @@ void observe_pod_event(void *data, enum kube_event event, const json_t *object,
 bool observe_item_is_known(void *data, const char *namespace_name, const char *name,
                            const char *resource_version);
 
+/* There is no such item any more: its pods are ended, its job is over. Its record may be gone after
+ * this, unless it has a task. */
+void observe_item_gone(struct controller *controller, struct record *record);
+
 /* What of any object, and of a pod, nobody here looks at: most of their bytes. */
 extern const char *const OBJECT_LEFT_OUT[];
 extern const char *const POD_LEFT_OUT[];

@@ -152,6 +152,13 @@ static void forget(struct task *task)
     task_inputs_done(task);
 }
 
+void task_start_over(struct task *task)
+{
+    forget(task);
+    task_restart_later(task);
+    task_wake(task);
+}
+
 static void start_clock(struct task *task)
 {
     task->since_unix_ms = controller_now_unix_ms(task->controller);

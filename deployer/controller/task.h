@@ -81,6 +81,7 @@ struct task {
     uint64_t since_ms;
     int64_t lock_retry_unix_ms, retry_unix_ms, hold_unix_ms, reported_unix_ms; /* by that clock */
     struct retry retry, hold;
+    uint64_t refused_version; /* of the item, when the server last refused to write to it */
     struct task_fault fault;
     struct task_inputs inputs;
     char *access_mark; /* of the access objects that the pod was started with */
@@ -111,6 +112,8 @@ int64_t task_deadline_unix_ms(const struct task *task);
 void task_wake(struct task *task);
 /* A chain that is under way is given up after its present request. */
 void task_restart_later(struct task *task);
+/* What was learnt from the servers may not be so any more: learn it again. */
+void task_start_over(struct task *task);
 void task_free(struct task *task);
 /* The next decision and the start of what it says. From the pump only. */
 void task_decide(struct task *task);

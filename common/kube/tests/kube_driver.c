@@ -194,9 +194,12 @@ static void on_event(void *data, enum kube_event event, const json_t *object,
         [KUBE_EVENT_LISTED] = "LISTED",   [KUBE_EVENT_SYNCED] = "SYNCED",
         [KUBE_EVENT_ADDED] = "ADDED",     [KUBE_EVENT_MODIFIED] = "MODIFIED",
         [KUBE_EVENT_DELETED] = "DELETED", [KUBE_EVENT_BROKEN] = "BROKEN",
+        [KUBE_EVENT_REWOUND] = "REWOUND",
     };
     struct thing *thing = data;
 
+    if (event == KUBE_EVENT_LISTING)
+        return;
     thing->count++;
     if (!thing->is_quiet || !object)
         print(json_pack("{s:s, s:s, s:s, s:s, s:i, s:o}", "id", thing->id, "event", names[event],

@@ -18,11 +18,12 @@
     "{\"metadata\":{\"name\":\"" name_ "\",\"resourceVersion\":\"" version_ "\"}}"
 #define EVENT(type_, name_, version_)                                                              \
     "{\"type\":\"" type_ "\",\"object\":" OBJECT(name_, version_) "}\n"
-#define PAGE(items_, continue_)                                                                    \
-    "{\"metadata\":{\"resourceVersion\":\"100\",\"continue\":\"" continue_                         \
+#define PAGE_AT(version_, items_, continue_)                                                       \
+    "{\"metadata\":{\"resourceVersion\":\"" version_ "\",\"continue\":\"" continue_                \
     "\"},\"items\":[" items_ "]}"
+#define PAGE(items_, continue_) PAGE_AT("100", items_, continue_)
 
-/* Events as letters and names: "La Lb S Ac Mc Dc B". */
+/* Events as letters and names: "La Lb S Ac Mc Dc B R". That a list begins shows as "(". */
 struct seen {
     char text[512];
     struct kube_watch *watch;
@@ -33,8 +34,9 @@ struct seen {
 static void note(void *data, enum kube_event event, const json_t *object, const struct error *err)
 {
     static const char letters[] = {
-        [KUBE_EVENT_LISTED] = 'L',   [KUBE_EVENT_SYNCED] = 'S',  [KUBE_EVENT_ADDED] = 'A',
-        [KUBE_EVENT_MODIFIED] = 'M', [KUBE_EVENT_DELETED] = 'D', [KUBE_EVENT_BROKEN] = 'B',
+        [KUBE_EVENT_LISTING] = '(', [KUBE_EVENT_LISTED] = 'L',   [KUBE_EVENT_SYNCED] = 'S',
+        [KUBE_EVENT_ADDED] = 'A',   [KUBE_EVENT_MODIFIED] = 'M', [KUBE_EVENT_DELETED] = 'D',
+        [KUBE_EVENT_BROKEN] = 'B',  [KUBE_EVENT_REWOUND] = 'R',
     };
     struct seen *seen = data;
     size_t used = strlen(seen->text);
@@ -105,7 +107,7 @@ static void lists_page_by_page_then_streams_from_there(void **state)
     };
 
     start(bench, &seen, false);
-    run(bench, &seen, answers, 3, "La Lb Lc S Ad Md Dd");
+    run(bench, &seen, answers, 3, "( La Lb Lc S Ad Md Dd");
     assert_true(loopback_has(&bench->server, 0, "/pods?limit=500&labelSelector=x%3Dy HTTP"));
     assert_true(loopback_has(&bench->server, 1, "&continue=next%20page HTTP"));
     assert_true(loopback_has(&bench->server, 2, "?watch=true&resourceVersion=100&"));
@@ -126,7 +128,7 @@ static void a_stream_that_ends_goes_on_after_the_last_event_or_bookmark(void **s
     };
 
     start(bench, &seen, false);
-    run(bench, &seen, answers, 4, "S Aa Ab");
+    run(bench, &seen, answers, 4, "( S Aa Ab");
     assert_true(loopback_has(&bench->server, 2, "resourceVersion=101&"));
     assert_true(loopback_has(&bench->server, 3, "resourceVersion=150&"));
 }
@@ -142,7 +144,7 @@ static void what_is_known_is_not_told_again_but_for_its_end(void **state)
     };
 
     start(bench, &seen, false);
-    run(bench, &seen, answers, 3, "Lknown S Mknown Dknown");
+    run(bench, &seen, answers, 3, "( Lknown S Mknown Dknown");
     assert_true(loopback_has(&bench->server, 2, "resourceVersion=101&"));
 }
 
@@ -162,7 +164,7 @@ static void a_place_that_is_too_old_means_a_new_list(void **state)
         };
 
         start(bench, &seen, false);
-        run(bench, &seen, answers, 4, "La S Lb S Ac");
+        run(bench, &seen, answers, 4, "( La S ( Lb S Ac");
         assert_int_equal(kube_bench_teardown(state), 0);
         assert_int_equal(kube_bench_setup(state), 0);
     }
@@ -176,14 +178,16 @@ static void what_goes_wrong_is_told_and_tried_again(void **state)
         answer_json("403 Forbidden", "{\"message\":\"no\"}"),
         answer_json("200 OK", PAGE(OBJECT("a", "1"), "")),
         answer_json("500 Oh", "{\"message\":\"oh\"}"),
+        answer_json("200 OK", PAGE("", "")), /* whether it is where it was */
         answer_json("200 OK",
                     "{\"type\":\"ERROR\",\"object\":{\"code\":500,\"message\":\"hm\"}}\n"),
+        answer_json("200 OK", PAGE("", "")),
         answer_stream(EVENT("ADDED", "b", "101") "nonsense\n" EVENT("ADDED", "c", "102")),
     };
 
     start(bench, &seen, false);
-    run(bench, &seen, answers, 5, "B La S B B Ab B Ac");
-    assert_true(loopback_has(&bench->server, 4, "resourceVersion=100&"));
+    run(bench, &seen, answers, array_length(answers), "( B ( La S B B Ab B Ac");
+    assert_true(loopback_has(&bench->server, 6, "resourceVersion=100&"));
     assert_non_null(strstr(seen.err.text, "watch pods: "));
 }
 
@@ -200,7 +204,7 @@ static void a_list_that_breaks_in_its_first_page_is_told_and_starts_over(void **
     };
 
     start(bench, &seen, false);
-    run(bench, &seen, answers, 5, "La B Lb B Lc S");
+    run(bench, &seen, answers, 5, "( La B ( Lb B ( Lc S");
 }
 
 static void a_place_that_the_server_does_not_know_yet_is_given_up_in_the_end(void **state)
@@ -211,16 +215,91 @@ static void a_place_that_the_server_does_not_know_yet_is_given_up_in_the_end(voi
     char *answers[] = {
         answer_json("200 OK", PAGE(OBJECT("a", "1"), "")),
         answer_json("504 Timeout", unknown),
+        answer_json("200 OK", PAGE("", "")),
         answer_json("504 Timeout", unknown),
+        answer_json("200 OK", PAGE("", "")),
         answer_json("504 Timeout", unknown),
+        answer_json("200 OK", PAGE("", "")),
         answer_json("504 Timeout", unknown),
+        answer_json("200 OK", PAGE("", "")),
         answer_json("504 Timeout", unknown),
         answer_json("200 OK", PAGE(OBJECT("b", "1"), "")),
         answer_stream("\n"),
     };
 
     start(bench, &seen, false);
-    run(bench, &seen, answers, array_length(answers), "La S B B B B Lb S");
+    run(bench, &seen, answers, array_length(answers), "( La S B B B B ( Lb S");
+}
+
+/* What shows that the server was away: an error of its own, a connection that breaks, a stream that
+ * ends before it has begun. */
+static char *answer_of_one_away(int way)
+{
+    return way == 0   ? answer_json("503 Later", "")
+           : way == 1 ? xstrdup("no HTTP\r\n\r\n")
+                      : answer_json("200 OK", "");
+}
+
+static void a_server_that_was_away_and_is_where_it_was_is_gone_on_from(void **state)
+{
+    for (int way = 0; way < 3; way++) {
+        struct kube_bench *bench = *state;
+        struct seen seen = {0};
+        char *answers[] = {
+            answer_json("200 OK", PAGE(OBJECT("a", "1"), "")),
+            answer_of_one_away(way),
+            answer_json("200 OK", PAGE_AT("100", OBJECT("a", "1"), "next page")),
+            answer_stream(EVENT("ADDED", "b", "101")),
+        };
+
+        start(bench, &seen, false);
+        run(bench, &seen, answers, 4, way == 2 ? "( La S Ab" : "( La S B Ab");
+        /* One page of one object, from etcd itself: neither a version nor a selector. */
+        assert_true(loopback_has(&bench->server, 2, "/pods?limit=1 HTTP"));
+        assert_true(loopback_has(&bench->server, 2, "as=PartialObjectMetadataList"));
+        assert_true(loopback_has(&bench->server, 3, "?watch=true&resourceVersion=100&"));
+        assert_int_equal(bench->server.request_count, 4);
+        assert_int_equal(kube_bench_teardown(state), 0);
+        assert_int_equal(kube_bench_setup(state), 0);
+    }
+}
+
+static void a_server_that_was_put_back_is_told_and_listed_anew(void **state)
+{
+    for (int way = 0; way < 3; way++) {
+        struct kube_bench *bench = *state;
+        struct seen seen = {0};
+        char *answers[] = {
+            answer_json("200 OK", PAGE(OBJECT("a", "1"), "")),
+            answer_of_one_away(way),
+            answer_json("503 Later", ""), /* it is away for longer */
+            answer_json("200 OK", PAGE_AT("99", OBJECT("a", "1"), "next page")),
+            answer_json("200 OK", PAGE_AT("99", OBJECT("b", "1"), "")),
+            answer_stream(EVENT("ADDED", "c", "100")),
+        };
+
+        start(bench, &seen, false);
+        run(bench, &seen, answers, 6, way == 2 ? "( La S B R ( Lb S Ac" : "( La S B B R ( Lb S Ac");
+        assert_true(loopback_has(&bench->server, 5, "?watch=true&resourceVersion=99&"));
+        assert_int_equal(kube_bench_teardown(state), 0);
+        assert_int_equal(kube_bench_setup(state), 0);
+    }
+}
+
+static void a_server_that_is_put_back_during_a_list_is_listed_once_more(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct seen seen = {0};
+    char *answers[] = {
+        answer_json("200 OK", PAGE(OBJECT("a", "1"), "")),
+        answer_json("410 Gone", "{\"message\":\"old\"}"),
+        answer_json("200 OK", PAGE_AT("99", OBJECT("b", "1"), "")),
+        answer_json("200 OK", PAGE_AT("99", OBJECT("b", "1"), "")),
+        answer_stream(EVENT("ADDED", "c", "100")),
+    };
+
+    start(bench, &seen, false);
+    run(bench, &seen, answers, 5, "( La S ( Lb R ( Lb S Ac");
 }
 
 static void a_list_without_a_version_is_asked_for_again(void **state)
@@ -234,7 +313,7 @@ static void a_list_without_a_version_is_asked_for_again(void **state)
     };
 
     start(bench, &seen, false);
-    run(bench, &seen, answers, array_length(answers), "S");
+    run(bench, &seen, answers, array_length(answers), "( S");
 }
 
 static void watching_without_a_list_begins_with_what_is_there(void **state)
@@ -268,7 +347,7 @@ static void an_object_that_cannot_be_read_comes_with_a_fault(void **state)
     };
 
     start(bench, &seen, false);
-    run(bench, &seen, answers, 2, "La! Lb S B Ac!");
+    run(bench, &seen, answers, 2, "( La! Lb S B Ac!");
 }
 
 /* An object with this name and more bytes than any may have. */
@@ -292,7 +371,7 @@ static void an_object_that_is_too_large_is_told_and_passed_over(void **state)
 
     start(bench, &seen, false);
     /* That of the list is told when the list is done, that of the stream where it comes. */
-    run(bench, &seen, answers, 2, "La S B B Ab");
+    run(bench, &seen, answers, 2, "( La S B B Ab");
     assert_int_equal(seen.err.kind, ERROR_TOO_LARGE);
     assert_string_equal(seen.err.text,
                         "watch pods: an event of more than 4194304 bytes is passed over");
@@ -304,12 +383,13 @@ static void a_watch_may_be_stopped_from_inside_of_every_event(void **state)
         char letter;
         const char *seen;
     } cases[] = {
-        {'L', "La"},
-        {'S', "La Lb S"},
-        {'A', "La Lb S Ac"},
-        {'B', "La Lb S Ac Md Dd B"},
-        {'M', "La Lb S Ac Md"},
-        {'D', "La Lb S Ac Md Dd"},
+        {'(', "("},
+        {'L', "( La"},
+        {'S', "( La Lb S"},
+        {'A', "( La Lb S Ac"},
+        {'B', "( La Lb S Ac Md Dd B"},
+        {'M', "( La Lb S Ac Md"},
+        {'D', "( La Lb S Ac Md Dd"},
     };
 
     for (size_t i = 0; i < array_length(cases); i++) {
@@ -341,6 +421,8 @@ static void a_watch_may_be_stopped_from_outside_at_any_time(void **state)
     while (bench->server.request_count < 1)
         kube_bench_run_once(bench);
     kube_watch_stop(seen.watch); /* while it lists */
+    assert_string_equal(seen.text, "(");
+    seen = (struct seen){0};
     start(bench, &seen, true);
     while (bench->server.request_count < 2)
         kube_bench_run_once(bench);
@@ -364,45 +446,6 @@ static void names_that_cannot_be_sent_are_refused_at_once(void **state)
     assert_int_equal(err.kind, ERROR_INVALID);
 }
 
-static void count_item(void *data, const json_t *object, const struct error *err)
-{
-    assert_non_null(object);
-    assert_null(err);
-    ++*(int *)data;
-}
-
-static void note_version(void *data, const char *resource_version, const struct error *err)
-{
-    assert_int_equal(err->kind, ERROR_NONE);
-    assert_string_equal(resource_version, "100");
-    *(int *)data += 100;
-}
-
-static void a_later_page_is_asked_for_again_and_the_list_goes_on(void **state)
-{
-    struct kube_bench *bench = *state;
-    int count = 0;
-    const struct kube_list_options options = {.resource = KUBE_PODS,
-                                              .is_metadata_only = true,
-                                              .on_item = count_item,
-                                              .on_done = note_version,
-                                              .data = &count};
-    char *answers[] = {
-        answer_json("200 OK", PAGE(OBJECT("a", "1"), "next")),
-        answer_json("503 Later", ""),
-        answer_json("200 OK", PAGE(OBJECT("b", "2"), "")),
-    };
-    struct error err = {0};
-
-    kube_bench_set_answers(bench, (const char *const *)answers, 3);
-    assert_int_equal(kube_list_perform(bench->kube, &options, &err), 0);
-    assert_int_equal(count, 2 + 100);
-    assert_true(loopback_has(&bench->server, 2, "continue=next"));
-    assert_true(loopback_has(&bench->server, 0, "as=PartialObjectMetadataList"));
-    for (size_t i = 0; i < array_length(answers); i++)
-        free(answers[i]);
-}
-
 int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, kube_bench_setup, kube_bench_teardown)
@@ -414,6 +457,9 @@ int main(void)
         test(what_goes_wrong_is_told_and_tried_again),
         test(a_list_that_breaks_in_its_first_page_is_told_and_starts_over),
         test(a_place_that_the_server_does_not_know_yet_is_given_up_in_the_end),
+        test(a_server_that_was_away_and_is_where_it_was_is_gone_on_from),
+        test(a_server_that_was_put_back_is_told_and_listed_anew),
+        test(a_server_that_is_put_back_during_a_list_is_listed_once_more),
         test(a_list_without_a_version_is_asked_for_again),
         test(watching_without_a_list_begins_with_what_is_there),
         test(an_object_that_cannot_be_read_comes_with_a_fault),
@@ -421,7 +467,6 @@ int main(void)
         test(a_watch_may_be_stopped_from_inside_of_every_event),
         test(a_watch_may_be_stopped_from_outside_at_any_time),
         test(names_that_cannot_be_sent_are_refused_at_once),
-        test(a_later_page_is_asked_for_again_and_the_list_goes_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
