@@ -133,6 +133,10 @@ static void on_metadata(struct task *task, json_t *object, const struct error *e
         task_hold(task, "the item was changed meanwhile", err);
         return;
     }
+    if (err->kind == ERROR_NOT_FOUND) {
+        report_check_gone(task);
+        return;
+    }
     if (err->kind != ERROR_NONE) {
         task_hold(task, "the item can't be written", err);
         return;

@@ -192,11 +192,33 @@ json_t *report_difference(const json_t *before, const json_t *after)
     return difference;
 }
 
+/* 404 is also what a server says that does not serve items at all (yet), or a proxy before it. */
+static bool is_item_missing(const struct task *task, const struct error *err)
+{
+    cleanup_free char *words = xasprintf("\"%s\" not found", task->record->name);
+
+    return err->kind == ERROR_NOT_FOUND && strstr(err->text, words);
+}
+
+/* The server has an older item than the one that it refused to write to, and nobody has told of a
+ * newer one since: its state was put back. The watch will find out; till then nothing fits. */
+static bool is_item_rewound(const struct task *task, const json_t *object)
+{
+    return object_version(object) < task->record->version &&
+           task->record->version == task->refused_version;
+}
+
+/* As the watch tells of it, which has not told yet, and may never. */
+static void take_for_gone(struct task *task)
+{
+    observe_item_gone(task->controller, task->record);
+    task_done(task);
+}
+
 static void on_item_read(struct task *task, json_t *object, const struct error *err)
 {
-    if (err->kind == ERROR_NOT_FOUND) {
-        /* The watch says so too, soon. */
-        task_hold(task, "the item is gone", err);
+    if (is_item_missing(task, err)) {
+        take_for_gone(task);
         return;
     }
     if (err->kind != ERROR_NONE) {
@@ -210,10 +232,31 @@ static void on_item_read(struct task *task, json_t *object, const struct error *
         task_hold(task, "the item is gone", &gone);
         return;
     }
+    if (is_item_rewound(task, object)) {
+        struct error rewound = {0};
+
+        (void)error_set(&rewound, ERROR_CONFLICT, "the server's item is older than what it told");
+        task_hold(task, "the status can't be written", &rewound);
+        return;
+    }
     task_done(task);
 }
 
-static void read_item(struct task *task)
+static void on_denied_item_read(struct task *task, json_t *object, const struct error *err)
+{
+    struct error denied = *err;
+
+    (void)object;
+    if (is_item_missing(task, err)) {
+        take_for_gone(task);
+        return;
+    }
+    if (err->kind == ERROR_NONE)
+        (void)error_set(&denied, ERROR_NOT_FOUND, "the server has it, and does not find it");
+    task_hold(task, "the item can't be written", &denied);
+}
+
+static void read_item(struct task *task, task_next_fn *next)
 {
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_DEPLOY_ITEMS,
@@ -221,7 +264,12 @@ static void read_item(struct task *task)
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->record->name};
 
-    task_request(task, task->controller->landscaper, &request, on_item_read);
+    task_request(task, task->controller->landscaper, &request, next);
+}
+
+void report_check_gone(struct task *task)
+{
+    read_item(task, on_denied_item_read);
 }
 
 static void on_written(struct task *task, json_t *object, const struct error *err)
@@ -234,7 +282,12 @@ static void on_written(struct task *task, json_t *object, const struct error *er
         return;
     }
     if (err->kind == ERROR_CONFLICT) {
-        read_item(task);
+        task->refused_version = task->record->version;
+        read_item(task, on_item_read);
+        return;
+    }
+    if (err->kind == ERROR_NOT_FOUND) {
+        report_check_gone(task);
         return;
     }
     if (err->kind != ERROR_NONE) {
