@@ -2,6 +2,7 @@
 """etcd, the store behind an API server."""
 
 import json
+import shutil
 import subprocess
 import urllib.error
 import urllib.request
@@ -19,15 +20,19 @@ class Etcd:
     """A single member that keeps its data in a directory."""
 
     def __init__(self, place):
-        directory = place.directory("etcd")
+        self._place, self._directory = place, place.directory("etcd")
         self.url = f"http://{place.address}:{place.port(2379)}"
         peer = f"http://127.0.0.1:{place.port(2380)}"
-        self.process = place.start("etcd", [
-            paths.installed("etcd"), f"--data-dir={directory}", "--name=bench",
+        self._command = [
+            paths.installed("etcd"), f"--data-dir={self._directory}", "--name=bench",
             f"--listen-client-urls={self.url}", f"--advertise-client-urls={self.url}",
             f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=bench={peer}",
             "--quota-backend-bytes=8589934592", "--max-request-bytes=16777216",
-            *_known_flags(["--unsafe-no-fsync=true"])])
+            *_known_flags(["--unsafe-no-fsync=true"])]
+        self._start()
+
+    def _start(self):
+        self.process = self._place.start("etcd", self._command)
         self.process.wait_until(self._healthy, "healthy")
 
     def _healthy(self):
@@ -53,6 +58,24 @@ class Etcd:
             self.call("kv/put", {"key": "L2xvbmdzaG9yZS1iZW5jaA==", "value": value})
         revision = self.revision()
         self.call("kv/compaction", {"revision": str(revision), "physical": True})
+
+    def _while_stopped(self, work):
+        self.process.kill()
+        work()
+        self._start()
+
+    def backup(self):
+        """A copy of all data, for restore(). The API server has to be stopped first."""
+        copy = paths.fresh_directory("etcd-backup")
+        self._while_stopped(lambda: shutil.copytree(self._directory, copy, dirs_exist_ok=True))
+        return copy
+
+    def restore(self, copy):
+        """Back to the state of a backup, revisions too. The API server has to be stopped first."""
+        def put_back():
+            shutil.rmtree(self._directory)
+            shutil.copytree(copy, self._directory)
+        self._while_stopped(put_back)
 
     def stop(self):
         self.process.stop()
