@@ -273,7 +273,7 @@ int kube_list_perform(struct kube *kube, const struct kube_list_options *options
 
     if (kube_is_busy(kube))
         return error_set(err, ERROR_INTERNAL, "a list is waited for inside an event");
-    copy.on_item = pass_item;
+    copy.on_item = options->on_item ? pass_item : NULL;
     copy.on_done = on_performed;
     copy.data = &performed;
     if (kube_list_start(kube, &copy, &list, err) < 0)

@@ -145,6 +145,7 @@ void observe_item_event(void *data, enum kube_event event, const json_t *object,
         break;
     case KUBE_EVENT_REWOUND:
         log_error("the API server of the items was put back to an older state");
+        controller->is_items_synced = false;
         index_each(controller->index, forget_item_version, controller);
         break;
     }
@@ -305,6 +306,7 @@ void observe_pod_event(void *data, enum kube_event event, const json_t *object,
         break;
     case KUBE_EVENT_REWOUND:
         log_error("the API server of the pods was put back to an older state");
+        controller->is_pods_synced = false;
         index_each(controller->index, forget_pod_versions, controller);
         break;
     }

@@ -66,14 +66,10 @@ static void the_version_alone_takes_one_page_and_no_look_at_its_objects(void **s
                                               .data = &count};
     cleanup_free char *answer = answer_json("200 OK", PAGE(OBJECT("a"), "next"));
     const char *answers[] = {answer};
-    struct kube_list *list = NULL;
     struct error err = {0};
 
     kube_bench_set_answers(bench, answers, 1);
-    assert_int_equal(kube_list_start(bench->kube, &options, &list, &err), 0);
-    while (count < 100)
-        kube_bench_run_once(bench);
-    kube_bench_run_idle(bench);
+    assert_int_equal(kube_list_perform(bench->kube, &options, &err), 0);
     assert_int_equal(count, 100);
     assert_int_equal(bench->server.request_count, 1);
     assert_true(loopback_has(&bench->server, 0, "limit=1 HTTP"));

@@ -149,7 +149,9 @@ static void what_a_server_tells_that_was_put_back_is_not_too_old(void **state)
     assert_string_equal(task->item->context, "c100");
     assert_true(observe_item_is_known(&bench.controller, "ns", "item", "100"));
     task->is_pod_absence_sure = true;
+    bench.controller.is_items_synced = true;
     tell(&bench, observe_item_event, KUBE_EVENT_REWOUND);
+    assert_false(bench.controller.is_items_synced); /* nothing is collected before the list */
     assert_false(task->is_pod_absence_sure);
     /* The version is given out for the second time, to something else. */
     assert_false(observe_item_is_known(&bench.controller, "ns", "item", "100"));
@@ -171,7 +173,9 @@ static void a_pod_whose_end_was_undone_can_be_ended_again(void **state)
     entry->is_ended = true;
     tell_pod(&bench, KUBE_EVENT_MODIFIED, "p", "50");
     assert_int_equal(entry->version, 100);
+    bench.controller.is_pods_synced = true;
     tell(&bench, observe_pod_event, KUBE_EVENT_REWOUND);
+    assert_false(bench.controller.is_pods_synced); /* nor is anything decided */
     tell_pod(&bench, KUBE_EVENT_LISTED, "p", "50");
     assert_int_equal(entry->version, 50);
     assert_false(entry->is_ended);
