@@ -364,7 +364,8 @@ void act_fail(struct task *task)
 
     if (entry)
         pod_entry_judge(entry, task, &verdict);
-    if (entry && (verdict.is_main_failed || is_main_late || hidden_has_words(entry->pod)))
+    if (entry && (verdict.is_main_failed || verdict.is_injected || is_main_late ||
+                  hidden_has_words(entry->pod)))
         act_read_hidden(task, entry, true, read_log);
     else
         finish_badly(task);

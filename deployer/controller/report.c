@@ -72,6 +72,14 @@ json_t *report_test_job(const struct task *task)
     return status;
 }
 
+/* All that lastError keeps of it. Injected containers share one operation. */
+static bool is_about(const json_t *last, const char *container)
+{
+    cleanup_free char *begin = container ? xasprintf("container %s:", container) : NULL;
+
+    return !begin || strncmp(doc_text_or(last, "message", ""), begin, strlen(begin)) == 0;
+}
+
 /* Kubelet says ErrImagePull and ImagePullBackOff in turn while it tries: one trouble, one Event. */
 static bool is_same_trouble(const json_t *last, const struct pod_verdict *verdict)
 {
@@ -79,7 +87,8 @@ static bool is_same_trouble(const json_t *last, const struct pod_verdict *verdic
     const char *reason = doc_text_or(last, "reason", "");
     bool is_last_pull = false, is_pull = false;
 
-    if (strcmp(doc_text_or(last, "operation", ""), verdict->operation) != 0)
+    if (strcmp(doc_text_or(last, "operation", ""), verdict->operation) != 0 ||
+        !is_about(last, verdict->container))
         return false;
     for (size_t i = 0; i < array_length(pulls); i++) {
         is_last_pull = is_last_pull || strcmp(reason, pulls[i]) == 0;
