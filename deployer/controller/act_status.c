@@ -27,7 +27,8 @@ void act_begin(struct task *task)
     bool is_new = item_is_test_reconcile(task->item) &&
                   strcmp(task->item->job, task->item->job_finished) == 0;
 
-    report_write(task, is_new ? report_test_job(task) : report_of_begin(task), on_status);
+    report_write(task, is_new ? report_test_job(task) : report_of_begin(task, &task->is_event_due),
+                 on_status);
 }
 
 static void report_pod(struct task *task)

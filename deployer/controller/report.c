@@ -153,15 +153,15 @@ char *report_hindrance(const struct task *task)
     return xasprintf("pod '%s' of job '%s' has not ended", entry->name, job);
 }
 
-json_t *report_of_begin(const struct task *task)
+json_t *report_of_begin(const struct task *task, bool *ret_is_new)
 {
     json_t *status = report_base(task);
     cleanup_free char *hindrance = report_hindrance(task);
     struct status_error error = {
         .operation = OPERATION_DEPLOY_POD, .reason = "PreviousPodRuns", .message = hindrance};
 
-    if (hindrance)
-        (void)status_set_error(status, &error, controller_now_unix_ms(task->controller));
+    *ret_is_new =
+        hindrance && status_set_error(status, &error, controller_now_unix_ms(task->controller));
     return status;
 }
 
@@ -273,9 +273,9 @@ void report_write(struct task *task, json_t *status, task_next_fn *next)
         next(task, NULL, &none);
         return;
     }
-    /* Before the write: whoever writes this generation's first status, in whichever phase, tells.
-     */
-    if (json_object_get(difference, "observedGeneration"))
+    /* Before the write: whoever writes a job's first status, in whichever phase, tells. What was
+     * told of an earlier job or generation, and by whom, nobody knows. */
+    if (task_phase_of(task->item) == JOB_IDLE)
         events_tell_continuous(task);
     doc_set_text(body, "metadata.resourceVersion", task->item->resource_version);
     (void)json_object_set(body, "status", difference);

@@ -211,6 +211,8 @@ def test_a_new_job_waits_for_the_interrupted_pod_to_end(world):
     world.trigger("item", "job-2")
     wait_until(lambda: world.status("item").get("phase") == "Init", "Init while the old pod ends")
     assert len(world.pods()) == 1
+    assert world.status("item")["lastError"]["reason"] == "PreviousPodRuns"
+    wait_until(lambda: [e["reason"] for e in world.events("item")] == ["PreviousPodRuns"], "the event of a new lastError")
     seen.set()
     assert world.finished("item", "job-2")["phase"] == "Succeeded"
     assert [job for _, job, _ in world.kubelet.ran("item")] == ["job-1", "job-2"]
