@@ -22,8 +22,9 @@ struct status_error {
 
 /* Sets lastError by Go's merging rules: lastTransitionTime moves only if the operation changed,
  * lastUpdateTime if anything did; firstError is kept once set; lastErrors grows when the error is
- * new and keeps five. True if anything but the times changed: only then an Event is due. The
- * message is cut at STATUS_MESSAGE_MAX and is made valid UTF-8. */
+ * new and keeps five. True if it is new, in more than the numbers of its message, which are
+ * refreshed: only then an Event is due. The message is cut at STATUS_MESSAGE_MAX and is made valid
+ * UTF-8. */
 bool status_set_error(json_t *status, const struct status_error *error, int64_t now_unix_ms);
 /* After a pass without an error: lastError goes, firstError and lastErrors stay for the job. */
 void status_clear_error(json_t *status);

@@ -192,6 +192,29 @@ def test_an_interrupt_ends_the_pod_and_leaves_the_status_alone(world):
     assert world.finished("item", "job-2")["phase"] == "Succeeded"
 
 
+def test_a_fault_whose_numbers_change_is_one_event_and_one_of_the_last_errors(world):
+    """A quota counts what others run: each try is refused in other words, for the same reason."""
+    tries = []
+
+    def plan(request):
+        if request.method == "POST" and request.path.endswith("/pods") and len(tries) < 3:
+            tries.append(request)
+            return Action(forward=False, answer=refusal(403, "Forbidden", 'pods "x" is forbidden: exceeded quota: q, requested: '
+                                                        f"pods=1, used: pods={99 + len(tries)}, limited: pods=100"))
+        return PASS
+
+    with world.behind(plan) as proxy:
+        world.start(proxy=proxy)
+        world.item("item")
+        wait_until(lambda: "pods=102" in world.status("item").get("lastError", {}).get("message", ""), "the third try told")
+        status = world.finished("item")
+    assert status["phase"] == "Succeeded" and len(tries) == 3
+    assert len(status["lastErrors"]) == 1 and "pods=102" in status["lastErrors"][0]["message"]
+    assert "pods=100" in status["firstError"]["message"]
+    world.quiet()
+    assert len(world.events("item")) == 1
+
+
 def test_a_new_job_waits_for_the_interrupted_pod_to_end(world):
     world.start()
 
