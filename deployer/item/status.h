@@ -68,8 +68,8 @@ struct pod_verdict {
     int64_t look_again_unix_ms; /* deleted, and not ended yet: then it is lost; else -1 */
 };
 
-/* What the pod's status says. stuck_since_unix_ms: when the controller first saw POD_STUCK with the
- * same reason class, or 0 (then now counts). */
+/* What the pod's status says. stuck_since_unix_ms: when the controller first saw POD_STUCK for
+ * the same container (or the pod as a whole), or 0 (then now counts). */
 void pod_judge(const json_t *pod, const struct deployer_config *config, int64_t now_unix_ms,
                int64_t stuck_since_unix_ms, struct pod_verdict *ret_verdict);
 void pod_verdict_done(struct pod_verdict *verdict);
