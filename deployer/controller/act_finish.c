@@ -204,11 +204,10 @@ static char *timeout_detail(const struct task *task, const struct pod_verdict *v
 
     if (task->fault.state != FAULT_NONE)
         return xstrdup(task->fault.message);
-    if (verdict)
-        return pod_verdict_message(verdict, task->log_tail);
     if (!container)
-        return report_hindrance(task);
-    running.message = xasprintf("container %s was running", container);
+        return verdict ? pod_verdict_message(verdict, task->log_tail) : report_hindrance(task);
+    running.message = xasprintf("%s%scontainer %s was running", verdict ? verdict->message : "",
+                                verdict ? "; " : "", container);
     return pod_verdict_message(&running, task->log_tail);
 }
 
