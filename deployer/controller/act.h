@@ -60,5 +60,6 @@ void act_unlock(struct task *task);
 void act_set_finalizer(struct task *task, bool is_wanted, task_next_fn *next);
 /* By the labels that the Go deployer's objects carry as well as ours. Belongs to the caller. */
 char *act_item_selector(const struct task *task);
-/* Ends the job: counts, logs, tells. */
-void act_note_end(struct task *task, const json_t *status);
+/* Ends the job: counts, logs, tells. operation is the one that ran: a RECONCILE may end while its
+ * item is being deleted. */
+void act_note_end(struct task *task, const json_t *status, const char *operation);

@@ -34,7 +34,7 @@ static void on_told(struct task *task, json_t *object, const struct error *err)
 {
     (void)object;
     (void)err;
-    act_note_end(task, task->item->status);
+    act_note_end(task, task->item->status, OPERATION_DELETE);
     task_done(task);
 }
 
@@ -53,7 +53,7 @@ static void on_finalizer(struct task *task, json_t *object, const struct error *
     /* The watch may have told of the end before the answer did. */
     if (!task->item || err->kind == ERROR_NOT_FOUND ||
         !json_array_size(doc_get(object, "metadata.finalizers"))) {
-        act_note_end(task, task->ending);
+        act_note_end(task, task->ending, OPERATION_DELETE);
         /* The watch tells that the item is gone; its pod goes then. */
         task->is_cleaned = task->item != NULL;
         task_done(task);

@@ -26,7 +26,7 @@ static void on_finished(struct task *task, json_t *object, const struct error *e
     (void)err;
     if (task->is_event_due)
         events_tell_error(task);
-    act_note_end(task, task->item->status);
+    act_note_end(task, task->item->status, task->operation);
     task_done(task);
 }
 
@@ -36,6 +36,14 @@ static struct pod_entry *pod_of_job(const struct task *task)
     struct pod_entry *entry = task_pod(task, &claim);
 
     return claim == POD_OF_JOB ? entry : NULL;
+}
+
+/* A pod of the Go deployer is the job's only until that is finished. */
+static void write_end(struct task *task, json_t *status, const char *phase)
+{
+    task->operation = task_operation(task);
+    report_finish(task, status, phase);
+    report_write(task, status, on_finished);
 }
 
 /* ---- Success ---- */
@@ -65,8 +73,7 @@ static void finish_well(struct task *task, bool has_export)
     } else {
         (void)json_object_del(status, "exportRef");
     }
-    report_finish(task, status, PHASE_SUCCEEDED);
-    report_write(task, status, on_finished);
+    write_end(task, status, PHASE_SUCCEEDED);
 }
 
 /* Told to the user, and tried again until the job's time is over. */
@@ -197,11 +204,10 @@ static char *timeout_detail(const struct task *task, const struct pod_verdict *v
 
     if (task->fault.state != FAULT_NONE)
         return xstrdup(task->fault.message);
-    if (verdict)
-        return pod_verdict_message(verdict, task->log_tail);
     if (!container)
-        return report_hindrance(task);
-    running.message = xasprintf("container %s was running", container);
+        return verdict ? pod_verdict_message(verdict, task->log_tail) : report_hindrance(task);
+    running.message = xasprintf("%s%scontainer %s was running", verdict ? verdict->message : "",
+                                verdict ? "; " : "", container);
     return pod_verdict_message(&running, task->log_tail);
 }
 
@@ -298,8 +304,7 @@ static void finish_badly(struct task *task)
         status_set_conditions(status, pod, now);
     }
     set_failure(task, status, entry, &verdict);
-    report_finish(task, status, status_failed_phase(task->item->is_deleting));
-    report_write(task, status, on_finished);
+    write_end(task, status, status_failed_phase(task->item->is_deleting));
 }
 
 /* The end of the log, from the beginning of a line if there is one. */
@@ -364,7 +369,8 @@ void act_fail(struct task *task)
 
     if (entry)
         pod_entry_judge(entry, task, &verdict);
-    if (entry && (verdict.is_main_failed || is_main_late || hidden_has_words(entry->pod)))
+    if (entry && (verdict.is_main_failed || verdict.is_injected || is_main_late ||
+                  hidden_has_words(entry->pod)))
         act_read_hidden(task, entry, true, read_log);
     else
         finish_badly(task);

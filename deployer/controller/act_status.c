@@ -27,7 +27,8 @@ void act_begin(struct task *task)
     bool is_new = item_is_test_reconcile(task->item) &&
                   strcmp(task->item->job, task->item->job_finished) == 0;
 
-    report_write(task, is_new ? report_test_job(task) : report_of_begin(task), on_status);
+    report_write(task, is_new ? report_test_job(task) : report_of_begin(task, &task->is_event_due),
+                 on_status);
 }
 
 static void report_pod(struct task *task)
@@ -91,7 +92,7 @@ static void on_finished(struct task *task, json_t *object, const struct error *e
 {
     (void)object;
     (void)err;
-    act_note_end(task, task->item->status);
+    act_note_end(task, task->item->status, task_operation(task));
     task_done(task);
 }
 
@@ -104,7 +105,7 @@ void act_finish_as_is(struct task *task)
     report_write(task, status, on_finished);
 }
 
-void act_note_end(struct task *task, const json_t *status)
+void act_note_end(struct task *task, const json_t *status, const char *operation)
 {
     struct controller *controller = task->controller;
     const char *phase = doc_text_or(status, "phase", "");
@@ -117,10 +118,11 @@ void act_note_end(struct task *task, const json_t *status)
     took_ms = took_ms > 0 ? took_ms : 0;
     metrics_count_run(&controller->metrics,
                       status_is_failed(phase) ? METRICS_RUN_FAILED : METRICS_RUN_SUCCEEDED,
-                      !task->item || task->item->is_deleting, (uint64_t)took_ms);
+                      strcmp(operation, OPERATION_DELETE) == 0, (uint64_t)took_ms);
     log_info("job finished", log_text("deployItem", task->record->name),
              log_text("namespace", task->record->namespace_name),
-             log_text("jobID", doc_text_or(status, "jobID", "")), log_text("phase", phase),
+             log_text("jobID", doc_text_or(status, "jobID", "")), log_text("operation", operation),
+             log_text("phase", phase),
              log_text("reason", doc_text_or(status, "lastError.reason", "")),
              log_number("durationMs", took_ms));
 }

@@ -281,7 +281,8 @@ bool hidden_is_all_known(const struct hidden *hidden)
            !hidden->is_state_incomplete;
 }
 
-static void hide_in(json_t *state, bool is_main, bool is_mains, const struct hidden *hidden)
+/* is_silent: where nobody knows what is secret, nothing is told. */
+static void hide_in(json_t *state, bool is_silent, bool is_mains, const struct hidden *hidden)
 {
     const char *message = json_string_value(json_object_get(state, "message"));
     cleanup_free char *masked = NULL;
@@ -291,7 +292,7 @@ static void hide_in(json_t *state, bool is_main, bool is_mains, const struct hid
     masked = mask(hidden, message, is_mains);
     if (masked)
         (void)json_object_set_new(state, "message", json_string(masked));
-    else if (is_main)
+    else if (is_silent)
         (void)json_object_del(state, "message");
 }
 
@@ -307,25 +308,38 @@ static json_t *own_member(json_t *object, const char *key)
 
 static const char *const when[] = {"state", "lastState"};
 
+/* Init and wait are programs of ours, which say nothing secret. One that somebody injected may see
+ * what main does, a proxy or a collector of logs, from main's beginning on. */
+static void hide_in_container(json_t *status, bool has_main_begun, const struct hidden *hidden)
+{
+    const char *name = doc_text_or(status, "name", "");
+    bool is_main = strcmp(name, CONTAINER_MAIN) == 0;
+    bool is_program_of_ours =
+        strcmp(name, CONTAINER_INIT) == 0 || strcmp(name, CONTAINER_WAIT) == 0;
+    bool is_mains = is_main || (!is_program_of_ours && has_main_begun);
+
+    for (size_t i = 0; i < array_length(when); i++) {
+        json_t *state = json_object_get(status, when[i]);
+
+        hide_in(json_object_get(state, "waiting"), is_main, false, hidden);
+        hide_in(json_object_get(state, "terminated"), !is_program_of_ours, is_mains, hidden);
+    }
+}
+
 json_t *hidden_from_pod(const json_t *pod, const struct hidden *hidden)
 {
     json_t *copy = json_copy((json_t *)(uintptr_t)pod);
     json_t *pod_status = own_member(copy, "status");
+    bool has_main_begun = hidden_may_have_spoken(pod);
 
     for (size_t list = 0; list < array_length(lists); list++) {
         json_t *statuses = own_member(pod_status, lists[list]);
 
         for (size_t i = 0; i < json_array_size(statuses); i++) {
             json_t *status = json_deep_copy(json_array_get(statuses, i));
-            bool is_main = strcmp(doc_text_or(status, "name", ""), CONTAINER_MAIN) == 0;
 
             (void)json_array_set_new(statuses, i, status);
-            for (size_t j = 0; j < array_length(when); j++) {
-                json_t *state = json_object_get(status, when[j]);
-
-                hide_in(json_object_get(state, "waiting"), is_main, false, hidden);
-                hide_in(json_object_get(state, "terminated"), is_main, is_main, hidden);
-            }
+            hide_in_container(status, has_main_begun, hidden);
         }
     }
     return copy;

@@ -40,9 +40,11 @@ char *hidden_mask(const struct hidden *hidden, const char *text);
 bool hidden_is_all_known(const struct hidden *hidden);
 
 /* A copy of a pod (new reference) in which no words of the containers and their kubelet hold one of
- * the values. Where nobody knows what is secret, main says nothing, and nothing is said of it. */
+ * the values. Where nobody knows what is secret, main says nothing, and nothing is said of it; nor
+ * do containers that somebody injected say anything then. */
 json_t *hidden_from_pod(const json_t *pod, const struct hidden *hidden);
-/* Whether a pod's status has words that the inputs have to be taken out of. */
+/* Whether a pod's status has words that the inputs have to be taken out of. Those of injected
+ * containers that have ended are not asked for: they are told only where they are the cause. */
 bool hidden_has_words(const json_t *pod);
 /* Whether main has begun, as far as the status says: before, it can't have said anything. */
 bool hidden_may_have_spoken(const json_t *pod);

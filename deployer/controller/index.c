@@ -218,6 +218,7 @@ void record_remove_pod(struct record *record, struct pod_entry *entry)
         *place = entry->next;
         json_decref(entry->pod);
         json_decref(entry->told);
+        free(entry->stuck_container);
         free(entry->name);
         free(entry);
         return;

@@ -23,6 +23,7 @@ struct pod_entry {
     bool is_ended;    /* we asked for its end, whether or not the watch has said so yet */
     bool is_stopped;  /* debug.keepPod: its kubelet was told to end it, and it stays */
     int64_t stuck_since_unix_ms; /* task_now_unix_ms(); 0: it is not stuck */
+    char *stuck_container;       /* that this counts for; NULL: the pod as a whole */
 };
 
 struct record {

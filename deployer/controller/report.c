@@ -72,6 +72,14 @@ json_t *report_test_job(const struct task *task)
     return status;
 }
 
+/* All that lastError keeps of it. Injected containers share one operation. */
+static bool is_about(const json_t *last, const char *container)
+{
+    cleanup_free char *begin = container ? xasprintf("container %s:", container) : NULL;
+
+    return !begin || strncmp(doc_text_or(last, "message", ""), begin, strlen(begin)) == 0;
+}
+
 /* Kubelet says ErrImagePull and ImagePullBackOff in turn while it tries: one trouble, one Event. */
 static bool is_same_trouble(const json_t *last, const struct pod_verdict *verdict)
 {
@@ -79,7 +87,8 @@ static bool is_same_trouble(const json_t *last, const struct pod_verdict *verdic
     const char *reason = doc_text_or(last, "reason", "");
     bool is_last_pull = false, is_pull = false;
 
-    if (strcmp(doc_text_or(last, "operation", ""), verdict->operation) != 0)
+    if (strcmp(doc_text_or(last, "operation", ""), verdict->operation) != 0 ||
+        !is_about(last, verdict->container))
         return false;
     for (size_t i = 0; i < array_length(pulls); i++) {
         is_last_pull = is_last_pull || strcmp(reason, pulls[i]) == 0;
@@ -144,15 +153,15 @@ char *report_hindrance(const struct task *task)
     return xasprintf("pod '%s' of job '%s' has not ended", entry->name, job);
 }
 
-json_t *report_of_begin(const struct task *task)
+json_t *report_of_begin(const struct task *task, bool *ret_is_new)
 {
     json_t *status = report_base(task);
     cleanup_free char *hindrance = report_hindrance(task);
     struct status_error error = {
         .operation = OPERATION_DEPLOY_POD, .reason = "PreviousPodRuns", .message = hindrance};
 
-    if (hindrance)
-        (void)status_set_error(status, &error, controller_now_unix_ms(task->controller));
+    *ret_is_new =
+        hindrance && status_set_error(status, &error, controller_now_unix_ms(task->controller));
     return status;
 }
 
@@ -317,9 +326,9 @@ void report_write(struct task *task, json_t *status, task_next_fn *next)
         next(task, NULL, &none);
         return;
     }
-    /* Before the write: whoever writes this generation's first status, in whichever phase, tells.
-     */
-    if (json_object_get(difference, "observedGeneration"))
+    /* Before the write: whoever writes a job's first status, in whichever phase, tells. What was
+     * told of an earlier job or generation, and by whom, nobody knows. */
+    if (task_phase_of(task->item) == JOB_IDLE)
         events_tell_continuous(task);
     doc_set_text(body, "metadata.resourceVersion", task->item->resource_version);
     (void)json_object_set(body, "status", difference);

@@ -21,7 +21,7 @@ json_t *report_of_fault(const struct task *task, bool *ret_is_new);
  * Belongs to the caller. */
 char *report_hindrance(const struct task *task);
 /* Init or InitDelete, with the hindrance in lastError. */
-json_t *report_of_begin(const struct task *task);
+json_t *report_of_begin(const struct task *task, bool *ret_is_new);
 /* The end of the job: phase, jobIDFinished and finishedTime at once. */
 void report_finish(const struct task *task, json_t *status, const char *phase);
 

@@ -89,6 +89,7 @@ struct task {
     /* Of the chain under way. */
     char *pod_name, *former_id;
     task_next_fn *after_write;
+    const char *operation; /* that ran, as known before its end was written */
     bool is_event_due, is_name_shared, is_main_told;
     char *log_tail;
     json_t *lock;         /* the SyncObject that somebody holds */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a job looks like to decide(). */
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/memory.h"
@@ -133,18 +134,34 @@ struct pod_entry *task_pod(const struct task *task, enum pod_claim *ret_claim)
     return foreign;
 }
 
+/* The trouble is the one that the time is counted for. */
+static bool is_stuck_as_before(const struct pod_entry *entry, const struct pod_verdict *verdict)
+{
+    const char *before = entry->stuck_container, *container = verdict->container;
+
+    if (!entry->stuck_since_unix_ms)
+        return false;
+    return before && container ? strcmp(before, container) == 0 : before == container;
+}
+
 void pod_entry_judge(struct pod_entry *entry, const struct task *task,
                      struct pod_verdict *ret_verdict)
 {
+    const struct deployer_config *config = task->controller->config;
     int64_t now = task_now_unix_ms(task);
 
-    pod_judge(entry->pod, task->controller->config, now, entry->stuck_since_unix_ms, ret_verdict);
+    pod_judge(entry->pod, config, now, entry->stuck_since_unix_ms, ret_verdict);
     if (ret_verdict->outcome != POD_STUCK) {
         entry->stuck_since_unix_ms = 0;
         return;
     }
-    if (!entry->stuck_since_unix_ms)
-        entry->stuck_since_unix_ms = now;
+    if (is_stuck_as_before(entry, ret_verdict))
+        return;
+    entry->stuck_since_unix_ms = now;
+    free(entry->stuck_container);
+    entry->stuck_container = ret_verdict->container ? xstrdup(ret_verdict->container) : NULL;
+    pod_verdict_done(ret_verdict);
+    pod_judge(entry->pod, config, now, now, ret_verdict);
 }
 
 static bool is_same_error(const json_t *a, const json_t *b)

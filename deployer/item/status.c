@@ -22,6 +22,7 @@ static bool is_same_text(const json_t *a, const json_t *b, const char *key)
     return strcmp(doc_text_or(a, key, ""), doc_text_or(b, key, "")) == 0;
 }
 
+/* A quota counts what others run: in other numbers it is the same error. */
 static bool is_same_error(const json_t *a, const json_t *b)
 {
     json_t *codes_a = json_object_get(a, "codes");
@@ -31,7 +32,8 @@ static bool is_same_error(const json_t *a, const json_t *b)
         (json_array_size(codes_a) > 0 && !json_equal(codes_a, codes_b)))
         return false;
     return is_same_text(a, b, "operation") && is_same_text(a, b, "reason") &&
-           is_same_text(a, b, "message");
+           text_is_same_but_for_numbers(doc_text_or(a, "message", ""),
+                                        doc_text_or(b, "message", ""));
 }
 
 static json_t *error_new(const struct status_error *error)
@@ -75,7 +77,8 @@ bool status_set_error(json_t *status, const struct status_error *error, int64_t 
     const char *transition = doc_text(last, "lastTransitionTime");
     bool is_changed = !json_is_object(last) || !is_same_error(last, next);
 
-    if (!is_changed && transition && doc_text(last, "lastUpdateTime"))
+    if (!is_changed && is_same_text(last, next, "message") && transition &&
+        doc_text(last, "lastUpdateTime"))
         return false;
     set_time(next, "lastTransitionTime", now_unix_ms);
     set_time(next, "lastUpdateTime", now_unix_ms);

@@ -22,8 +22,9 @@ struct status_error {
 
 /* Sets lastError by Go's merging rules: lastTransitionTime moves only if the operation changed,
  * lastUpdateTime if anything did; firstError is kept once set; lastErrors grows when the error is
- * new and keeps five. True if anything but the times changed: only then an Event is due. The
- * message is cut at STATUS_MESSAGE_MAX and is made valid UTF-8. */
+ * new and keeps five. True if it is new, in more than the numbers of its message, which are
+ * refreshed: only then an Event is due. The message is cut at STATUS_MESSAGE_MAX and is made valid
+ * UTF-8. */
 bool status_set_error(json_t *status, const struct status_error *error, int64_t now_unix_ms);
 /* After a pass without an error: lastError goes, firstError and lastErrors stay for the job. */
 void status_clear_error(json_t *status);
@@ -54,19 +55,21 @@ struct pod_verdict {
     enum pod_outcome outcome;
     const char *operation; /* for lastError: RunInitContainer, RunMainContainer, RunWaitContainer,
                             * RunPod; NULL if nothing is wrong */
-    char *container;       /* "init", "main", "wait", or NULL: the pod as a whole */
+    char *container;       /* "init", "main", "wait", one that a webhook injected, or NULL: the pod
+                            * as a whole */
     char *reason;          /* kubelet's or scheduler's word, never NULL if something is wrong */
     char *message;         /* for people: container, reason, exit code, signal, kubelet's message */
     bool has_exit_code;
     int64_t exit_code;
     bool is_timeout;            /* killed by activeDeadlineSeconds: ERR_TIMEOUT */
     bool is_main_failed;        /* main itself ran and failed: its log tail is worth having */
+    bool is_injected;           /* an injected container failed: its words are none of ours */
     int64_t give_up_unix_ms;    /* POD_STUCK: -1 means only the item's own timeout ends it */
     int64_t look_again_unix_ms; /* deleted, and not ended yet: then it is lost; else -1 */
 };
 
-/* What the pod's status says. stuck_since_unix_ms: when the controller first saw POD_STUCK with the
- * same reason class, or 0 (then now counts). */
+/* What the pod's status says. stuck_since_unix_ms: when the controller first saw POD_STUCK for
+ * the same container (or the pod as a whole), or 0 (then now counts). */
 void pod_judge(const json_t *pod, const struct deployer_config *config, int64_t now_unix_ms,
                int64_t stuck_since_unix_ms, struct pod_verdict *ret_verdict);
 void pod_verdict_done(struct pod_verdict *verdict);
@@ -80,8 +83,9 @@ static inline void pod_verdict_donep(struct pod_verdict *verdict)
  * preemption, the collector of the pods of lost nodes. NULL: nobody. */
 const json_t *pod_disruption(const json_t *pod);
 
-/* "main", "init" or "wait": the one at work, the first of them in this order; NULL: none. Of a pod,
- * and of the providerStatus that was made from it. */
+/* "main", "init" or "wait": the one at work, the first of them in this order; else, of a pod, the
+ * injected one that they wait for; NULL: none. Of a pod (borrowed from it), and of the
+ * providerStatus that was made from it. */
 const char *pod_running_container(const json_t *pod);
 const char *status_running_container(const json_t *provider_status);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "deployer/item/text.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -56,4 +55,34 @@ size_t text_tail(const char *bytes, size_t size, size_t max)
     while (start < size && is_continuation(bytes[start]))
         start++;
     return start;
+}
+
+static bool is_same_word(const char *word, size_t size, const char *other, size_t other_size)
+{
+    static const char digits[] = "0123456789";
+    size_t start = 0;
+
+    if (size == other_size && memcmp(word, other, size) == 0)
+        return true;
+    if (*word == '\'' || *word == '"')
+        return false;
+    start = strcspn(word, digits);
+    return start < size && start < other_size && start == strcspn(other, digits) &&
+           memcmp(word, other, start) == 0;
+}
+
+bool text_is_same_but_for_numbers(const char *text, const char *other)
+{
+    static const char blanks[] = " \t\n";
+
+    for (;;) {
+        size_t size = strcspn(text, blanks), other_size = strcspn(other, blanks);
+
+        if (!is_same_word(text, size, other, other_size) || text[size] != other[other_size])
+            return false;
+        if (!text[size])
+            return true;
+        text += size + 1;
+        other += other_size + 1;
+    }
 }

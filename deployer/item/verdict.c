@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a pod's status means for the run. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "common/base/buffer.h"
@@ -8,13 +7,13 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
+#include "deployer/item/exit.h"
 #include "deployer/item/mask.h"
 #include "deployer/item/status.h"
 #include "deployer/item/text.h"
 
 enum {
     KUBELET_MESSAGE_MAX = 2048,
-    SIGNAL_BASE = 128,
     SAME_END_MAX = 256,
     /* A registry that says "no such image" is asked a few times, not for the whole grace time. */
     REFUSED_GRACE_MS = 30 * 1000,
@@ -22,17 +21,21 @@ enum {
     LOST_MARGIN_MS = 60 * 1000,
 };
 
-static const struct container {
+#define OPERATION_POD "RunPod"
+#define INIT_STATUSES "initContainerStatuses"
+#define STATUSES "containerStatuses"
+
+struct container {
     const char *name, *operation, *list;
-} containers[] = {
+};
+
+static const struct container containers[] = {
     /* In the order in which the Go deployer looks for image errors. */
-    {CONTAINER_INIT, "RunInitContainer", "initContainerStatuses"},
-    {CONTAINER_WAIT, "RunWaitContainer", "containerStatuses"},
-    {CONTAINER_MAIN, "RunMainContainer", "containerStatuses"},
+    {CONTAINER_INIT, "RunInitContainer", INIT_STATUSES},
+    {CONTAINER_WAIT, "RunWaitContainer", STATUSES},
+    {CONTAINER_MAIN, "RunMainContainer", STATUSES},
 };
 enum { INIT, WAIT, MAIN };
-
-#define OPERATION_POD "RunPod"
 
 static const json_t *container_status(const json_t *pod, const struct container *container)
 {
@@ -52,37 +55,23 @@ static const json_t *container_state(const json_t *pod, size_t which, const char
     return doc_member(doc_member(container_status(pod, &containers[which]), "state"), state);
 }
 
-static const char *signal_name(int64_t number)
+/* What a status tells of; false: of one of ours. All others were put into the pod by somebody's
+ * admission webhook. */
+static bool is_injected(const json_t *status, const char *list, struct container *ret_container)
 {
-    static const struct {
-        int64_t number;
-        const char *name;
-    } names[] = {{1, "SIGHUP"},   {2, "SIGINT"},   {3, "SIGQUIT"},  {4, "SIGILL"},
-                 {6, "SIGABRT"},  {7, "SIGBUS"},   {8, "SIGFPE"},   {9, "SIGKILL"},
-                 {11, "SIGSEGV"}, {13, "SIGPIPE"}, {15, "SIGTERM"}, {24, "SIGXCPU"},
-                 {25, "SIGXFSZ"}, {31, "SIGSYS"}};
+    const char *name = doc_text_or(status, "name", "");
 
-    for (size_t i = 0; i < array_length(names); i++) {
-        if (names[i].number == number)
-            return names[i].name;
+    for (size_t i = 0; i < array_length(containers); i++) {
+        if (strcmp(containers[i].name, name) == 0)
+            return false;
     }
-    return NULL;
+    *ret_container = (struct container){.name = name, .operation = OPERATION_POD, .list = list};
+    return true;
 }
 
-/* "exit code 137, signal 9 (SIGKILL)" */
-static char *describe_exit(const json_t *terminated)
+static bool has_main_begun(const json_t *pod)
 {
-    int64_t code = doc_integer_or(terminated, "exitCode", -1);
-    int64_t number = doc_integer_or(terminated, "signal", 0);
-    const char *name = NULL;
-
-    if (number == 0 && code > SIGNAL_BASE && code < SIGNAL_BASE + 65)
-        number = code - SIGNAL_BASE;
-    name = signal_name(number);
-    if (number <= 0)
-        return xasprintf("exit code %" PRId64, code);
-    return xasprintf("exit code %" PRId64 ", signal %" PRId64 "%s%s%s", code, number,
-                     name ? " (" : "", name ? name : "", name ? ")" : "");
+    return container_state(pod, MAIN, "running") || container_state(pod, MAIN, "terminated");
 }
 
 /* The tail of what the kubelet says, white space at its end cut off; "" for nothing. */
@@ -108,21 +97,23 @@ static void judge_pod(struct pod_verdict *verdict, enum pod_outcome outcome, con
     verdict->message = xasprintf("pod: %s%s%s", verdict->reason, *text ? ": " : "", text);
 }
 
-static void judge_terminated(struct pod_verdict *verdict, size_t which, const json_t *terminated)
+static void judge_terminated(struct pod_verdict *verdict, const struct container *container,
+                             const json_t *terminated)
 {
-    cleanup_free char *exit_text = describe_exit(terminated);
+    cleanup_free char *exit_text = exit_describe(terminated);
     cleanup_free char *text = bounded(doc_text_or(terminated, "message", ""));
     const char *reason = doc_text_or(terminated, "reason", "");
 
     verdict->outcome = POD_FAILED;
-    verdict->operation = containers[which].operation;
-    verdict->container = xstrdup(containers[which].name);
+    verdict->operation = container->operation;
+    verdict->container = xstrdup(container->name);
     verdict->reason = xstrdup(*reason ? reason : "Error");
     verdict->has_exit_code = true;
     verdict->exit_code = doc_integer_or(terminated, "exitCode", -1);
-    verdict->is_main_failed = which == MAIN;
+    verdict->is_main_failed = strcmp(container->name, CONTAINER_MAIN) == 0;
+    verdict->is_injected = strcmp(container->operation, OPERATION_POD) == 0;
     verdict->message =
-        xasprintf("container %s: %s, %s%s%s%s", containers[which].name, verdict->reason, exit_text,
+        xasprintf("container %s: %s, %s%s%s%s", container->name, verdict->reason, exit_text,
                   strcmp(reason, "OOMKilled") == 0 ? ", it used more memory than its limit" : "",
                   *text ? ": " : "", text);
 }
@@ -132,25 +123,55 @@ static bool has_failed(const json_t *terminated)
     return terminated && doc_integer_or(terminated, "exitCode", -1) != 0;
 }
 
-/* The container that failed first; NULL: none has, and *ret_which is left alone. */
-static const json_t *first_failed(const json_t *pod, size_t *ret_which)
+/* Main and wait came to their end, and well: nothing that others do undoes that. */
+static bool is_work_done(const json_t *pod)
+{
+    const json_t *main_end = container_state(pod, MAIN, "terminated");
+    const json_t *wait_end = container_state(pod, WAIT, "terminated");
+
+    return main_end && wait_end && !has_failed(main_end) && !has_failed(wait_end);
+}
+
+static const json_t *failed_injected(const json_t *pod, const char *list,
+                                     struct container *ret_container)
+{
+    const json_t *statuses = doc_member(doc_member(pod, "status"), list);
+
+    /* Init containers run one after the other: the last is the one that failed, and native sidecars
+     * before it were ended for that. */
+    for (size_t i = json_array_size(statuses); i-- > 0;) {
+        const json_t *status = json_array_get(statuses, i);
+        const json_t *terminated = doc_get(status, "state.terminated");
+
+        if (has_failed(terminated) && is_injected(status, list, ret_container))
+            return terminated;
+    }
+    return NULL;
+}
+
+/* The container that failed first; NULL: none has, and *ret_container is left alone. */
+static const json_t *first_failed(const json_t *pod, struct container *ret_container)
 {
     static const size_t order[] = {INIT, MAIN, WAIT}; /* wait fails with main, not before it */
+    const json_t *injected = NULL;
 
     for (size_t i = 0; i < array_length(order); i++) {
         const json_t *terminated = container_state(pod, order[i], "terminated");
 
         if (has_failed(terminated)) {
-            *ret_which = order[i];
+            *ret_container = containers[order[i]];
             return terminated;
         }
     }
-    return NULL;
+    /* Once main has begun, those before it did what they had to. */
+    if (!has_main_begun(pod))
+        injected = failed_injected(pod, INIT_STATUSES, ret_container);
+    return injected ? injected : failed_injected(pod, STATUSES, ret_container);
 }
 
 /* A pod that was ended as a whole, and the container that was hit. */
 static void judge_ended(struct pod_verdict *verdict, const char *reason, const char *message,
-                        size_t which, const json_t *terminated)
+                        const struct container *container, const json_t *terminated)
 {
     struct pod_verdict hit = {0};
     char *text = NULL;
@@ -158,7 +179,7 @@ static void judge_ended(struct pod_verdict *verdict, const char *reason, const c
     judge_pod(verdict, POD_FAILED, reason, message);
     if (!terminated)
         return;
-    judge_terminated(&hit, which, terminated);
+    judge_terminated(&hit, container, terminated);
     text = xasprintf("%s; %s", verdict->message, hit.message);
     free(verdict->message);
     verdict->message = text;
@@ -166,6 +187,7 @@ static void judge_ended(struct pod_verdict *verdict, const char *reason, const c
     verdict->has_exit_code = true;
     verdict->exit_code = hit.exit_code;
     verdict->is_main_failed = hit.is_main_failed;
+    verdict->is_injected = hit.is_injected;
     pod_verdict_done(&hit);
 }
 
@@ -195,21 +217,21 @@ static bool is_before(const char *time, const char *other)
 /* The first cause of an end that was no success. */
 static void judge_failed(const json_t *pod, struct pod_verdict *verdict)
 {
-    size_t which = MAIN;
-    const json_t *terminated = first_failed(pod, &which);
+    struct container container = containers[MAIN];
+    const json_t *terminated = first_failed(pod, &container);
     const json_t *disrupted = pod_disruption(pod);
     const char *reason = doc_text_or(pod, "status.reason", "");
     const char *message = doc_text_or(pod, "status.message", "");
 
     if (*reason) {
-        judge_ended(verdict, reason, message, which, terminated);
+        judge_ended(verdict, reason, message, &container, terminated);
         verdict->is_timeout = strcmp(reason, "DeadlineExceeded") == 0;
     } else if (disrupted && !is_before(doc_text_or(terminated, "finishedAt", ""),
                                        doc_text_or(disrupted, "lastTransitionTime", ""))) {
         judge_ended(verdict, doc_text_or(disrupted, "reason", "Evicted"),
-                    doc_text_or(disrupted, "message", ""), which, terminated);
+                    doc_text_or(disrupted, "message", ""), &container, terminated);
     } else if (terminated) {
-        judge_terminated(verdict, which, terminated);
+        judge_terminated(verdict, &container, terminated);
     } else {
         judge_pod(verdict, POD_FAILED, "PodFailed", message);
     }
@@ -234,6 +256,7 @@ static const struct {
     {"PreCreateHookError", false},
     {"PreStartHookError", false},
     {"PostStartHookError", false},
+    {"CrashLoopBackOff", false}, /* native sidecars alone are started again */
 };
 
 /* Whether the registry has answered, and said no. */
@@ -250,40 +273,71 @@ static bool is_refused(const char *message)
     return false;
 }
 
-static void judge_trouble(struct pod_verdict *verdict, size_t which, const json_t *waiting,
-                          bool is_hopeless, int64_t grace_ms, int64_t since_unix_ms)
+/* False: the container waits for nothing out of the ordinary. */
+static bool judge_trouble(struct pod_verdict *verdict, const struct container *container,
+                          const json_t *waiting, int64_t grace_ms, int64_t since_unix_ms)
 {
     const char *reason = doc_text_or(waiting, "reason", "");
     const char *message = doc_text_or(waiting, "message", "");
-    cleanup_free char *text = bounded(message);
+    cleanup_free char *text = NULL;
+    size_t i = 0;
 
+    while (i < array_length(troubles) && strcmp(troubles[i].reason, reason) != 0)
+        i++;
+    if (i == array_length(troubles))
+        return false;
+    text = bounded(message);
     if (is_refused(message) && grace_ms > REFUSED_GRACE_MS)
         grace_ms = REFUSED_GRACE_MS;
-    verdict->outcome = is_hopeless ? POD_HOPELESS : POD_STUCK;
-    verdict->operation = containers[which].operation;
-    verdict->container = xstrdup(containers[which].name);
+    verdict->outcome = troubles[i].is_hopeless ? POD_HOPELESS : POD_STUCK;
+    verdict->operation = container->operation;
+    verdict->container = xstrdup(container->name);
     verdict->reason = xstrdup(reason);
     verdict->message =
-        xasprintf("container %s: %s%s%s", containers[which].name, reason, *text ? ": " : "", text);
+        xasprintf("container %s: %s%s%s", container->name, reason, *text ? ": " : "", text);
     verdict->give_up_unix_ms = since_unix_ms + grace_ms;
+    return true;
+}
+
+/* Those before main keep it from starting. Those beside it don't: they are told, and main goes its
+ * way. */
+static bool judge_injected(const json_t *pod, const char *list, int64_t grace_ms,
+                           int64_t since_unix_ms, struct pod_verdict *verdict)
+{
+    const json_t *statuses = doc_member(doc_member(pod, "status"), list);
+    bool is_in_the_way = strcmp(list, INIT_STATUSES) == 0 && !has_main_begun(pod);
+
+    for (size_t i = 0; i < json_array_size(statuses); i++) {
+        const json_t *status = json_array_get(statuses, i);
+        struct container container = {0};
+
+        if (!is_injected(status, list, &container) ||
+            !judge_trouble(verdict, &container, doc_get(status, "state.waiting"), grace_ms,
+                           since_unix_ms))
+            continue;
+        if (!is_in_the_way) {
+            verdict->outcome = POD_STUCK;
+            verdict->give_up_unix_ms = -1;
+        }
+        return true;
+    }
+    return false;
 }
 
 static bool judge_waiting(const json_t *pod, const struct deployer_config *config,
                           int64_t since_unix_ms, struct pod_verdict *verdict)
 {
-    for (size_t which = 0; which < array_length(containers); which++) {
-        const json_t *waiting = container_state(pod, which, "waiting");
-        const char *reason = doc_text_or(waiting, "reason", "");
+    int64_t grace_ms = config->image_grace_ms;
 
-        for (size_t i = 0; i < array_length(troubles); i++) {
-            if (strcmp(troubles[i].reason, reason) != 0)
-                continue;
-            judge_trouble(verdict, which, waiting, troubles[i].is_hopeless, config->image_grace_ms,
-                          since_unix_ms);
+    for (size_t which = 0; which < array_length(containers); which++) {
+        if (judge_trouble(verdict, &containers[which], container_state(pod, which, "waiting"),
+                          grace_ms, since_unix_ms))
             return true;
-        }
     }
-    return false;
+    if (container_state(pod, MAIN, "terminated"))
+        return false;
+    return judge_injected(pod, INIT_STATUSES, grace_ms, since_unix_ms, verdict) ||
+           judge_injected(pod, STATUSES, grace_ms, since_unix_ms, verdict);
 }
 
 /* Unschedulable is nobody's fault for ever: nodes come and go. The item's own time is the limit. */
@@ -318,6 +372,20 @@ static int64_t lost_unix_ms(const json_t *pod)
     return deleted_unix_ms + LOST_MARGIN_MS;
 }
 
+/* The one that ours wait for: native sidecars run on, the last comes next. */
+static const char *running_injected(const json_t *pod)
+{
+    const json_t *statuses = doc_member(doc_member(pod, "status"), INIT_STATUSES);
+
+    for (size_t i = json_array_size(statuses); i-- > 0;) {
+        const json_t *status = json_array_get(statuses, i);
+
+        if (doc_get(status, "state.running"))
+            return doc_text(status, "name");
+    }
+    return NULL;
+}
+
 const char *pod_running_container(const json_t *pod)
 {
     static const size_t order[] = {MAIN, INIT, WAIT};
@@ -326,7 +394,7 @@ const char *pod_running_container(const json_t *pod)
         if (container_state(pod, order[i], "running"))
             return containers[order[i]].name;
     }
-    return NULL;
+    return has_main_begun(pod) ? NULL : running_injected(pod);
 }
 
 static void judge_lost(const json_t *pod, struct pod_verdict *verdict)
@@ -354,7 +422,7 @@ static void judge_active(const json_t *pod, const struct deployer_config *config
 
     verdict->look_again_unix_ms = lost_unix_ms(pod);
     if (has_failed(init_end) || (main_end && wait_end)) {
-        if (!has_failed(init_end) && !has_failed(main_end) && !has_failed(wait_end))
+        if (!has_failed(init_end) && is_work_done(pod))
             verdict->outcome = POD_SUCCEEDED; /* a sidecar that somebody injected may run on */
         else
             judge_failed(pod, verdict);
@@ -375,9 +443,14 @@ void pod_judge(const json_t *pod, const struct deployer_config *config, int64_t 
 
     *ret_verdict = (struct pod_verdict){
         .outcome = POD_WAITING, .give_up_unix_ms = -1, .look_again_unix_ms = -1};
-    if (strcmp(phase, "Succeeded") == 0)
+    bool is_failed = strcmp(phase, "Failed") == 0;
+
+    /* With a reason the pod was ended as a whole: main may have left its work for that. Without one
+     * it is the sum of its containers, a sidecar among them. */
+    if (strcmp(phase, "Succeeded") == 0 ||
+        (is_failed && !*doc_text_or(pod, "status.reason", "") && is_work_done(pod)))
         ret_verdict->outcome = POD_SUCCEEDED;
-    else if (strcmp(phase, "Failed") == 0)
+    else if (is_failed)
         judge_failed(pod, ret_verdict);
     else
         judge_active(pod, config, now_unix_ms,

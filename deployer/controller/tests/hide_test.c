@@ -223,6 +223,50 @@ static void an_unknown_state_silences_main_alone(void **state)
     }
 }
 
+static const struct {
+    const char *main_state;
+    bool is_state_known;
+    const char *told;
+} injected_cases[] = {
+    {"waiting", false, "no ***"},
+    {"running", false, NULL},
+    {"running", true, "no ***"},
+};
+
+/* A proxy sees what main sends, a collector of logs what it prints. */
+static void an_injected_container_says_no_more_than_main(void **state)
+{
+    static const char injected[] = "{\"name\":\"proxy\",\"state\":{\"terminated\":{\"message\":"
+                                   "\"no canary-token\"}}}";
+    static const char path[] = "state.terminated.message";
+
+    (void)state;
+    for (size_t i = 0; i < array_length(injected_cases); i++) {
+        cleanup_free char *text =
+            xasprintf("{\"status\":{\"initContainerStatuses\":[%s],\"containerStatuses\":[%s,{"
+                      "\"name\":\"main\",\"state\":{\"%s\":{}}}]}}",
+                      injected, injected, injected_cases[i].main_state);
+        cleanup_json json_t *pod = parse(text);
+        cleanup_json json_t *silent = hidden_from_pod(pod, NULL);
+        cleanup_json json_t *masked = NULL;
+        struct hidden hidden = {0};
+
+        add(&hidden, "canary-token", 12);
+        hidden.is_state_known = injected_cases[i].is_state_known;
+        masked = hidden_from_pod(pod, &hidden);
+        for (size_t j = 0; j < 2; j++) {
+            const char *list = j == 0 ? "initContainerStatuses" : "containerStatuses";
+
+            assert_null(message(silent, list, 0, path));
+            if (injected_cases[i].told)
+                assert_string_equal(message(masked, list, 0, path), injected_cases[i].told);
+            else
+                assert_null(message(masked, list, 0, path));
+        }
+        hidden_done(&hidden);
+    }
+}
+
 static void a_state_is_hidden_as_an_input_and_too_much_of_it_silences_main_alone(void **state)
 {
     cleanup_free char *text = many(HIDE_VALUES_MAX, "the canary");
@@ -308,6 +352,7 @@ int main(void)
         cmocka_unit_test(inputs_that_cannot_be_read_leave_the_words_out),
         cmocka_unit_test(main_says_nothing_secret_and_nothing_at_all_if_nobody_knows),
         cmocka_unit_test(an_unknown_state_silences_main_alone),
+        cmocka_unit_test(an_injected_container_says_no_more_than_main),
         cmocka_unit_test(a_state_is_hidden_as_an_input_and_too_much_of_it_silences_main_alone),
         cmocka_unit_test(a_main_that_has_not_begun_has_not_spoken),
         cmocka_unit_test(the_kubelets_words_are_masked_but_for_the_image),

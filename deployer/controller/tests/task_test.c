@@ -211,6 +211,53 @@ static void bookkeeping_that_fails_is_tried_again_when_the_jobs_time_is_over(voi
     bench_done(&bench);
 }
 
+#define UNSCHEDULABLE "conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]"
+#define PULLED_IN_VAIN(list_, name_)                                                               \
+    list_ ": [{name: " name_ ", state: {waiting: {reason: ErrImagePull}}}]"
+
+static const struct {
+    const char *status;
+    bool is_counted_anew, has_grace;
+} troubles[] = {
+    {UNSCHEDULABLE, true, false},
+    {PULLED_IN_VAIN("initContainerStatuses", "init"), true, true},
+    {PULLED_IN_VAIN("initContainerStatuses", "init"), false, true},
+    {PULLED_IN_VAIN("initContainerStatuses", "istio-init"), true, true},
+    {PULLED_IN_VAIN("containerStatuses", "main"), true, true},
+    {"containerStatuses: [{name: main, state: {waiting: {reason: CreateContainerError}}}]", false,
+     true},
+    {UNSCHEDULABLE, true, false},
+};
+
+static void a_trouble_is_given_its_own_time_whatever_was_before_it(void **state)
+{
+    enum { GRACE_MS = 60 * 1000, STEP_MS = 1000 };
+    struct bench bench;
+    struct task *task = NULL;
+    struct pod_entry *entry = NULL;
+    int64_t since = 0;
+
+    (void)state;
+    bench_init(&bench);
+    bench.config.image_grace_ms = GRACE_MS;
+    task = see_begun(&bench);
+    entry = record_add_pod(task->record, "pod");
+    for (size_t i = 0; i < array_length(troubles); i++) {
+        cleanup_free char *text = xasprintf("{status: {phase: Pending, %s}}", troubles[i].status);
+        cleanup_pod_verdict struct pod_verdict verdict = {0};
+
+        clock_fake_advance(&bench.clock, STEP_MS);
+        json_decref(entry->pod);
+        entry->pod = sample_doc(text);
+        if (troubles[i].is_counted_anew)
+            since = task_now_unix_ms(task);
+        pod_entry_judge(entry, task, &verdict);
+        assert_int_equal(verdict.outcome, POD_STUCK);
+        assert_int_equal(verdict.give_up_unix_ms, troubles[i].has_grace ? since + GRACE_MS : -1);
+    }
+    bench_done(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +266,7 @@ int main(void)
         cmocka_unit_test(what_was_read_for_another_spec_is_forgotten),
         cmocka_unit_test(the_lock_of_an_item_is_not_that_of_the_next_of_its_name),
         cmocka_unit_test(nothing_is_remembered_of_an_unknown_item_when_its_last_pod_goes),
+        cmocka_unit_test(a_trouble_is_given_its_own_time_whatever_was_before_it),
         cmocka_unit_test(bookkeeping_that_fails_is_tried_again_when_the_jobs_time_is_over),
     };
 

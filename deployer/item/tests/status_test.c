@@ -48,6 +48,61 @@ static void the_same_error_again_is_no_change_at_all(void **state)
     assert_false(status_is_unrecoverable(doc_get(status, "lastError")));
 }
 
+#define QUOTA(used_) "exceeded quota: q, requested: pods=1, used: pods=" used_ ", limited: pods=100"
+
+static const struct {
+    const char *before, *after;
+    bool is_news;
+} tries[] = {
+    {QUOTA("101"), QUOTA("102"), false},
+    {QUOTA("99"), QUOTA("100"), false},
+    {"0/3 nodes are free", "2/11 nodes are free", false},
+    {"it took 1.5s", "it took 900ms", false},
+    {"later at 2026-01-07T09:00:00Z", "later at 2026-01-08T10:00:00Z", false},
+    {"used: pods=1", "used: cpu=1", true},
+    {"used: 1", "used: none", true},
+    {"secret 's1' is missing", "secret 's2' is missing", true}, /* a name is no number */
+    {"pod \"a-1\" is there", "pod \"a-2\" is there", true},
+    {"no quota", "no webhook", true},
+    {"used: 1", "used: 1 of 2", true},
+    {"", "1", true},
+};
+
+static void an_error_of_other_numbers_is_shown_but_is_no_news(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(tries); i++) {
+        cleanup_json json_t *status = json_object();
+        const struct status_error before = {"DeployPod", "CreatePod", tries[i].before, {NULL}};
+        const struct status_error after = {"DeployPod", "CreatePod", tries[i].after, {NULL}};
+
+        assert_true(status_set_error(status, &before, AT(0)));
+        assert_int_equal(status_set_error(status, &after, AT(10)), tries[i].is_news);
+        assert_string_equal(doc_text(status, "lastError.message"), tries[i].after);
+        assert_string_equal(doc_text(status, "lastError.lastUpdateTime"), "2026-01-07T09:00:10Z");
+        assert_string_equal(doc_text(status, "firstError.message"), tries[i].before);
+        assert_int_equal(json_array_size(doc_get(status, "lastErrors")), tries[i].is_news ? 2 : 1);
+        assert_string_equal(
+            doc_text(json_array_get(doc_get(status, "lastErrors"), tries[i].is_news ? 1 : 0),
+                     "message"),
+            tries[i].after);
+    }
+}
+
+static void another_reason_or_code_is_news_whatever_the_numbers(void **state)
+{
+    cleanup_json json_t *status = json_object();
+    const struct status_error error = {"DeployPod", "CreatePod", "used: 1", {NULL}};
+    const struct status_error coded = {"DeployPod", "CreatePod", "used: 2", {CODE_TIMEOUT}};
+    const struct status_error other = {"DeployPod", "Other", "used: 2", {CODE_TIMEOUT}};
+
+    (void)state;
+    assert_true(status_set_error(status, &error, AT(0)));
+    assert_true(status_set_error(status, &coded, AT(1)));
+    assert_true(status_set_error(status, &other, AT(2)));
+    assert_int_equal(json_array_size(doc_get(status, "lastErrors")), 3);
+}
+
 static void the_transition_time_moves_with_the_operation_only(void **state)
 {
     cleanup_json json_t *status = json_object();
@@ -73,16 +128,16 @@ static void five_errors_are_kept_and_the_newest_is_last(void **state)
 
     (void)state;
     for (int i = 0; i < 8; i++) {
-        cleanup_free char *message = xasprintf("message %d", i);
+        cleanup_free char *message = xasprintf("message '%d'", i);
         const struct status_error error = {"DeployPod", "CreatePod", message, {NULL}};
 
         assert_true(status_set_error(status, &error, AT(i)));
     }
     list = doc_get(status, "lastErrors");
     assert_int_equal(json_array_size(list), 5);
-    assert_string_equal(doc_text(json_array_get(list, 0), "message"), "message 3");
-    assert_string_equal(doc_text(json_array_get(list, 4), "message"), "message 7");
-    assert_string_equal(doc_text(status, "firstError.message"), "message 0");
+    assert_string_equal(doc_text(json_array_get(list, 0), "message"), "message '3'");
+    assert_string_equal(doc_text(json_array_get(list, 4), "message"), "message '7'");
+    assert_string_equal(doc_text(status, "firstError.message"), "message '0'");
     status_clear_error(status);
     assert_null(doc_get(status, "lastError"));
     assert_non_null(doc_get(status, "firstError"));
@@ -252,6 +307,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_error_is_first_and_last),
         cmocka_unit_test(the_same_error_again_is_no_change_at_all),
+        cmocka_unit_test(an_error_of_other_numbers_is_shown_but_is_no_news),
+        cmocka_unit_test(another_reason_or_code_is_news_whatever_the_numbers),
         cmocka_unit_test(the_transition_time_moves_with_the_operation_only),
         cmocka_unit_test(five_errors_are_kept_and_the_newest_is_last),
         cmocka_unit_test(messages_are_bounded_and_valid),

@@ -59,6 +59,48 @@ static const struct {
     {POD("Running", INIT_DONE,
          ENDED("main", "1") "," ENDED("wait", "0") "," RUNNING("istio-proxy")),
      POD_FAILED, "RunMainContainer", "Error", "container main: Error, exit code 1"},
+    /* nor does one that ends badly undo what main and wait have done */
+    {POD("Failed", INIT_DONE,
+         ENDED("main", "0") "," ENDED("wait", "0") "," ENDED("istio-proxy", "137")),
+     POD_SUCCEEDED, NULL, NULL, NULL},
+    {POD("Failed", INIT_DONE "," ENDED("native", "137"),
+         ENDED("main", "0") "," ENDED("wait", "0") "," ENDED("istio-proxy", "137")),
+     POD_SUCCEEDED, NULL, NULL, NULL},
+    {POD("Failed", INIT_DONE,
+         ENDED("istio-proxy", "137") "," ENDED("main", "2") "," ENDED("wait", "0")),
+     POD_FAILED, "RunMainContainer", "Error", "container main: Error, exit code 2"},
+    /* the kubelet ended them all: nobody knows whether main had come to its end */
+    {"{status: {phase: Failed, reason: Evicted, containerStatuses: "
+     "[" ENDED("main", "0") "," ENDED("wait", "0") "," ENDED("istio-proxy", "137") "]}}",
+     POD_FAILED, "RunPod", "Evicted",
+     "pod: Evicted; container istio-proxy: Error, exit code 137, signal 9 (SIGKILL)"},
+    /* an injected container keeps ours from starting */
+    {POD("Failed",
+         "{name: istio-init, state: {terminated: {exitCode: 255, reason: Error, message: "
+         "'iptables: permission denied'}}}," WAITING("init", "PodInitializing"),
+         WAITING("main", "PodInitializing") "," WAITING("wait", "PodInitializing")),
+     POD_FAILED, "RunPod", "Error",
+     "container istio-init: Error, exit code 255: iptables: permission denied"},
+    /* a native sidecar is ended with the one after it that failed */
+    {POD("Failed",
+         ENDED("native", "143") "," ENDED("istio-init", "1") "," WAITING("init", "PodInitializing"),
+         WAITING("main", "PodInitializing")),
+     POD_FAILED, "RunPod", "Error", "container istio-init: Error, exit code 1"},
+    {POD("Failed", ENDED("native", "143") "," ENDED("init", "1"),
+         WAITING("main", "PodInitializing")),
+     POD_FAILED, "RunInitContainer", "Error", "container init: Error, exit code 1"},
+    /* a native sidecar is started again; it is the kubelet that says when all is lost */
+    {POD("Pending", ENDED("native", "1") "," WAITING("init", "PodInitializing"),
+         WAITING("main", "PodInitializing")),
+     POD_WAITING, NULL, NULL, NULL},
+    {POD("Failed", INIT_DONE, ENDED("main", "0") "," ENDED("istio-proxy", "1")), POD_FAILED,
+     "RunPod", "Error", "container istio-proxy: Error, exit code 1"},
+    {POD("Pending", WAITING("istio-init", "InvalidImageName"), WAITING("main", "PodInitializing")),
+     POD_HOPELESS, "RunPod", "InvalidImageName", "container istio-init: InvalidImageName"},
+    /* main has come to its end: what a sidecar waits for is no news */
+    {POD("Running", INIT_DONE,
+         ENDED("main", "0") "," RUNNING("wait") "," WAITING("istio-proxy", "ErrImagePull")),
+     POD_RUNNING, NULL, NULL, NULL},
     {POD("Failed", INIT_DONE,
          "{name: main, state: {terminated: {exitCode: 3, reason: Error, message: \"boom\\n\"}}},"
          "{name: wait, state: {terminated: {exitCode: 1, reason: Error}}}"),
@@ -209,6 +251,24 @@ static const struct {
          "{name: main, state: {waiting: {reason: ErrImagePull, message: "
          "'manifest for a:b not found: manifest unknown'}}}"),
      "RunMainContainer", "ErrImagePull", 30 * 1000},
+    /* injected, before main: it keeps main from starting */
+    {POD("Pending",
+         WAITING("istio-init", "ImagePullBackOff") "," WAITING("init", "PodInitializing"),
+         WAITING("main", "PodInitializing")),
+     "RunPod", "ImagePullBackOff", GRACE_MS},
+    {POD("Pending", INIT_DONE "," WAITING("native", "CrashLoopBackOff"),
+         WAITING("main", "PodInitializing")),
+     "RunPod", "CrashLoopBackOff", GRACE_MS},
+    /* injected, beside main, which goes its way */
+    {POD("Pending", INIT_DONE,
+         RUNNING("main") "," RUNNING("wait") "," WAITING("istio-proxy", "InvalidImageName")),
+     "RunPod", "InvalidImageName", ONLY_TIMEOUT},
+    {POD("Pending", INIT_DONE,
+         WAITING("istio-proxy", "ErrImagePull") "," WAITING("main", "ContainerCreating")),
+     "RunPod", "ErrImagePull", ONLY_TIMEOUT},
+    {POD("Running", INIT_DONE "," WAITING("native", "CrashLoopBackOff"),
+         RUNNING("main") "," RUNNING("wait")),
+     "RunPod", "CrashLoopBackOff", ONLY_TIMEOUT},
     {"{status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: "
      "Unschedulable, message: 0/3 nodes are available}]}}",
      "RunPod", "Unschedulable", ONLY_TIMEOUT},
@@ -258,9 +318,51 @@ static void facts_for_the_controller_are_filled_in(void **state)
     assert_true(verdict.is_main_failed);
     assert_false(verdict.is_timeout);
     assert_string_equal(verdict.container, "main");
+    assert_false(verdict.is_injected);
     pod_judge(late, config, NOW_MS, 0, &timeout);
     assert_true(timeout.is_timeout);
     assert_null(timeout.container);
+}
+
+static void an_injected_container_is_named_and_marked(void **state)
+{
+    cleanup_config struct deployer_config *config = sample_config(NULL);
+    cleanup_json json_t *failed =
+        sample_doc(POD("Failed", ENDED("istio-init", "2"), WAITING("main", "PodInitializing")));
+    cleanup_pod_verdict struct pod_verdict verdict = {0};
+
+    (void)state;
+    pod_judge(failed, config, NOW_MS, 0, &verdict);
+    assert_string_equal(verdict.container, "istio-init");
+    assert_int_equal(verdict.exit_code, 2);
+    assert_true(verdict.is_injected);
+    assert_false(verdict.is_main_failed);
+}
+
+static const struct {
+    const char *pod, *container;
+} at_work[] = {
+    {POD("Running", INIT_DONE "," RUNNING("native"), RUNNING("main") "," RUNNING("wait")), "main"},
+    {POD("Pending", RUNNING("native") "," RUNNING("init"), ""), "init"},
+    {POD("Running", INIT_DONE "," RUNNING("native"), ENDED("main", "0") "," RUNNING("wait")),
+     "wait"},
+    {POD("Pending", RUNNING("native") "," RUNNING("istio-init"), ""), "istio-init"},
+    {POD("Running", INIT_DONE, ENDED("main", "0") "," RUNNING("istio-proxy")), NULL},
+    {"{}", NULL},
+};
+
+static void what_runs_is_ours_or_what_keeps_ours_from_running(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(at_work); i++) {
+        cleanup_json json_t *pod = sample_doc(at_work[i].pod);
+        const char *container = pod_running_container(pod);
+
+        if (at_work[i].container)
+            assert_string_equal(container, at_work[i].container);
+        else
+            assert_null(container);
+    }
 }
 
 #define MESSAGE "container main: Error, exit code 1: "
@@ -316,6 +418,8 @@ int main(void)
         cmocka_unit_test(a_pod_that_was_deleted_is_looked_at_again_when_it_must_have_ended),
         cmocka_unit_test(what_may_pass_is_given_time),
         cmocka_unit_test(facts_for_the_controller_are_filled_in),
+        cmocka_unit_test(an_injected_container_is_named_and_marked),
+        cmocka_unit_test(what_runs_is_ours_or_what_keeps_ours_from_running),
         cmocka_unit_test(the_message_ends_with_the_log_and_without_credentials),
         cmocka_unit_test(of_a_long_message_and_a_long_log_the_last_line_is_told),
     };

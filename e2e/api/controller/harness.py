@@ -112,14 +112,16 @@ class Pod:
                           body={"apiVersion": "v1", "kind": "Binding", "metadata": {"name": self.name},
                                 "target": {"apiVersion": "v1", "kind": "Node", "name": "testnode"}})
 
-    def status(self, phase, *, init=None, main=None, wait=None, **extra):
+    def status(self, phase, *, init=None, main=None, wait=None, before=None, beside=None, **extra):
+        """before, beside: containers that a webhook injected, before init and beside main, and their states by name."""
         def entry(name, state):
             return {"name": name, "image": "img", "imageID": "img@sha256:0", "ready": False, "restartCount": 0,
                     "state": state}
         body = {"phase": phase, "startTime": self.object["metadata"]["creationTimestamp"], **extra}
-        if init:
-            body["initContainerStatuses"] = [entry("init", init)]
-        statuses = [entry(n, s) for n, s in (("main", main), ("wait", wait)) if s]
+        inits = [entry(n, s) for n, s in (*(before or {}).items(), ("init", init)) if s]
+        if inits:
+            body["initContainerStatuses"] = inits
+        statuses = [entry(n, s) for n, s in (("main", main), ("wait", wait), *(beside or {}).items()) if s]
         if statuses:
             body["containerStatuses"] = statuses
         return self.kube.patch("pods", self.name, {"metadata": {"uid": self.uid}, "status": body}, self.namespace, "status")

@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 
 from bench import paths
+from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 from controller_harness import GROUP, PROGRAM, World, hang
 from faults.proxy import Action, PASS, status
@@ -161,6 +162,26 @@ def test_a_deletion_is_logged_and_counted_with_the_time_that_it_took(world):
     values = dict(l.rsplit(" ", 1) for l in get(port, "/metrics")[1].splitlines() if not l.startswith("#"))
     assert float(values['longshore_run_duration_seconds_sum{operation="DELETE"}']) > 0
     assert float(values['longshore_run_duration_seconds_count{operation="DELETE"}']) == 1
+
+
+def test_a_run_that_ends_while_its_item_is_being_deleted_is_counted_as_what_it_was(world):
+    port, deleted = free_port(), threading.Event()
+    controller = world.start(arguments=[f"--metrics-address=127.0.0.1:{port}"])
+    world.kubelet.behaviour = lambda pod: (pod.run(), deleted.wait(60), pod.succeed())
+    world.item("item")
+    wait_until(lambda: world.status("item").get("phase") == "Progressing", "Progressing")
+    world.kube.delete(DEPLOYITEMS, "item", world.namespace)
+    deleted.set()
+    assert world.finished("item")["providerStatus"]["lastOperation"] == "RECONCILE"
+    world.delete("item")
+    world.gone("item")
+    lines = wait_until(lambda: len(l := [json.loads(l) for l in controller.output().splitlines() if '"job finished"' in l]) == 2 and l,
+                       "the lines of both jobs")
+    assert [line.get("operation") for line in lines] == ["RECONCILE", "DELETE"]
+    values = dict(l.rsplit(" ", 1) for l in get(port, "/metrics")[1].splitlines() if not l.startswith("#"))
+    for operation in ("RECONCILE", "DELETE"):
+        assert values[f'longshore_runs_total{{operation="{operation}",outcome="succeeded"}}'] == "1", values
+        assert values[f'longshore_run_duration_seconds_count{{operation="{operation}"}}'] == "1"
 
 
 def run(*arguments):

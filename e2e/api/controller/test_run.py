@@ -3,6 +3,7 @@
 
 import json
 
+from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 from controller_harness import GROUP, OURS, decode, ended, hang, succeed, with_export_and_state
 from faults.proxy import Action, PASS, status as refusal
@@ -237,6 +238,36 @@ def test_continuous_reconcile_is_answered_by_one_event_an_item_however_its_job_b
             told = [e["reason"] for e in world.events(name)]
             assert told.count("ContinuousReconcileIgnored") == 1, (name, told)
     assert len(refused) == 2
+
+
+def test_continuous_reconcile_is_told_of_an_item_that_was_there_before_us_and_of_one_whose_event_was_lost(world):
+    """With the first status of every job, whatever generation was seen before; the event's name makes it one."""
+    lost = []
+
+    def plan(request):
+        if request.method == "POST" and request.path.endswith("/events") and b'"lost"' in request.body and not lost:
+            lost.append(request)
+            return Action(forward=False, answer=refusal(403, "Forbidden", "as if we had died"))
+        return PASS
+
+    def told(name):
+        return [e["reason"] for e in world.events(name)].count("ContinuousReconcileIgnored")
+
+    moved = world.item("moved", config=CONTINUOUS)
+    world.kube.patch(DEPLOYITEMS, "moved", {"status": {
+        "observedGeneration": moved["metadata"]["generation"], "phase": "Succeeded", "jobIDFinished": "job-1"}}, world.namespace, "status")
+    with world.behind(plan) as proxy:
+        world.start(proxy=proxy)
+        world.item("lost", config=CONTINUOUS)
+        world.finished("lost")
+        world.quiet()
+        assert lost and told("lost") == 0
+        for job in ("job-2", "job-3"):
+            for name in ("moved", "lost"):
+                world.trigger(name, job)
+                world.finished(name, job)
+        world.quiet()
+        assert told("moved") == 1 and told("lost") == 1
 
 
 def test_keep_pod_keeps_it_until_the_next_run(world):

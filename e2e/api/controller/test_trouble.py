@@ -192,6 +192,29 @@ def test_an_interrupt_ends_the_pod_and_leaves_the_status_alone(world):
     assert world.finished("item", "job-2")["phase"] == "Succeeded"
 
 
+def test_a_fault_whose_numbers_change_is_one_event_and_one_of_the_last_errors(world):
+    """A quota counts what others run: each try is refused in other words, for the same reason."""
+    tries = []
+
+    def plan(request):
+        if request.method == "POST" and request.path.endswith("/pods") and len(tries) < 3:
+            tries.append(request)
+            return Action(forward=False, answer=refusal(403, "Forbidden", 'pods "x" is forbidden: exceeded quota: q, requested: '
+                                                        f"pods=1, used: pods={99 + len(tries)}, limited: pods=100"))
+        return PASS
+
+    with world.behind(plan) as proxy:
+        world.start(proxy=proxy)
+        world.item("item")
+        wait_until(lambda: "pods=102" in world.status("item").get("lastError", {}).get("message", ""), "the third try told")
+        status = world.finished("item")
+    assert status["phase"] == "Succeeded" and len(tries) == 3
+    assert len(status["lastErrors"]) == 1 and "pods=102" in status["lastErrors"][0]["message"]
+    assert "pods=100" in status["firstError"]["message"]
+    world.quiet()
+    assert len(world.events("item")) == 1
+
+
 def test_a_new_job_waits_for_the_interrupted_pod_to_end(world):
     world.start()
 
@@ -211,6 +234,8 @@ def test_a_new_job_waits_for_the_interrupted_pod_to_end(world):
     world.trigger("item", "job-2")
     wait_until(lambda: world.status("item").get("phase") == "Init", "Init while the old pod ends")
     assert len(world.pods()) == 1
+    assert world.status("item")["lastError"]["reason"] == "PreviousPodRuns"
+    wait_until(lambda: [e["reason"] for e in world.events("item")] == ["PreviousPodRuns"], "the event of a new lastError")
     seen.set()
     assert world.finished("item", "job-2")["phase"] == "Succeeded"
     assert [job for _, job, _ in world.kubelet.ran("item")] == ["job-1", "job-2"]
@@ -270,21 +295,6 @@ def test_a_pod_in_a_crashed_controllers_hands_is_finished_by_the_next(world):
     status = world.finished("item")
     assert status["phase"] == "Succeeded" and status["exportRef"]
     assert len(world.kubelet.ran("item")) == 1
-
-
-def test_a_sidecar_that_runs_on_does_not_hold_the_job(world):
-    world.start()
-
-    def injected(pod):
-        pod.run()
-        pod.status("Running", init=ended(), main=ended(), wait=ended())
-        pod.killed.wait(60)
-        pod.status("Succeeded", init=ended(), main=ended(), wait=ended())
-
-    world.kubelet.behaviour = injected
-    world.item("item")
-    assert world.finished("item")["phase"] == "Succeeded"
-    world.quiet()
 
 
 def test_the_end_of_mains_log_is_in_the_status_without_its_inputs(world):

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a container ended, in words. */
+#pragma once
+
+#include <jansson.h>
+
+/* "exit code 137, signal 9 (SIGKILL)", of state.terminated. Belongs to the caller. */
+char *exit_describe(const json_t *terminated);
