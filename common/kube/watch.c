@@ -48,7 +48,7 @@ struct kube_watch {
     struct loop_timer timer;
     struct retry retry;
     char *resource_version; /* where to go on, or NULL: list, or begin with what is there */
-    uint64_t stream_start_ms;
+    uint64_t stream_start_ms, heard_ms;
     bool has_event; /* this stream has brought something */
     bool has_new_token;
     struct error stream_err; /* what the server said in an ERROR event */
@@ -100,6 +100,11 @@ static void tell(struct kube_watch *watch, enum kube_event event, const json_t *
         watch->on_event(watch->data, event, object, err);
 }
 
+static void note_heard(struct kube_watch *watch)
+{
+    watch->heard_ms = loop_now_ms(kube_loop(watch->kube));
+}
+
 static void remember(struct kube_watch *watch, const char *resource_version)
 {
     if (!resource_version || !resource_version[0])
@@ -136,6 +141,7 @@ static void on_listed_item(void *data, const json_t *object, const struct error 
 {
     struct kube_watch *watch = data;
 
+    note_heard(watch);
     if (!object) {
         watch->list_fault = *err; /* told when it can't be taken for a list that starts over */
         return;
@@ -154,6 +160,7 @@ static void on_listed(void *data, const char *resource_version, const struct err
     if (err->kind != ERROR_NONE) {
         go_on_after(watch, err);
     } else {
+        note_heard(watch);
         watch->has_new_token = false;
         remember(watch, resource_version);
         tell(watch, KUBE_EVENT_SYNCED, NULL, NULL);
@@ -255,6 +262,7 @@ static int on_stream_data(void *data, const struct http_response *response, cons
     int result = 0;
 
     (void)response;
+    note_heard(watch);
     enter(watch);
     result = line_split_feed(&watch->split, bytes, size, on_line, watch);
     if (result == 0 && watch->stream_err.kind != ERROR_NONE) {
@@ -400,10 +408,16 @@ int kube_watch_start(struct kube *kube, const struct kube_watch_options *options
     line_split_init(&watch->split, KUBE_OBJECT_MAX);
     retry_init(&watch->retry, options->retry_first_ms ? options->retry_first_ms : RETRY_FIRST_MS,
                options->retry_max_ms ? options->retry_max_ms : RETRY_MAX_MS);
+    note_heard(watch);
     loop_timer_init(&watch->timer, kube_loop(kube), begin, watch);
     loop_timer_start(&watch->timer, 0);
     *ret_watch = watch;
     return 0;
+}
+
+uint64_t kube_watch_silent_ms(const struct kube_watch *watch)
+{
+    return watch ? loop_now_ms(kube_loop(watch->kube)) - watch->heard_ms : 0;
 }
 
 void kube_watch_stop(struct kube_watch *watch)
