@@ -44,7 +44,7 @@ struct kube {
     struct loop_timer pump; /* sends what waits in line */
     struct lane lanes[KUBE_LANE_COUNT];
     size_t asleep;
-    uint64_t request_count;
+    struct kube_counts counts;
 };
 
 enum kube_call_state {
@@ -166,9 +166,9 @@ size_t kube_asleep(const struct kube *kube)
     return kube->asleep;
 }
 
-uint64_t kube_request_count(const struct kube *kube)
+const struct kube_counts *kube_request_counts(const struct kube *kube)
 {
-    return kube->request_count;
+    return &kube->counts;
 }
 
 bool kube_has_token_file(const struct kube *kube)
@@ -199,15 +199,14 @@ int kube_http_start(struct kube *kube, struct http_request *request, struct http
         request->basic_user = kube->config->user;
         request->basic_password = kube->config->password;
     }
-    if (http_start(kube->http, request, ret_call, err) < 0)
-        return -1;
-    kube->request_count++;
-    return 0;
+    return http_start(kube->http, request, ret_call, err);
 }
 
 int kube_http_result(struct kube *kube, const struct http_response *response,
                      const struct error *transport, const char *what, struct error *err)
 {
+    kube_counts_add(&kube->counts, response->method,
+                    transport->kind == ERROR_NONE ? response->status : 0);
     if (transport->kind != ERROR_NONE) {
         *err = *transport;
         return error_wrap(err, "%s", what);

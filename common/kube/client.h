@@ -9,6 +9,7 @@
 
 #include "common/base/error.h"
 #include "common/kube/config.h"
+#include "common/kube/count.h"
 #include "common/net/http.h"
 
 struct kube; /* a client */
@@ -111,5 +112,5 @@ const char *kube_server(const struct kube *kube);
 /* Requests that failed and wait for their next try, or for their turn in the slow lane: they keep
  * no server busy. */
 size_t kube_asleep(const struct kube *kube);
-/* Requests sent so far, watches included. */
-uint64_t kube_request_count(const struct kube *kube);
+/* Requests that have ended so far, lists and watches included. Borrowed. */
+const struct kube_counts *kube_request_counts(const struct kube *kube);

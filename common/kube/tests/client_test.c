@@ -75,7 +75,9 @@ static void an_answer_is_an_object(void **state)
     assert_int_equal(kube_perform(bench->kube, &get_pod, &object, &err), 0);
     assert_int_equal(doc_integer_or(object, "a", 0), 1);
     assert_int_equal(kube_perform(bench->kube, &get_pod, NULL, &err), 0);
-    assert_int_equal(kube_request_count(bench->kube), 2);
+    assert_int_equal(kube_request_counts(bench->kube)->numbers[0][1], 2);
+    assert_string_equal(kube_count_method(0), "GET");
+    assert_string_equal(kube_count_code(1), "200");
     assert_true(loopback_has(&bench->server, 0, "GET /api/v1/namespaces/a/pods/b HTTP/1.1\r\n"));
     assert_true(loopback_has(&bench->server, 0, "\r\nAccept: application/json\r\n"));
 }
