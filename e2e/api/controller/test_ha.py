@@ -136,55 +136,6 @@ def test_a_pod_that_arrives_after_the_job_never_starts_and_is_removed(world):
     assert world.kubelet.ran("item") == [("item", "job-1", "RECONCILE")]
 
 
-# --- the Lease beside requests that are not answered ---
-
-def is_log(request):
-    return request.path.endswith("/log")
-
-
-def is_pod_post(request):
-    return request.method == "POST" and request.path.endswith("/pods")
-
-
-def test_a_kubelet_that_does_not_answer_for_logs_costs_neither_the_lease_nor_the_jobs(world):
-    """As many failed mains at once as the controller has no room for, on a node that is lost."""
-    crowd, started = [f"bad{number}" for number in range(40)], threading.Barrier(40)
-    world.kubelet.behaviour = lambda pod: (pod.run(), started.wait(120), pod.fail(3))
-    with world.behind(lambda request: Action(forward=False, hang=True) if is_log(request) else PASS) as proxy:
-        controller = world.start(proxy=proxy, election=True)
-        for name in crowd:
-            world.item(name)
-        for name in crowd:
-            error = world.finished(name, timeout=120)["lastError"]
-            assert "exit code 3" in error["message"] and "(the log of main did not come in time)" in error["message"]
-        asked = [request.path for request in proxy.requests if is_log(request)]
-    assert "not leading" not in controller.output()
-    assert asked and len(asked) == len(set(asked))
-    assert len(world.kubelet.ran()) == len(crowd)
-
-
-def test_an_admission_that_takes_its_time_for_every_pod_does_not_cost_the_lease(world):
-    """While as many creations as are sent at a time are not answered, the Lease is renewed."""
-    crowd, release = [f"item{number}" for number in range(20)], threading.Event()
-    sent_at_a_time, renewals = 16, 3
-
-    def renewed():
-        return sum(1 for request in proxy.requests if request.method == "PUT" and "/leases/" in request.path)
-
-    with world.behind(lambda request: Action(before=lambda: release.wait(120)) if is_pod_post(request) else PASS) as proxy:
-        controller = world.start(proxy=proxy, election=True)
-        for name in crowd:
-            world.item(name)
-        wait_until(lambda: sum(map(is_pod_post, list(proxy.requests))) == sent_at_a_time, "the line is full")
-        before = renewed()
-        wait_until(lambda: renewed() >= before + renewals, "the lease is renewed while nothing else is answered")
-        release.set()
-        for name in crowd:
-            assert world.finished(name)["phase"] == "Succeeded"
-    assert "not leading" not in controller.output()
-    assert len(world.kubelet.ran()) == len(crowd)
-
-
 # --- SyncObjects ---
 
 REPLICAS = {"hpa": {"maxReplicas": 2, "averageCpuUtilization": 80}}

@@ -409,57 +409,6 @@ def test_a_crowd_whose_requests_are_tried_again_and_again_holds_up_no_other_item
             assert world.finished(f"slow-{number}")["phase"] == "Succeeded"
 
 
-def test_a_kubelet_that_does_not_answer_for_logs_holds_up_no_other_item(world):
-    """A crowd of mains that fail at once, on a node that is lost: their logs never take the whole line."""
-    crowd, line = [f"bad{number}" for number in range(30)], 16
-    started, asked = threading.Barrier(len(crowd)), threading.Event()
-
-    def plan(request):
-        return Action(forward=False, hang=True, before=asked.set) if request.path.endswith("/log") else PASS
-
-    def behave(pod):
-        pod.run()
-        if pod.item()[1] == "good":
-            pod.succeed()
-        else:
-            started.wait(120)
-            pod.fail(3)
-
-    world.kubelet.behaviour = behave
-    with world.behind(plan) as proxy:
-        world.start(proxy=proxy)
-        for name in crowd:
-            world.item(name)
-        assert asked.wait(120)
-        world.item("good")
-        assert world.finished("good")["phase"] == "Succeeded"
-        hanging = sum(1 for request in list(proxy.requests) if request.path.endswith("/log"))
-        assert 0 < hanging < line, "the good item has waited for the logs of others"
-        for name in crowd:
-            assert "(the log of main did not come in time)" in last(world, name)["message"]
-
-
-def test_a_log_that_did_not_come_is_not_waited_for_a_second_time(world):
-    """The end of the job is begun again, because the write that ends it fails at first."""
-    asked, refused = [], []
-
-    def plan(request):
-        if request.path.endswith("/log"):
-            asked.append(request.path)
-            return Action(forward=False, hang=True)
-        if request.path.endswith("/item/status") and b"jobIDFinished" in request.body and not refused:
-            refused.append(request.path)
-            return Action(forward=False, answer=refusal(409, "Conflict"))
-        return PASS
-
-    with world.behind(plan) as proxy:
-        world.start(proxy=proxy)
-        world.kubelet.behaviour = lambda pod: (pod.run(), pod.fail(3))
-        world.item("item")
-        assert "(the log of main did not come in time)" in last(world)["message"]
-    assert refused and len(asked) == 1
-
-
 def test_a_conflict_with_nobody_does_not_leave_the_pod_behind(world):
     """The API server gives up on a write that met others too often; when the answer comes, all that the watch had to say is said."""
     struck = set()
