@@ -24,6 +24,16 @@ enum {
     RETRY_MAX_MS = 5000,
 };
 
+static const size_t LANE_MAX[KUBE_LANE_COUNT] = {
+    [KUBE_LANE_COMMON] = KUBE_IN_FLIGHT_MAX,
+    [KUBE_LANE_URGENT] = SIZE_MAX,
+    [KUBE_LANE_SLOW] = KUBE_SLOW_MAX,
+};
+
+struct lane {
+    size_t waiting, in_flight;
+};
+
 struct kube {
     struct loop *loop;
     struct http_client *http;
@@ -32,8 +42,9 @@ struct kube {
     struct kube_token token;
     struct kube_call *first, *last;
     struct loop_timer pump; /* sends what waits in line */
-    size_t in_flight, asleep;
-    uint64_t request_count;
+    struct lane lanes[KUBE_LANE_COUNT];
+    size_t asleep;
+    struct kube_counts counts;
 };
 
 enum kube_call_state {
@@ -48,11 +59,12 @@ struct kube_call {
     struct kube *kube;
     struct kube_call *next, *previous;
     enum kube_call_state state;
+    enum kube_lane lane;
     struct kube_wire wire;
     struct http_call *http;
-    struct loop_timer timer;
+    struct loop_timer timer; /* the next try; in the slow lane also the end of all patience */
     struct retry retry;
-    uint64_t timeout_ms, deadline_ms; /* the deadline is set by the first try */
+    uint64_t timeout_ms, deadline_ms; /* but for the slow lane the first try sets the deadline */
     struct kube_answer answer;
     bool is_tail, is_not_retried;
     struct buffer tail;
@@ -64,7 +76,7 @@ struct kube_call {
 };
 
 static void pump(void *data);
-static void on_wake(void *data);
+static void on_timer(void *data);
 
 int kube_new(struct loop *loop, struct http_client *http, struct kube_config *config,
              struct kube **ret_kube, struct error *err)
@@ -90,15 +102,24 @@ int kube_new(struct loop *loop, struct http_client *http, struct kube_config *co
     return 0;
 }
 
+static bool is_asleep(const struct kube_call *call)
+{
+    return call->state == KUBE_CALL_SLEEPING ||
+           (call->state == KUBE_CALL_WAITING && call->lane == KUBE_LANE_SLOW);
+}
+
 static void set_state(struct kube_call *call, enum kube_call_state state)
 {
     struct kube *kube = call->kube;
+    struct lane *lane = &kube->lanes[call->lane];
 
-    kube->asleep -= call->state == KUBE_CALL_SLEEPING;
-    kube->asleep += state == KUBE_CALL_SLEEPING;
-    kube->in_flight -= call->state == KUBE_CALL_SENT;
-    kube->in_flight += state == KUBE_CALL_SENT;
+    kube->asleep -= is_asleep(call);
+    lane->waiting -= call->state == KUBE_CALL_WAITING;
+    lane->in_flight -= call->state == KUBE_CALL_SENT;
     call->state = state;
+    kube->asleep += is_asleep(call);
+    lane->waiting += state == KUBE_CALL_WAITING;
+    lane->in_flight += state == KUBE_CALL_SENT;
 }
 
 static void destroy_call(struct kube_call *call)
@@ -145,9 +166,9 @@ size_t kube_asleep(const struct kube *kube)
     return kube->asleep;
 }
 
-uint64_t kube_request_count(const struct kube *kube)
+const struct kube_counts *kube_request_counts(const struct kube *kube)
 {
-    return kube->request_count;
+    return &kube->counts;
 }
 
 bool kube_has_token_file(const struct kube *kube)
@@ -178,15 +199,14 @@ int kube_http_start(struct kube *kube, struct http_request *request, struct http
         request->basic_user = kube->config->user;
         request->basic_password = kube->config->password;
     }
-    if (http_start(kube->http, request, ret_call, err) < 0)
-        return -1;
-    kube->request_count++;
-    return 0;
+    return http_start(kube->http, request, ret_call, err);
 }
 
 int kube_http_result(struct kube *kube, const struct http_response *response,
                      const struct error *transport, const char *what, struct error *err)
 {
+    kube_counts_add(&kube->counts, response->method,
+                    transport->kind == ERROR_NONE ? response->status : 0);
     if (transport->kind != ERROR_NONE) {
         *err = *transport;
         return error_wrap(err, "%s", what);
@@ -213,9 +233,18 @@ static bool is_tried_again(const struct kube_call *call, const struct error *err
            (call->wire.is_repeatable || err->http_status == 429 || err->os == ECONNREFUSED);
 }
 
+static uint64_t time_left_ms(const struct kube_call *call)
+{
+    uint64_t now_ms = loop_now_ms(call->kube->loop);
+
+    return call->deadline_ms > now_ms ? call->deadline_ms - now_ms : 1;
+}
+
 static void put_in_line(struct kube_call *call)
 {
     set_state(call, KUBE_CALL_WAITING);
+    if (call->lane == KUBE_LANE_SLOW)
+        loop_timer_start(&call->timer, time_left_ms(call));
     loop_timer_start(&call->kube->pump, 0);
 }
 
@@ -281,15 +310,24 @@ static int on_tail(void *data, const struct http_response *response, const char 
     return 0;
 }
 
-static void on_wake(void *data)
+static void on_timer(void *data)
 {
-    put_in_line(data);
+    struct kube_call *call = data;
+    struct error err = {0};
+
+    if (call->state == KUBE_CALL_SLEEPING) {
+        put_in_line(call);
+        return;
+    }
+    (void)error_set(&err, ERROR_TEMPORARY, "%s: its turn did not come within %llu ms",
+                    call->wire.what, (unsigned long long)call->timeout_ms);
+    err.os = ETIMEDOUT;
+    finish_call(call, NULL, &err);
 }
 
 static void send_call(struct kube_call *call)
 {
     struct kube *kube = call->kube;
-    uint64_t now_ms = loop_now_ms(kube->loop);
     struct error err = {0};
     const struct http_header headers[] = {
         {"Accept", call->wire.accept},
@@ -314,9 +352,10 @@ static void send_call(struct kube_call *call)
         return;
     }
     buffer_clear(&call->tail);
+    loop_timer_stop(&call->timer);
     if (!call->deadline_ms)
-        call->deadline_ms = now_ms + call->timeout_ms;
-    request.total_timeout_ms = call->deadline_ms > now_ms ? call->deadline_ms - now_ms : 1;
+        call->deadline_ms = loop_now_ms(kube->loop) + call->timeout_ms;
+    request.total_timeout_ms = time_left_ms(call);
     /* A connection may be dead without anybody having said so: leave time to try another one. */
     if (call->wire.is_repeatable && !call->is_not_retried)
         request.stall_timeout_ms = request.total_timeout_ms * 2 / 3;
@@ -328,11 +367,11 @@ static void send_call(struct kube_call *call)
     set_state(call, KUBE_CALL_SENT);
 }
 
-static struct kube_call *first_waiting(const struct kube *kube)
+static struct kube_call *first_waiting(const struct kube *kube, size_t lane)
 {
     struct kube_call *call = kube->first;
 
-    while (call && call->state != KUBE_CALL_WAITING)
+    while (call->state != KUBE_CALL_WAITING || call->lane != lane)
         call = call->next;
     return call;
 }
@@ -340,11 +379,15 @@ static struct kube_call *first_waiting(const struct kube *kube)
 static void pump(void *data)
 {
     struct kube *kube = data;
-    struct kube_call *call = NULL;
 
-    /* From the start each time: a call that fails at once runs a callback that can change all. */
-    while (kube->in_flight < KUBE_IN_FLIGHT_MAX && (call = first_waiting(kube)))
-        send_call(call);
+    for (size_t i = 0; i < KUBE_LANE_COUNT; i++) {
+        const struct lane *lane = &kube->lanes[i];
+
+        /* From the start each time: a call that fails at once runs a callback that can change all.
+         */
+        while (lane->waiting > 0 && lane->in_flight < LANE_MAX[i])
+            send_call(first_waiting(kube, i));
+    }
 }
 
 int kube_start(struct kube *kube, const struct kube_request *request, struct kube_call **ret_call,
@@ -358,6 +401,7 @@ int kube_start(struct kube *kube, const struct kube_request *request, struct kub
     call = xcalloc(1, sizeof(*call));
     call->kube = kube;
     call->wire = wire;
+    call->lane = request->lane;
     call->timeout_ms = request->timeout_ms ? request->timeout_ms : TIMEOUT_DEFAULT_MS;
     call->answer = (struct kube_answer){
         .size_max = request->body_max ? request->body_max : BODY_MAX_DEFAULT,
@@ -373,7 +417,9 @@ int kube_start(struct kube *kube, const struct kube_request *request, struct kub
     call->may_send_data = request->may_send_data;
     call->on_done = request->on_done;
     call->data = request->data;
-    loop_timer_init(&call->timer, kube->loop, on_wake, call);
+    loop_timer_init(&call->timer, kube->loop, on_timer, call);
+    if (call->lane == KUBE_LANE_SLOW)
+        call->deadline_ms = loop_now_ms(kube->loop) + call->timeout_ms;
     call->previous = kube->last;
     *(kube->last ? &kube->last->next : &kube->first) = call;
     kube->last = call;

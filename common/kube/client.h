@@ -9,6 +9,7 @@
 
 #include "common/base/error.h"
 #include "common/kube/config.h"
+#include "common/kube/count.h"
 #include "common/net/http.h"
 
 struct kube; /* a client */
@@ -45,8 +46,19 @@ typedef void kube_done_fn(void *data, json_t *object, const struct error *err);
 /* Whether a call may be sent (again): asked before each try, however long it waited. */
 typedef bool kube_may_send_fn(const void *data);
 
+/* How a call waits for its turn: one that hangs holds up none of another lane. */
+enum kube_lane {
+    KUBE_LANE_COMMON, /* first come, first served, so many at a time as do a server good */
+    KUBE_LANE_URGENT, /* sent at once: for what is of no use later (a Lease) */
+    /* For what the server has to ask somebody else for (a kubelet: logs), who may not answer. A few
+     * at a time; timeout_ms counts from kube_start(), so that a crowd ends when the first do. */
+    KUBE_LANE_SLOW,
+    KUBE_LANE_COUNT,
+};
+
 struct kube_request {
     enum kube_verb verb;
+    enum kube_lane lane;
     struct kube_resource resource;
     const char *namespace_name; /* NULL: cluster scope, or all namespaces for a list */
     const char *name;
@@ -82,7 +94,7 @@ void kube_free(struct kube *kube);
 define_cleanup(struct kube *, kube_free)
 #define cleanup_kube __attribute__((cleanup(kube_freep)))
 
-/* One HTTP/2 connection carries all calls and watches; calls beyond what it takes at a time
+/* One HTTP/2 connection carries all calls and watches; calls beyond what their lane takes at a time
  * wait in line, and timeout_ms counts from when it is sent. Fails only for requests that can't be
  * built. ret_call may be NULL. */
 int kube_start(struct kube *kube, const struct kube_request *request, struct kube_call **ret_call,
@@ -97,7 +109,8 @@ int kube_perform(struct kube *kube, const struct kube_request *request, json_t *
 
 struct loop *kube_loop(struct kube *kube);
 const char *kube_server(const struct kube *kube);
-/* Requests that failed and wait for their next try. */
+/* Requests that failed and wait for their next try, or for their turn in the slow lane: they keep
+ * no server busy. */
 size_t kube_asleep(const struct kube *kube);
-/* Requests sent so far, watches included. */
-uint64_t kube_request_count(const struct kube *kube);
+/* Requests that have ended so far, lists and watches included. Borrowed. */
+const struct kube_counts *kube_request_counts(const struct kube *kube);

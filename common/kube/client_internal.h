@@ -4,9 +4,12 @@
 
 #include "common/kube/client.h"
 
-/* The most that one client has under way at a time, watches aside; what is more waits in line. No
- * server answers sooner if it is asked for more, and each answer is memory until it is read. */
+/* The most that one client has under way at a time in the common lane; what is more waits in line.
+ * No server answers sooner if it is asked for more, and each answer is memory until it is read. */
 enum { KUBE_IN_FLIGHT_MAX = 16 };
+/* The same in the slow lane: enough for hundreds of logs a second where kubelets answer, and few
+ * enough to be of no weight where they don't. */
+enum { KUBE_SLOW_MAX = 4 };
 enum { KUBE_CONNECT_TIMEOUT_MS = 5000 };
 enum { KUBE_OBJECT_MAX = 4 * 1024 * 1024 };
 

@@ -116,6 +116,7 @@ static int start_call(struct lease *lease, enum kube_verb verb, const json_t *bo
 {
     const struct kube_request request = {
         .verb = verb,
+        .lane = KUBE_LANE_URGENT, /* whatever else is not answered must not cost the lease */
         .resource = KUBE_LEASES,
         .namespace_name = lease->namespace_name,
         .name = lease->name,

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "common/base/memory.h"
-#include "common/base/number.h"
 #include "common/data/doc.h"
 #include "common/kube/client_internal.h"
 #include "common/kube/list.h"
@@ -17,6 +16,7 @@
 #include "common/kube/request.h"
 #include "common/kube/split.h"
 #include "common/kube/status.h"
+#include "common/kube/watch_place.h"
 #include "common/net/retry.h"
 
 enum {
@@ -49,10 +49,8 @@ struct kube_watch {
     struct line_split split;
     struct loop_timer timer;
     struct retry retry;
-    char *resource_version;  /* where to go on, or NULL: list, or begin with what is there */
-    uint64_t newest_version; /* that the server has told; 0: none, or no number */
-    bool is_place_doubted;   /* the server was away: it may not be where it was */
-    uint64_t stream_start_ms;
+    struct watch_place place;
+    uint64_t stream_start_ms, heard_ms;
     bool has_event; /* this stream has brought something */
     bool has_new_token;
     struct error stream_err; /* what the server said in an ERROR event */
@@ -69,7 +67,7 @@ static void destroy(struct kube_watch *watch)
     http_cancel(watch->http);
     loop_timer_stop(&watch->timer);
     line_split_done(&watch->split);
-    free(watch->resource_version);
+    watch_place_done(&watch->place);
     free(watch->group);
     free(watch->version);
     free(watch->plural);
@@ -104,22 +102,9 @@ static void tell(struct kube_watch *watch, enum kube_event event, const json_t *
         watch->on_event(watch->data, event, object, err);
 }
 
-static void remember(struct kube_watch *watch, const char *resource_version)
+static void note_heard(struct kube_watch *watch)
 {
-    uint64_t version = 0;
-
-    if (!resource_version || !resource_version[0])
-        return;
-    free(watch->resource_version);
-    watch->resource_version = xstrdup(resource_version);
-    if (number_parse(resource_version, UINT64_MAX, &version) && version > watch->newest_version)
-        watch->newest_version = version;
-}
-
-static void forget(struct kube_watch *watch)
-{
-    free(watch->resource_version);
-    watch->resource_version = NULL;
+    watch->heard_ms = loop_now_ms(kube_loop(watch->kube));
 }
 
 static void go_on(struct kube_watch *watch, uint64_t delay_ms)
@@ -140,18 +125,9 @@ static void go_on_after(struct kube_watch *watch, const struct error *err)
     go_on(watch, retry_next_ms(&watch->retry, err));
 }
 
-/* Lists are read from etcd, whose revisions only grow, unless it was put back to a backup. */
-static bool is_rewound(const struct kube_watch *watch, const char *resource_version)
-{
-    uint64_t version = 0;
-
-    return number_parse(resource_version, UINT64_MAX, &version) && version < watch->newest_version;
-}
-
 static void start_over(struct kube_watch *watch)
 {
-    forget(watch);
-    watch->newest_version = 0;
+    watch_place_reset(&watch->place);
     tell(watch, KUBE_EVENT_REWOUND, NULL, NULL);
     go_on(watch, 0);
 }
@@ -160,6 +136,7 @@ static void on_listed_item(void *data, const json_t *object, const struct error 
 {
     struct kube_watch *watch = data;
 
+    note_heard(watch);
     if (!object) {
         watch->list_fault = *err; /* told when it can't be taken for a list that starts over */
         return;
@@ -177,12 +154,13 @@ static void on_listed(void *data, const char *resource_version, const struct err
     watch->list = NULL;
     if (err->kind != ERROR_NONE) {
         go_on_after(watch, err);
-    } else if (is_rewound(watch, resource_version)) {
+    } else if (watch_place_is_rewound(&watch->place, resource_version)) {
         start_over(watch); /* the owner may have taken what was listed for old */
     } else {
+        note_heard(watch);
         watch->has_new_token = false;
-        watch->is_place_doubted = false;
-        remember(watch, resource_version);
+        watch->place.is_doubted = false;
+        watch_place_remember(&watch->place, resource_version);
         tell(watch, KUBE_EVENT_SYNCED, NULL, NULL);
         if (watch->list_fault.kind != ERROR_NONE)
             tell(watch, KUBE_EVENT_BROKEN, NULL, &watch->list_fault);
@@ -223,10 +201,10 @@ static void on_checked(void *data, const char *resource_version, const struct er
     watch->list = NULL;
     if (err->kind != ERROR_NONE) {
         go_on_after(watch, err);
-    } else if (is_rewound(watch, resource_version)) {
+    } else if (watch_place_is_rewound(&watch->place, resource_version)) {
         start_over(watch);
     } else {
-        watch->is_place_doubted = false;
+        watch->place.is_doubted = false;
         go_on(watch, 0);
     }
     leave(watch);
@@ -258,7 +236,7 @@ static void note_event(struct kube_watch *watch, const char *resource_version)
     watch->has_event = true;
     watch->has_new_token = false;
     retry_reset(&watch->retry);
-    remember(watch, resource_version);
+    watch_place_remember(&watch->place, resource_version);
 }
 
 static void take_event(struct kube_watch *watch, enum kube_line_type type, const json_t *object,
@@ -323,6 +301,7 @@ static int on_stream_data(void *data, const struct http_response *response, cons
     int result = 0;
 
     (void)response;
+    note_heard(watch);
     enter(watch);
     result = line_split_feed(&watch->split, bytes, size, on_line, watch);
     if (result == 0 && watch->stream_err.kind != ERROR_NONE) {
@@ -355,12 +334,12 @@ static void go_on_after_stream(struct kube_watch *watch, const struct error *err
     if (!is_short && err->http_status == 0)
         retry_reset(&watch->retry);
     if (was_away(watch, err, is_short))
-        watch->is_place_doubted = true;
+        watch->place.is_doubted = true;
     if (err->kind == ERROR_NONE) {
         watch->has_new_token = false;
         go_on(watch, watch->has_event || !is_short ? 0 : retry_next_ms(&watch->retry, err));
     } else if (err->kind == ERROR_GONE || is_place_unknown(watch, err)) {
-        forget(watch);
+        watch_place_forget(&watch->place);
         go_on(watch, retry_next_ms(&watch->retry, err));
     } else if (err->os == ETIMEDOUT && !is_short) {
         go_on(watch, 0); /* http takes another connection by itself */
@@ -395,9 +374,8 @@ static char *make_url(const struct kube_watch *watch)
     /* Without a place to go on from, "0" asks for what the server's cache holds and then for what
      * comes. No version at all would mean the very newest state, which a server with an old etcd
      * cannot make sure of; nor does it give bookmarks to such a stream. */
-    kube_query_add(&url, "resourceVersion",
-                   watch->resource_version ? watch->resource_version : "0");
-    kube_query_add(&url, "allowWatchBookmarks", watch->resource_version ? "true" : NULL);
+    kube_query_add(&url, "resourceVersion", watch->place.version ? watch->place.version : "0");
+    kube_query_add(&url, "allowWatchBookmarks", watch->place.version ? "true" : NULL);
     kube_query_add(&url, "timeoutSeconds", seconds);
     kube_query_add(&url, "labelSelector", watch->label_selector);
     kube_query_add(&url, "fieldSelector", watch->field_selector);
@@ -440,9 +418,9 @@ static void begin(void *data)
     struct kube_watch *watch = data;
 
     enter(watch);
-    if (!watch->is_watch_only && !watch->resource_version)
+    if (!watch->is_watch_only && !watch->place.version)
         start_list(watch);
-    else if (!watch->is_watch_only && watch->is_place_doubted)
+    else if (!watch->is_watch_only && watch->place.is_doubted)
         start_check(watch);
     else
         start_stream(watch);
@@ -479,10 +457,16 @@ int kube_watch_start(struct kube *kube, const struct kube_watch_options *options
     line_split_init(&watch->split, KUBE_OBJECT_MAX);
     retry_init(&watch->retry, options->retry_first_ms ? options->retry_first_ms : RETRY_FIRST_MS,
                options->retry_max_ms ? options->retry_max_ms : RETRY_MAX_MS);
+    note_heard(watch);
     loop_timer_init(&watch->timer, kube_loop(kube), begin, watch);
     loop_timer_start(&watch->timer, 0);
     *ret_watch = watch;
     return 0;
+}
+
+uint64_t kube_watch_silent_ms(const struct kube_watch *watch)
+{
+    return watch ? loop_now_ms(kube_loop(watch->kube)) - watch->heard_ms : 0;
 }
 
 void kube_watch_stop(struct kube_watch *watch)

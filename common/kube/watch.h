@@ -53,4 +53,7 @@ struct kube_watch;
 
 int kube_watch_start(struct kube *kube, const struct kube_watch_options *options,
                      struct kube_watch **ret_watch, struct error *err) must_check;
+/* How long ago the server last told it anything: an object, a bookmark (one comes every minute or
+ * so), a list. What it says in refusing does not count. NULL: 0. */
+uint64_t kube_watch_silent_ms(const struct kube_watch *watch);
 void kube_watch_stop(struct kube_watch *watch); /* NULL is fine; also from inside on_event */

@@ -399,6 +399,7 @@ struct http_call *http_call_new(struct http_client *client, const struct http_re
     call->data = request->data;
     call->stall_timeout_ms = request->stall_timeout_ms;
     call->response.call = call;
+    call->response.method = call->method;
     call->response.body = &call->body;
     if (request->body || strcmp(request->method, "POST") == 0) {
         call->body_size = request->body ? request->body_size : 0;

@@ -36,6 +36,7 @@ struct http_header {
 
 struct http_response {
     int status;
+    const char *method;           /* of the request */
     const struct buffer *body;    /* what on_data did not take; at most body_max bytes */
     const struct http_call *call; /* for http_response_header() */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a job: what it made is brought home, why it failed is told, and phase and
  * jobIDFinished are one write. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,10 @@
  * the first of these bytes, not the last. So much of their end is kept to mask secrets in, so much
  * of that is told. */
 enum { LOG_KEPT_BYTES = 16 * 1024, LOG_BYTES_MAX = 2048 };
+
+/* A kubelet that lives answers within a fraction of this. One that does not, on a node that is
+ * lost, must not keep the job from ending, nor its turn from others. */
+enum { LOG_PATIENCE_MS = 5000 };
 
 static void on_finished(struct task *task, json_t *object, const struct error *err)
 {
@@ -317,46 +322,74 @@ static char *last_lines(const char *text)
     return xstrdup(line && line[1] ? line + 1 : text + start);
 }
 
-static void on_log(struct task *task, json_t *object, const struct error *err)
+static void set_log_tail(struct task *task)
 {
-    const char *text = json_string_value(object);
-    cleanup_free char *masked =
-        err->kind == ERROR_NONE && text ? hidden_mask(&task->hidden, text) : NULL;
+    const char *text = json_string_value(task->log);
+    cleanup_free char *masked = text ? hidden_mask(&task->hidden, text) : NULL;
 
-    /* A log that can't be read (the node is gone) must not keep the job from ending. */
-    if (masked)
+    /* Without the inputs nobody can tell what is secret in the log, so it is not shown. */
+    if (!hidden_is_all_known(&task->hidden))
+        task->log_tail = hidden_mask(&task->hidden, "");
+    else if (task->is_log_late)
+        task->log_tail = xstrdup("(the log of main did not come in time)");
+    else if (masked)
         task->log_tail = last_lines(masked);
+}
+
+static void on_hidden(struct task *task)
+{
+    if (pod_of_job(task) && task->controller->config->log_tail_lines > 0)
+        set_log_tail(task);
     finish_badly(task);
 }
 
-static void read_log(struct task *task)
+/* The log first: a chain that waits for it then holds none of what there is to hide. */
+static void read_hidden(struct task *task)
 {
     struct pod_entry *entry = pod_of_job(task);
-    cleanup_free char *query = NULL;
+
+    if (entry)
+        act_read_hidden(task, entry, true, on_hidden);
+    else
+        finish_badly(task);
+}
+
+static void on_log(struct task *task, json_t *object, const struct error *err)
+{
+    /* A log that can't be read (the node is gone) must not keep the job from ending. */
+    task->log = json_incref(object);
+    task->is_log_late = err->os == ETIMEDOUT;
+    read_hidden(task);
+}
+
+static void read_log(struct task *task, const struct pod_entry *entry)
+{
+    cleanup_free char *query = xasprintf("container=" CONTAINER_MAIN "&tailLines=%lld",
+                                         (long long)task->controller->config->log_tail_lines);
     struct kube_request request = {.verb = KUBE_GET,
+                                   .lane = KUBE_LANE_SLOW,
                                    .resource = KUBE_PODS,
                                    .namespace_name = task->controller->config->namespace_name,
+                                   .name = entry->name,
                                    .subresource = "log",
+                                   .query = query,
                                    .is_raw = true,
                                    .is_tail = true,
                                    .body_max = LOG_KEPT_BYTES,
+                                   .timeout_ms = LOG_PATIENCE_MS,
                                    .is_not_retried = true};
 
-    if (!entry || task->controller->config->log_tail_lines <= 0) {
-        finish_badly(task);
-        return;
-    }
-    /* Without the inputs nobody can tell what is secret in the log, so it is not shown. */
-    if (!hidden_is_all_known(&task->hidden)) {
-        task->log_tail = hidden_mask(&task->hidden, "");
-        finish_badly(task);
-        return;
-    }
-    query = xasprintf("container=" CONTAINER_MAIN "&tailLines=%lld",
-                      (long long)task->controller->config->log_tail_lines);
-    request.name = entry->name;
-    request.query = query;
     task_request(task, task->controller->host, &request, on_log);
+}
+
+/* Once it did not come in time, a chain that begins again does not wait for it a second time. */
+static void tell_words(struct task *task, const struct pod_entry *entry)
+{
+    if (task->controller->config->log_tail_lines <= 0 || task->is_log_late ||
+        !hidden_may_have_spoken(entry->pod))
+        read_hidden(task);
+    else
+        read_log(task, entry);
 }
 
 void act_fail(struct task *task)
@@ -371,7 +404,7 @@ void act_fail(struct task *task)
         pod_entry_judge(entry, task, &verdict);
     if (entry && (verdict.is_main_failed || verdict.is_injected || is_main_late ||
                   hidden_has_words(entry->pod)))
-        act_read_hidden(task, entry, true, read_log);
+        tell_words(task, entry);
     else
         finish_badly(task);
 }

@@ -180,27 +180,57 @@ static int write_queue(const struct metrics *metrics, const struct metrics_now *
                   "Items that have a request under way.", (double)now->running, err);
 }
 
-static int write_clients(const struct metrics *metrics, const struct metrics_now *now,
-                         struct buffer *text, struct error *err)
+static int write_requests(const struct kube_counts *counts, const char *cluster,
+                          struct buffer *text, struct error *err)
+{
+    for (size_t method = 0; counts && method < KUBE_COUNT_METHODS; method++) {
+        for (size_t code = 0; code < KUBE_COUNT_CODES; code++) {
+            if (counts->numbers[method][code] &&
+                buffer_append_text(
+                    text, err,
+                    "rest_client_requests_total{cluster=\"%s\",code=\"%s\",method=\"%s\"} %llu\n",
+                    cluster, kube_count_code(code), kube_count_method(method),
+                    (unsigned long long)counts->numbers[method][code]) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int write_clients(const struct metrics_now *now, struct buffer *text, struct error *err)
 {
     if (head(text, "rest_client_requests_total", "counter",
-             "Requests to API servers, watches included.", err) < 0 ||
-        buffer_append_text(text, err,
-                           "rest_client_requests_total{cluster=\"landscaper\"} %llu\n"
-                           "rest_client_requests_total{cluster=\"host\"} %llu\n",
-                           (unsigned long long)now->landscaper_requests,
-                           (unsigned long long)now->host_requests) < 0 ||
-        head(text, "longshore_watch_events_total", "counter", "Events of the watches.", err) < 0 ||
-        buffer_append_text(text, err,
-                           "longshore_watch_events_total{resource=\"deployitems\"} %llu\n"
-                           "longshore_watch_events_total{resource=\"pods\"} %llu\n",
-                           (unsigned long long)metrics->events[METRICS_ITEMS],
-                           (unsigned long long)metrics->events[METRICS_PODS]) < 0 ||
+             "Requests to API servers that have ended, watches included.", err) < 0 ||
+        write_requests(now->landscaper_requests, "landscaper", text, err) < 0 ||
+        write_requests(now->host_requests, "host", text, err) < 0 ||
         head(text, "leader_election_master_status", "gauge", "1 while this process leads.", err) <
             0)
         return -1;
     return buffer_append_text(text, err, "leader_election_master_status{name=\"%s\"} %d\n",
                               now->lease_name, now->is_leader ? 1 : 0);
+}
+
+static int write_watches(const struct metrics *metrics, const struct metrics_now *now,
+                         struct buffer *text, struct error *err)
+{
+    static const char *const resources[METRICS_SOURCE_COUNT] = {"deployitems", "pods"};
+
+    if (head(text, "longshore_watch_events_total", "counter", "Events of the watches.", err) < 0)
+        return -1;
+    for (size_t i = 0; i < METRICS_SOURCE_COUNT; i++) {
+        if (buffer_append_text(text, err, "longshore_watch_events_total{resource=\"%s\"} %llu\n",
+                               resources[i], (unsigned long long)metrics->events[i]) < 0)
+            return -1;
+    }
+    if (head(text, "longshore_watch_silent_seconds", "gauge",
+             "Since when a watch has heard nothing, not even a bookmark.", err) < 0)
+        return -1;
+    for (size_t i = 0; i < METRICS_SOURCE_COUNT; i++) {
+        if (buffer_append_text(text, err, "longshore_watch_silent_seconds{resource=\"%s\"} %.17g\n",
+                               resources[i], (double)now->watch_silent_ms[i] / 1000) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static double resident_bytes(void)
@@ -242,8 +272,8 @@ int metrics_write(const struct metrics *metrics, const struct metrics_now *now,
                   struct buffer *ret_text, struct error *err)
 {
     if (write_actions(metrics, ret_text, err) < 0 || write_runs(metrics, ret_text, err) < 0 ||
-        write_queue(metrics, now, ret_text, err) < 0 ||
-        write_clients(metrics, now, ret_text, err) < 0 || write_process(now, ret_text, err) < 0)
+        write_queue(metrics, now, ret_text, err) < 0 || write_clients(now, ret_text, err) < 0 ||
+        write_watches(metrics, now, ret_text, err) < 0 || write_process(now, ret_text, err) < 0)
         return -1;
     if (number(ret_text, "longshore_items", "gauge", "Items of our types.", (double)now->items,
                err) < 0 ||

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/base/buffer.h"
+#include "common/kube/count.h"
 #include "deployer/controller/decide.h"
 
 enum { METRICS_BYTES_MAX = 256 * 1024, METRICS_BUCKETS = 14 };
@@ -33,7 +34,8 @@ struct metrics {
 /* What is true right now, asked for at each scrape. */
 struct metrics_now {
     size_t items, jobs, queued, running;
-    uint64_t landscaper_requests, host_requests;
+    const struct kube_counts *landscaper_requests, *host_requests; /* NULL: it has no own client */
+    uint64_t watch_silent_ms[METRICS_SOURCE_COUNT];
     bool is_leader, is_synced;
     const char *lease_name;
     int64_t started_unix_ms;

@@ -59,9 +59,10 @@ static void chain_done(struct task *task)
     hidden_done(&task->hidden);
     state_reading_free(task->state_reading);
     task->state_reading = NULL;
+    json_decref(task->log);
     json_decref(task->lock);
     json_decref(task->ending);
-    task->lock = task->ending = NULL;
+    task->log = task->lock = task->ending = NULL;
     free(task->log_tail);
     free(task->pod_name);
     free(task->former_id);
@@ -143,7 +144,7 @@ static void forget(struct task *task)
     task->target = TARGET_UNKNOWN;
     task->history = RUN_UNKNOWN;
     task->is_pod_absence_sure = task->is_gone_sure = false;
-    task->is_cleaned = false;
+    task->is_cleaned = task->is_log_late = false;
     task->lock_retry_unix_ms = task->retry_unix_ms = task->hold_unix_ms = 0;
     task->reported_unix_ms = 0;
     retry_reset(&task->retry);

@@ -77,6 +77,7 @@ struct task {
     enum run_history history;
     bool is_pod_absence_sure, is_access_wanted;
     bool has_run_objects, has_lock, is_gone_sure, is_cleaned;
+    bool is_log_late;      /* main's log was asked for, and did not come in time */
     int64_t since_unix_ms; /* of task_now_unix_ms() */
     uint64_t since_ms;
     int64_t lock_retry_unix_ms, retry_unix_ms, hold_unix_ms, reported_unix_ms; /* by that clock */
@@ -91,6 +92,7 @@ struct task {
     task_next_fn *after_write;
     const char *operation; /* that ran, as known before its end was written */
     bool is_event_due, is_name_shared, is_main_told;
+    json_t *log; /* as it came; log_tail is what may be told of it */
     char *log_tail;
     json_t *lock;         /* the SyncObject that somebody holds */
     json_t *ending;       /* the status that an item has when it goes */

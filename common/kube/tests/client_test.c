@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +75,9 @@ static void an_answer_is_an_object(void **state)
     assert_int_equal(kube_perform(bench->kube, &get_pod, &object, &err), 0);
     assert_int_equal(doc_integer_or(object, "a", 0), 1);
     assert_int_equal(kube_perform(bench->kube, &get_pod, NULL, &err), 0);
-    assert_int_equal(kube_request_count(bench->kube), 2);
+    assert_int_equal(kube_request_counts(bench->kube)->numbers[0][1], 2);
+    assert_string_equal(kube_count_method(0), "GET");
+    assert_string_equal(kube_count_code(1), "200");
     assert_true(loopback_has(&bench->server, 0, "GET /api/v1/namespaces/a/pods/b HTTP/1.1\r\n"));
     assert_true(loopback_has(&bench->server, 0, "\r\nAccept: application/json\r\n"));
 }
@@ -356,6 +359,60 @@ static void only_so_many_calls_are_under_way_and_the_others_wait_in_line(void **
     assert_int_equal(done, 1);
 }
 
+/* So many calls, of which so many are sent. */
+static void start_unanswered(struct kube_bench *bench, enum kube_lane lane, struct got *got,
+                             size_t count, size_t sent)
+{
+    struct kube_request request = get_pod;
+    size_t before = bench->server.request_count;
+
+    request.lane = lane;
+    request.timeout_ms = 5000;
+    request.is_not_retried = true;
+    for (size_t i = 0; i < count; i++)
+        (void)start(bench, &request, &got[i]);
+    while (bench->server.request_count < before + sent)
+        kube_bench_run_once(bench);
+    kube_bench_run_idle(bench);
+    assert_int_equal(bench->server.request_count, before + sent);
+}
+
+static void calls_that_hang_hold_up_none_of_another_lane(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct got common[KUBE_IN_FLIGHT_MAX + 1] = {{0}};
+    struct got slow[KUBE_SLOW_MAX + 1] = {{0}};
+    struct got urgent[2] = {{0}};
+
+    start_unanswered(bench, KUBE_LANE_SLOW, slow, array_length(slow), KUBE_SLOW_MAX);
+    start_unanswered(bench, KUBE_LANE_COMMON, common, array_length(common), KUBE_IN_FLIGHT_MAX);
+    start_unanswered(bench, KUBE_LANE_URGENT, urgent, array_length(urgent), array_length(urgent));
+    /* One of the slow waits for its turn. */
+    assert_int_equal(kube_asleep(bench->kube), 1);
+}
+
+static void in_the_slow_lane_the_time_in_line_counts(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct got got[3 * KUBE_SLOW_MAX] = {{0}};
+
+    start_unanswered(bench, KUBE_LANE_SLOW, got, array_length(got), KUBE_SLOW_MAX);
+    clock_fake_advance(&bench->clock, 4999);
+    kube_bench_run_idle(bench);
+    for (size_t i = 0; i < array_length(got); i++)
+        assert_int_equal(got[i].count, 0);
+    clock_fake_advance(&bench->clock, 1);
+    kube_bench_run_idle(bench);
+    /* Those that were sent go by curl's own clock. */
+    for (size_t i = KUBE_SLOW_MAX; i < array_length(got); i++) {
+        assert_int_equal(got[i].count, 1);
+        assert_int_equal(got[i].err.kind, ERROR_TEMPORARY);
+        assert_int_equal(got[i].err.os, ETIMEDOUT);
+    }
+    assert_int_equal(bench->server.request_count, KUBE_SLOW_MAX);
+    assert_int_equal(kube_asleep(bench->kube), 0);
+}
+
 static void freeing_the_client_ends_its_calls_without_a_word(void **state)
 {
     struct kube_bench *bench = *state;
@@ -389,6 +446,9 @@ int main(void)
         test(calls_can_be_cancelled_at_any_time),
         test(on_done_may_cancel_its_own_call_and_others),
         test(only_so_many_calls_are_under_way_and_the_others_wait_in_line),
+        test(calls_that_hang_hold_up_none_of_another_lane),
+        cmocka_unit_test_setup_teardown(in_the_slow_lane_the_time_in_line_counts,
+                                        kube_bench_setup_fake, kube_bench_teardown),
         test(freeing_the_client_ends_its_calls_without_a_word),
     };
 

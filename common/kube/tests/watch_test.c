@@ -133,6 +133,38 @@ static void a_stream_that_ends_goes_on_after_the_last_event_or_bookmark(void **s
     assert_true(loopback_has(&bench->server, 3, "resourceVersion=150&"));
 }
 
+/* With a clock that the test moves. */
+static void silence_is_counted_from_the_last_word_that_was_no_refusal(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct seen seen = {0};
+    cleanup_free char *list = answer_json("200 OK", PAGE("", ""));
+    cleanup_free char *refusal = answer_json("403 Forbidden", "");
+    cleanup_free char *bookmark = answer_stream(EVENT("BOOKMARK", "", "103"));
+    const char *answers[] = {refusal, list, ""};
+
+    assert_int_equal(kube_watch_silent_ms(NULL), 0);
+    kube_bench_set_answers(bench, answers, array_length(answers));
+    start(bench, &seen, false);
+    while (strcmp(seen.text, "( B") != 0)
+        kube_bench_run_once(bench);
+    clock_fake_advance(&bench->clock, 7000);
+    assert_int_equal(kube_watch_silent_ms(seen.watch), 7000);
+    while (strcmp(seen.text, "( B ( S") != 0)
+        kube_bench_run_once(bench);
+    assert_int_equal(kube_watch_silent_ms(seen.watch), 0);
+    while (bench->server.request_count < array_length(answers))
+        kube_bench_run_once(bench);
+    clock_fake_advance(&bench->clock, 60000);
+    kube_bench_run_idle(bench);
+    assert_int_equal(kube_watch_silent_ms(seen.watch), 60000);
+    loopback_send(bench->last_connection, bookmark);
+    kube_bench_run_idle(bench);
+    assert_int_equal(kube_watch_silent_ms(seen.watch), 0);
+    assert_string_equal(seen.text, "( B ( S");
+    kube_watch_stop(seen.watch);
+}
+
 static void what_is_known_is_not_told_again_but_for_its_end(void **state)
 {
     struct kube_bench *bench = *state;
@@ -452,6 +484,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(lists_page_by_page_then_streams_from_there),
         test(a_stream_that_ends_goes_on_after_the_last_event_or_bookmark),
+        cmocka_unit_test_setup_teardown(silence_is_counted_from_the_last_word_that_was_no_refusal,
+                                        kube_bench_setup_fake, kube_bench_teardown),
         test(what_is_known_is_not_told_again_but_for_its_end),
         test(a_place_that_is_too_old_means_a_new_list),
         test(what_goes_wrong_is_told_and_tried_again),

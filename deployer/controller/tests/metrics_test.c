@@ -14,17 +14,22 @@
 
 static char *write_all(const struct metrics *metrics)
 {
+    struct kube_counts landscaper = {0};
+    struct kube_counts host = {0};
     struct metrics_now now = {.items = 3,
                               .jobs = 2,
                               .queued = 1,
-                              .landscaper_requests = 10,
-                              .host_requests = 20,
+                              .landscaper_requests = &landscaper,
+                              .host_requests = &host,
+                              .watch_silent_ms = {[METRICS_PODS] = 1500},
                               .is_leader = true,
                               .is_synced = true,
                               .lease_name = "lease"};
     cleanup_buffer struct buffer text = {0};
     struct error err = {0};
 
+    kube_counts_add(&landscaper, "PATCH", 409);
+    kube_counts_add(&host, "GET", 0);
     buffer_init(&text, METRICS_BYTES_MAX);
     assert_int_equal(metrics_write(metrics, &now, &text, &err), 0);
     return buffer_take(&text);
@@ -54,7 +59,11 @@ static void the_names_that_dashboards_know_are_there(void **state)
     has(text, "controller_runtime_reconcile_time_seconds_count{controller=\"deployitem\"} 2\n");
     has(text, "workqueue_depth{name=\"deployitem\"} 1\n");
     has(text, "workqueue_queue_duration_seconds_bucket{name=\"deployitem\",le=\"0.005\"} 1\n");
-    has(text, "rest_client_requests_total{cluster=\"host\"} 20\n");
+    has(text,
+        "rest_client_requests_total{cluster=\"landscaper\",code=\"409\",method=\"PATCH\"} 1\n");
+    has(text, "rest_client_requests_total{cluster=\"host\",code=\"<error>\",method=\"GET\"} 1\n");
+    has(text, "longshore_watch_silent_seconds{resource=\"deployitems\"} 0\n");
+    has(text, "longshore_watch_silent_seconds{resource=\"pods\"} 1.5\n");
     has(text, "leader_election_master_status{name=\"lease\"} 1\n");
     has(text, "longshore_runs_total{operation=\"DELETE\",outcome=\"failed\"} 1\n");
     has(text, "longshore_run_duration_seconds_bucket{operation=\"DELETE\",le=\"2.5\"} 0\n");

@@ -2,6 +2,7 @@
 """Flags, probes, signals, and an API server that goes away."""
 
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -47,6 +48,38 @@ def test_probes_and_metrics(world):
                  "rest_client_requests_total", "leader_election_master_status", "process_resident_memory_bytes"):
         assert name in text
     assert 'longshore_runs_total{operation="RECONCILE",outcome="succeeded"} 1' in text
+
+
+def test_metrics_tell_of_a_watch_that_hears_nothing_and_of_what_requests_came_to(world):
+    """And the probes don't: nobody would be helped."""
+    port = free_port()
+
+    def silence():
+        text = get(port, "/metrics")[1]
+        return {resource: float(value) for resource, value in re.findall(r'longshore_watch_silent_seconds{resource="(\w+)"} (\S+)', text)}
+
+    def plan(request):
+        return PASS if is_up.is_set() else Action(forward=False, answer=status(503, "ServiceUnavailable"))
+
+    is_up = threading.Event()
+    is_up.set()
+    with world.behind(plan) as proxy:
+        controller = world.start(proxy=proxy, arguments=[f"--health-address=127.0.0.1:{port}"])
+        controller.wait_until(lambda: get(port, "/readyz")[0] == 200, "ready")
+        is_up.clear()
+        proxy.cut()
+        wait_until(lambda: "watch on pods broke" in controller.output() and "watch on items broke" in controller.output(), "both broken")
+        before = silence()
+        wait_until(lambda: all(silence()[resource] > before[resource] + 1 for resource in ("deployitems", "pods")), "the silence told")
+        assert (get(port, "/healthz")[0], get(port, "/readyz")[0]) == (200, 200)
+        broken = silence()
+        is_up.set()
+        world.item("item")
+        assert world.finished("item")["phase"] == "Succeeded"
+        assert all(silence()[resource] < broken[resource] for resource in broken), (silence(), broken)
+        text = get(port, "/metrics")[1]
+    for code, method in (("200", "GET"), ("201", "POST"), ("200", "PATCH"), ("503", "GET")):
+        assert f'rest_client_requests_total{{cluster="landscaper",code="{code}",method="{method}"}}' in text
 
 
 def test_readyz_waits_for_the_lists_and_ends_with_sigterm_while_healthz_lives_on(world):
