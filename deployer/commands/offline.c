@@ -9,6 +9,7 @@
 #include "deployer/item/target.h"
 #include "deployer/pod/docker_config.h"
 #include "deployer/pod/inputs.h"
+#include "deployer/pod/pull_secrets.h"
 
 /* In place of the jobID of an item that no Landscaper has triggered yet. */
 #define JOB_NONE "00000000-0000-4000-8000-000000000000"
@@ -111,7 +112,8 @@ static int add_pull_secret(struct offline *offline, const char *namespace_name, 
         return error_set(err, ERROR_INVALID,
                          "the registry pull Secret '%s/%s' is missing; give it with --secret FILE",
                          namespace_name, name);
-    return inputs_add_docker_secret(offline->docker_configs, secret, err);
+    return inputs_add_docker_secret(offline->docker_configs, secret, offline->run, offline->config,
+                                    err);
 }
 
 static const json_t *find_context(const struct offline *offline)
@@ -129,18 +131,15 @@ static void tell_docker_config(void *data, const struct docker_config_trouble *t
 
 static int load_credentials(struct offline *offline, struct error *err)
 {
-    const json_t *of_context = doc_get(find_context(offline), "registryPullSecrets");
-    const json_t *of_item = offline->run->pull_secrets;
+    cleanup_json json_t *secrets = NULL;
 
     offline->docker_configs =
         docker_config_read(offline->config->oci_config_files, tell_docker_config, NULL);
-    for (size_t i = 0; i < json_array_size(of_context); i++) {
-        if (add_pull_secret(offline, offline->item->namespace_name,
-                            doc_text_or(json_array_get(of_context, i), "name", ""), err) < 0)
-            return -1;
-    }
-    for (size_t i = 0; i < json_array_size(of_item); i++) {
-        const json_t *reference = json_array_get(of_item, i);
+    if (pull_secrets_gather(find_context(offline), offline->item->namespace_name,
+                            offline->run->pull_secrets, &secrets, err) < 0)
+        return -1;
+    for (size_t i = 0; i < json_array_size(secrets); i++) {
+        const json_t *reference = json_array_get(secrets, i);
 
         if (add_pull_secret(offline, doc_text_or(reference, "namespace", ""),
                             doc_text_or(reference, "name", ""), err) < 0)

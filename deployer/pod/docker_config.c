@@ -6,6 +6,7 @@
 #include "common/base/buffer.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "common/data/reference.h"
 #include "common/oci/keyring.h"
 #include "deployer/pod/inputs.h"
 
@@ -86,6 +87,41 @@ size_t docker_config_clean(json_t *config, const char *file, docker_config_tell_
     }
     /* The bare map of .dockercfg: every member is an entry. */
     return json_object_size(helpers) || has_store ? 0 : clean_entries(config, file, tell, data);
+}
+
+static bool is_for_an_image(const char *address, json_t *entry, const char *const *images)
+{
+    cleanup_keyring struct keyring *keyring = keyring_new();
+    cleanup_json json_t *alone = json_pack("{s:{s:O}}", "auths", address, entry);
+    struct error err = {0};
+    size_t helpers = 0;
+
+    if (keyring_add_docker_config(keyring, "", alone, &helpers, &err) <= 0)
+        return false;
+    for (; *images; images++) {
+        cleanup_reference struct reference *image = NULL;
+
+        if (reference_parse(*images, &image, &err) == 0 &&
+            keyring_find(keyring, reference_host(image), reference_repository(image)))
+            return true;
+    }
+    return false;
+}
+
+json_t *docker_config_for_images(const json_t *config, const char *const *images)
+{
+    const json_t *auths = doc_member(config, "auths");
+    const json_t *entries = auths ? auths : config;
+    json_t *kept = json_object();
+    const char *address = NULL;
+    json_t *entry = NULL;
+
+    doc_foreach(entries, address, entry)
+    {
+        if (is_for_an_image(address, entry, images))
+            (void)json_object_set(kept, address, entry);
+    }
+    return json_pack("{s:o}", "auths", kept);
 }
 
 json_t *docker_config_read(char *const *paths, docker_config_tell_fn *tell, void *data)
