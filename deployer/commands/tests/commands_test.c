@@ -102,7 +102,16 @@ static void validate_tells_the_same_in_json(void **state)
     assert_int_equal(doc_integer_or(doc, "objects", 0), 4);
 }
 
-static void validate_counts_what_it_does_not_name(void **state)
+static size_t count(const char *text, const char *piece)
+{
+    size_t found = 0;
+
+    for (; (text = strstr(text, piece)); text++)
+        found++;
+    return found;
+}
+
+static void validate_names_mistakes_however_many_they_are(void **state)
 {
     static const char *const arguments[] = {"validate", "testdata/many.yaml", NULL};
     int code = 0;
@@ -110,10 +119,43 @@ static void validate_counts_what_it_does_not_name(void **state)
 
     (void)state;
     assert_int_equal(code, 2);
-    assert_non_null(strstr(text, "DeployItem team/errors: spec.config: and 36 more mistakes\n"));
-    /* Unknown fields are warnings however many they are. */
-    assert_non_null(
-        strstr(text, "DeployItem team/warnings: warning: spec.config: and 6 more mistakes\n"));
+    assert_int_equal(count(text, "DeployItem team/errors: spec.config"), 100);
+    assert_non_null(strstr(text, "team/errors: spec.config.env[98].name: Invalid value: \"1A\""));
+    assert_int_equal(count(text, "DeployItem team/warnings: warning: spec.config.x"), 70);
+    assert_null(strstr(text, "team/warnings: spec"));
+}
+
+static void validate_finds_what_is_too_large_for_a_run(void **state)
+{
+    cleanup_free char *values = xmalloc(SECRET_MAX_BYTES + 1);
+    cleanup_json json_t *item = NULL;
+    cleanup_free char *text = NULL;
+    cleanup_free char *said = NULL;
+    char path[] = "/tmp/longshore-large.XXXXXX";
+    const char *const arguments[] = {"validate", path, NULL};
+    int fd = mkstemp(path);
+    int code = 0;
+
+    (void)state;
+    assert_true(fd >= 0);
+    memset(values, 'x', SECRET_MAX_BYTES);
+    values[SECRET_MAX_BYTES] = '\0';
+    item =
+        sample_doc("{apiVersion: landscaper.gardener.cloud/v1alpha1, kind: DeployItem, "
+                   "metadata: {name: large}, spec: {type: landscaper.gardener.cloud/container}}");
+    (void)json_object_set_new(json_object_get(item, "spec"), "config",
+                              json_pack("{s:s,s:s,s:s,s:{s:s}}", "apiVersion",
+                                        "container.deployer.landscaper.gardener.cloud/v1alpha1",
+                                        "kind", "ProviderConfiguration", "image", "alpine",
+                                        "importValues", "a", values));
+    text = doc_dump(item);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    (void)close(fd);
+    said = output_of(validate_main, arguments, &code);
+    (void)unlink(path);
+    assert_int_equal(code, 2);
+    assert_non_null(strstr(said, "DeployItem default/large: spec.config: the inputs of the run are "
+                                 "more than 1048576 bytes together"));
 }
 
 static const struct {
@@ -272,7 +314,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(validate_names_every_mistake_with_its_path),
         cmocka_unit_test(validate_tells_the_same_in_json),
-        cmocka_unit_test(validate_counts_what_it_does_not_name),
+        cmocka_unit_test(validate_names_mistakes_however_many_they_are),
+        cmocka_unit_test(validate_finds_what_is_too_large_for_a_run),
         cmocka_unit_test(exit_codes_are_an_interface),
         cmocka_unit_test(render_prints_every_object_the_same_each_time),
         cmocka_unit_test(render_reads_the_operators_registry_files),
