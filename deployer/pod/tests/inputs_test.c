@@ -113,6 +113,10 @@ static const struct {
     {"r.io/main/x", "{initContainer: {image: 'r.io/main/init:1'}}",
      "{auths: {r.io: {username: a, password: b}}}", "r.io "},
     {"r.io/main/x", "{}", "{auths: {r.io: {}}}", NULL},
+    /* the kubelet is given the host itself, whatever the entry says */
+    {"eu.r.io/main/x", "{}", "{auths: {'*.r.io': {username: a, password: b}}}", "eu.r.io "},
+    {"a.eu.r.io/main/x", "{}", "{auths: {'*.r.io': {username: a, password: b}}}", NULL},
+    {"r.io/main/x", "{}", "{auths: {'https://r.io/v2/main': {username: a, password: b}}}", "r.io "},
 };
 
 static void the_kubelet_gets_the_credentials_of_the_three_images(void **state)
