@@ -7,7 +7,7 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/item/target.h"
-#include "deployer/pod/docker_config.h"
+#include "deployer/pod/docker_files.h"
 #include "deployer/pod/inputs.h"
 #include "deployer/pod/pull_secrets.h"
 
@@ -131,10 +131,12 @@ static void tell_docker_config(void *data, const struct docker_config_trouble *t
 
 static int load_credentials(struct offline *offline, struct error *err)
 {
+    cleanup_docker_files struct docker_files *files =
+        docker_files_new(offline->config->oci_config_files);
     cleanup_json json_t *secrets = NULL;
 
     offline->docker_configs =
-        docker_config_read(offline->config->oci_config_files, tell_docker_config, NULL);
+        json_copy((json_t *)(uintptr_t)docker_files_now(files, tell_docker_config, NULL));
     if (pull_secrets_gather(offline_context(offline), offline->item->namespace_name,
                             offline->run->pull_secrets, &secrets, err) < 0)
         return -1;

@@ -145,9 +145,7 @@ static void read_pull_secrets(struct task *task)
     struct error err = {0};
 
     json_decref(inputs->docker_configs);
-    inputs->docker_configs = task->controller->docker_configs
-                                 ? json_copy(task->controller->docker_configs)
-                                 : json_array();
+    inputs->docker_configs = controller_docker_configs(task->controller);
     json_decref(inputs->pull_secrets);
     inputs->pull_secrets = NULL;
     inputs->pull_secret_next = 0;

@@ -3,14 +3,10 @@
 
 #include <string.h>
 
-#include "common/base/buffer.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 #include "common/data/reference.h"
 #include "common/oci/keyring.h"
-#include "deployer/pod/inputs.h"
-
-enum { FILE_MAX_BYTES = 1 << 20 };
 
 static void tell_helper(const char *file, const char *registry, docker_config_tell_fn *tell,
                         void *data)
@@ -122,31 +118,4 @@ json_t *docker_config_for_images(const json_t *config, const char *const *images
             (void)json_object_set(kept, address, entry);
     }
     return json_pack("{s:o}", "auths", kept);
-}
-
-json_t *docker_config_read(char *const *paths, docker_config_tell_fn *tell, void *data)
-{
-    json_t *configs = json_array();
-
-    for (; paths && *paths; paths++) {
-        cleanup_buffer struct buffer text = {0};
-        cleanup_json json_t *config = NULL;
-        struct error err = {0};
-
-        buffer_init(&text, FILE_MAX_BYTES);
-        if (doc_read_file(*paths, FILE_MAX_BYTES, &text, &err) < 0) {
-            tell_of(*paths, NULL, err.text, tell, data);
-            continue;
-        }
-        /* The parser's own words could quote a credential. */
-        if (doc_parse_yaml(text.data ? text.data : "", text.size, FILE_MAX_BYTES, &config, &err) <
-                0 ||
-            !json_is_object(config)) {
-            tell_of(*paths, NULL, "it is no Docker configuration", tell, data);
-            continue;
-        }
-        if (docker_config_clean(config, *paths, tell, data) > 0)
-            inputs_add_docker_config(configs, *paths, config);
-    }
-    return configs;
 }

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Registry pull Secrets by the hundred: what one namespace names must not cost everybody else time or memory."""
 
-from bench import proc
+import json
+
+from bench import paths, proc
 from bench.waiting import wait_until
+from controller_harness import decode, succeed
 
 DOCKER = "kubernetes.io/dockerconfigjson"
 
@@ -11,8 +14,8 @@ def credentials(*hosts, password="secret-password"):
     return {".dockerconfigjson": {"auths": {host: {"username": "u", "password": password} for host in hosts}}}
 
 
-def ready(world, controller):
-    """Its watches are there and what they need is in memory."""
+def ready(world):
+    """One run: the watches are there, and what a run needs is in memory."""
     world.item("first", context="plain")
     world.finished("first")
     world.quiet()
@@ -48,7 +51,7 @@ def test_large_secrets_cost_no_more_memory_than_one_run_can_use(world):
     world.context("plain")
     world.context(registryPullSecrets=[{"name": "large"}] * 300 + [{"name": "larger"}])
     controller = world.start(verbosity="info")
-    ready(world, controller)
+    ready(world)
     before = proc.memory(controller.pid)["VmRSS"]
     world.item("item")
     assert world.finished("item")["phase"] == "Succeeded"
@@ -73,3 +76,37 @@ def test_a_namespace_with_long_lists_does_not_hold_up_another(world):
     assert world.finished("good")["phase"] == "Succeeded"
     wait_until(lambda: all(world.status(f"many-{n}").get("phase") == "Succeeded" for n in range(30)), "all have ended", 120)
     assert world.apiserver.audit.count(mark, verb="get", resource="secrets", name="small", user=controller.user) == 30
+
+
+def test_the_operators_files_are_read_again_when_they_change(world):
+    """A mounted Secret is rotated while the controller works: no restart, and a file that is gone for a while changes nothing."""
+    path = paths.fresh_directory("registry") / "config.json"
+    users = []
+
+    def rotate(user):
+        """As a kubelet does: beside it, then in its place."""
+        path.with_suffix(".new").write_text(json.dumps({"auths": {"example.com": {"username": user, "password": "secret-password"}}}))
+        path.with_suffix(".new").rename(path)
+
+    def look(pod):
+        [name] = [s["name"] for s in pod.object["spec"]["imagePullSecrets"]]
+        config = json.loads(decode(world.kube.get("secrets", name, world.host)["data"][".dockerconfigjson"]))
+        users.append(config["auths"]["example.com"]["username"])
+        succeed(pod)
+
+    world.kubelet.behaviour = look
+    rotate("first")
+    controller = world.start(config={"oci": {"configFiles": [str(path)]}})
+    for job, change in (("job-1", None), ("job-2", lambda: rotate("second")), ("job-3", path.unlink), ("job-4", None), ("job-5", lambda: rotate("third"))):
+        if change:
+            change()
+        if job == "job-1":
+            world.item("item")
+        else:
+            world.trigger("item", job)
+        assert world.finished("item", job)["phase"] == "Succeeded"
+        world.quiet()
+    assert users == ["first", "second", "second", "second", "third"]
+    told = [line for line in controller.output().splitlines() if "a registry credential can't be used" in line]
+    assert len(told) == 1 and str(path) in told[0] and "what it held before is used" in told[0], told
+    assert "secret-password" not in controller.output()
