@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/oci/keyring.h"
 
+#include <fnmatch.h>
 #include <string.h>
 #include <strings.h>
 
@@ -113,15 +114,20 @@ static bool address_parse(const char *text, struct address *ret_address)
     const char *path = authority + length;
     size_t path_length = 0;
 
-    if (host_length == 0)
+    if (host_length == 0 || (memchr(authority, '[', length) && !memchr(authority, ']', length)))
         return false;
     path += strspn(path, "/");
     path_length = strlen(path);
     while (path_length > 0 && path[path_length - 1] == '/')
         path_length--;
-    /* Docker's own keys end in the API's version, which is no repository. */
-    if (path_length == 2 && (strncmp(path, "v1", 2) == 0 || strncmp(path, "v2", 2) == 0))
-        path_length = 0;
+    /* Docker's own keys have the API's version in them, which is no repository. */
+    if (path_length >= 2 && (strncmp(path, "v1", 2) == 0 || strncmp(path, "v2", 2) == 0) &&
+        (path[2] == '/' || path[2] == '\0')) {
+        size_t version_length = path_length > 2 ? 3 : 2;
+
+        path += version_length;
+        path_length -= version_length;
+    }
     ret_address->host = lower_case(authority, host_length);
     ret_address->port = port ? xstrndup(port + 1, length - host_length - 1) : xstrdup("");
     ret_address->path = xstrndup(path, path_length);
@@ -296,8 +302,44 @@ static int matched_segments(const char *path, const char *repository)
     return segments;
 }
 
-const struct credential *keyring_find(const struct keyring *keyring, const char *host,
-                                      const char *repository)
+/* Label by label, so that no star reaches over a dot: *.example.com is not a.b.example.com. */
+static bool is_matched_by(const char *pattern, const char *host)
+{
+    for (;;) {
+        size_t pattern_length = strcspn(pattern, ".");
+        size_t host_length = strcspn(host, ".");
+        cleanup_free char *pattern_label = xstrndup(pattern, pattern_length);
+        cleanup_free char *label = xstrndup(host, host_length);
+
+        if (fnmatch(pattern_label, label, 0) != 0 || pattern[pattern_length] != host[host_length])
+            return false;
+        if (!pattern[pattern_length])
+            return true;
+        pattern += pattern_length + 1;
+        host += host_length + 1;
+    }
+}
+
+/* What an entry's path covers decides, then its own name over a pattern, then an exact port. -1: it
+ * is not for that. */
+static int rank_of(const struct address *address, const struct address *wanted,
+                   const char *repository, bool has_patterns)
+{
+    bool is_own = strcmp(address->host, wanted->host) == 0;
+    bool has_port = *address->port;
+    int segments = -1;
+
+    if (has_port && strcmp(address->port, *wanted->port ? wanted->port : "443") != 0)
+        return -1;
+    if (!is_own && (!has_patterns || !strpbrk(address->host, "*?[") ||
+                    !is_matched_by(address->host, wanted->host)))
+        return -1;
+    segments = matched_segments(address->path, repository);
+    return segments < 0 ? -1 : segments * 4 + (is_own ? 2 : 0) + (has_port ? 1 : 0);
+}
+
+static const struct credential *find(const struct keyring *keyring, const char *host,
+                                     const char *repository, bool has_patterns)
 {
     struct address wanted = {0};
     const struct entry *best = NULL;
@@ -307,21 +349,26 @@ const struct credential *keyring_find(const struct keyring *keyring, const char 
         return NULL;
     for (size_t i = 0; i < keyring->count; i++) {
         const struct entry *entry = keyring->entries[i];
-        const char *port = entry->address.port;
-        int segments = -1;
+        int rank = rank_of(&entry->address, &wanted, repository, has_patterns);
 
-        if (strcmp(entry->address.host, wanted.host) != 0 ||
-            (*port && strcmp(port, *wanted.port ? wanted.port : "443") != 0))
-            continue;
-        segments = matched_segments(entry->address.path, repository);
-        /* An exact port decides only among equal paths. */
-        if (segments >= 0 && segments * 2 + (*port ? 1 : 0) > best_rank) {
+        if (rank > best_rank) {
             best = entry;
-            best_rank = segments * 2 + (*port ? 1 : 0);
+            best_rank = rank;
         }
     }
     address_done(&wanted);
     return best ? &best->credential : NULL;
+}
+
+const struct credential *keyring_find(const struct keyring *keyring, const char *host,
+                                      const char *repository)
+{
+    return find(keyring, host, repository, true);
+}
+
+const struct credential *keyring_find_host(const struct keyring *keyring, const char *host)
+{
+    return find(keyring, host, "", false);
 }
 
 static void set_text(json_t *object, const char *key, const char *text)

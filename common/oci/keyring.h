@@ -27,11 +27,14 @@ int keyring_add_docker_config(struct keyring *keyring, const char *origin, const
 int keyring_add(struct keyring *keyring, const char *address, const struct credential *credential,
                 struct error *err) must_check;
 
-/* Longest path prefix wins, then an exact port, then the order of adding. docker.io,
- * index.docker.io, registry-1.docker.io and https://index.docker.io/v1/ are one. NULL if nothing
- * matches. Borrowed. */
+/* Longest path prefix wins, then a host that is no pattern, then an exact port, then the order of
+ * adding. As for the kubelet, '*', '?' and '[...]' in a host match within one label, and /v1/ or
+ * /v2/ before the path is the API's. docker.io, index.docker.io, registry-1.docker.io and
+ * https://index.docker.io/v1/ are one. NULL if nothing matches. Borrowed. */
 const struct credential *keyring_find(const struct keyring *keyring, const char *host,
                                       const char *repository);
+/* The same for a whole host that an entry names itself: a pattern is no such name. */
+const struct credential *keyring_find_host(const struct keyring *keyring, const char *host);
 
 /* {"auths": {"<host>": {...}}} for a kubelet, with username, password and auth filled in. New
  * reference; docker.io is written as https://index.docker.io/v1/. */

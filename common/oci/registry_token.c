@@ -218,7 +218,7 @@ static const struct credential *credential_for_realm(struct registry_call *call)
         auth_is_realm_of(call->host->name, realm.host))
         return own;
     call->is_realm_foreign = true;
-    return keyring_find(registry->keyring, realm.host, "");
+    return keyring_find_host(registry->keyring, realm.host);
 }
 
 static void authorize_by_token(struct registry_call *call)

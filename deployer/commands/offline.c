@@ -7,8 +7,9 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/item/target.h"
-#include "deployer/pod/docker_config.h"
+#include "deployer/pod/docker_files.h"
 #include "deployer/pod/inputs.h"
+#include "deployer/pod/pull_secrets.h"
 
 /* In place of the jobID of an item that no Landscaper has triggered yet. */
 #define JOB_NONE "00000000-0000-4000-8000-000000000000"
@@ -49,6 +50,12 @@ void offline_done(struct offline *offline)
     *offline = (struct offline){0};
 }
 
+const json_t *offline_context(const struct offline *offline)
+{
+    return bundle_find(&offline->bundle, KIND_CONTEXT, offline->item->namespace_name,
+                       offline->item->context);
+}
+
 static int load_item(struct offline *offline, const json_t *object, struct error *err)
 {
     cleanup_json json_t *complete = offline_complete(object);
@@ -72,19 +79,19 @@ static int load_item(struct offline *offline, const json_t *object, struct error
 static int load_target(struct offline *offline, struct error *err)
 {
     const struct item *item = offline->item;
+    const char *name = item_effective_target(item);
     cleanup_buffer struct buffer content = {0};
     const json_t *target = NULL;
     const json_t *secret = NULL;
 
     buffer_init(&content, BUNDLE_BYTES_MAX);
-    if (item->target) {
+    if (name) {
         const char *secret_name = NULL;
 
-        target = bundle_find(&offline->bundle, KIND_TARGET, item->namespace_name, item->target);
+        target = bundle_find(&offline->bundle, KIND_TARGET, item->namespace_name, name);
         if (!target)
             return error_set(err, ERROR_INVALID,
-                             "the item's target '%s' is missing; give it with --target FILE",
-                             item->target);
+                             "the item's target '%s' is missing; give it with --target FILE", name);
         secret_name = target_secret_name(target);
         secret = secret_name
                      ? bundle_find(&offline->bundle, "Secret", item->namespace_name, secret_name)
@@ -93,10 +100,10 @@ static int load_target(struct offline *offline, struct error *err)
             return error_set(
                 err, ERROR_INVALID,
                 "the Secret '%s' of target '%s' is missing; give it with --secret FILE",
-                secret_name, item->target);
+                secret_name, name);
         if (target_content(target, secret, &content, err) < 0 ||
             target_validate(content.data, content.size, err) < 0)
-            return error_wrap(err, "target '%s'", item->target);
+            return error_wrap(err, "target '%s'", name);
     }
     offline->target_file = target_document(target, content.data, content.size);
     return 0;
@@ -111,13 +118,8 @@ static int add_pull_secret(struct offline *offline, const char *namespace_name, 
         return error_set(err, ERROR_INVALID,
                          "the registry pull Secret '%s/%s' is missing; give it with --secret FILE",
                          namespace_name, name);
-    return inputs_add_docker_secret(offline->docker_configs, secret, err);
-}
-
-static const json_t *find_context(const struct offline *offline)
-{
-    return bundle_find(&offline->bundle, KIND_CONTEXT, offline->item->namespace_name,
-                       offline->item->context);
+    return inputs_add_docker_secret(offline->docker_configs, secret, offline->run, offline->config,
+                                    err);
 }
 
 static void tell_docker_config(void *data, const struct docker_config_trouble *trouble)
@@ -129,18 +131,17 @@ static void tell_docker_config(void *data, const struct docker_config_trouble *t
 
 static int load_credentials(struct offline *offline, struct error *err)
 {
-    const json_t *of_context = doc_get(find_context(offline), "registryPullSecrets");
-    const json_t *of_item = offline->run->pull_secrets;
+    cleanup_docker_files struct docker_files *files =
+        docker_files_new(offline->config->oci_config_files);
+    cleanup_json json_t *secrets = NULL;
 
     offline->docker_configs =
-        docker_config_read(offline->config->oci_config_files, tell_docker_config, NULL);
-    for (size_t i = 0; i < json_array_size(of_context); i++) {
-        if (add_pull_secret(offline, offline->item->namespace_name,
-                            doc_text_or(json_array_get(of_context, i), "name", ""), err) < 0)
-            return -1;
-    }
-    for (size_t i = 0; i < json_array_size(of_item); i++) {
-        const json_t *reference = json_array_get(of_item, i);
+        json_copy((json_t *)(uintptr_t)docker_files_now(files, tell_docker_config, NULL));
+    if (pull_secrets_gather(offline_context(offline), offline->item->namespace_name,
+                            offline->run->pull_secrets, &secrets, err) < 0)
+        return -1;
+    for (size_t i = 0; i < json_array_size(secrets); i++) {
+        const json_t *reference = json_array_get(secrets, i);
 
         if (add_pull_secret(offline, doc_text_or(reference, "namespace", ""),
                             doc_text_or(reference, "name", ""), err) < 0)
@@ -197,7 +198,7 @@ int offline_load(struct bundle *bundle, const char *config_path, const json_t *i
 int offline_objects(const struct offline *offline, const char *operation,
                     struct pod_objects *ret_objects, struct error *err)
 {
-    const char *ocm_name = doc_text(find_context(offline), "ocmConfig.name");
+    const char *ocm_name = doc_text(offline_context(offline), "ocmConfig.name");
     struct pod_request request = {
         .config = offline->config,
         .item = offline->item,
@@ -215,7 +216,7 @@ int offline_objects(const struct offline *offline, const char *operation,
         .deadline_unix_ms = offline->item->timeout_ms,
     };
 
-    if (ocm_name) {
+    if (ocm_name && *ocm_name) {
         request.ocm_config_map =
             bundle_find(&offline->bundle, "ConfigMap", offline->item->namespace_name, ocm_name);
         if (!request.ocm_config_map)

@@ -44,6 +44,9 @@ static inline void offline_donep(struct offline *offline)
 }
 #define cleanup_offline __attribute__((cleanup(offline_donep)))
 
+/* The Context that the item names, or NULL. Borrowed. */
+const json_t *offline_context(const struct offline *offline);
+
 /* The objects of the run. The clock is not asked: the same files give the same objects. */
 int offline_objects(const struct offline *offline, const char *operation,
                     struct pod_objects *ret_objects, struct error *err) must_check;

@@ -25,6 +25,38 @@ static void print_object(const json_t *object, const char *output, bool is_first
     (void)printf("%s%s", is_first ? "" : "---\n", text);
 }
 
+/* A Context of the item's own choice is as much an input as its Target. The default one is there in
+ * every namespace, and most often says nothing. */
+static int check_context(const struct offline *offline, struct error *err)
+{
+    if (offline_context(offline))
+        return 0;
+    if (strcmp(offline->item->context, CONTEXT_DEFAULT) != 0)
+        return error_set(err, ERROR_INVALID,
+                         "the item's context '%s' is missing; give it with --context FILE",
+                         offline->item->context);
+    (void)fprintf(stderr, "longshore render: context '" CONTEXT_DEFAULT
+                          "' is not given: the controller would also use its pull Secrets and its "
+                          "OCM configuration; give it with --context FILE\n");
+    return 0;
+}
+
+/* What depends on the cluster. */
+static void print_unknown(const struct offline *offline)
+{
+    const struct object_names *names = &offline->names;
+    bool has_dash = strchr(offline->item->namespace_name, '-') || strchr(offline->item->name, '-');
+
+    if (!*offline->config->identity)
+        (void)printf(
+            "# Without an identity the controller gives every object the label " LABEL_LANDSCAPER
+            ",\n# a hash of the Landscaper's address and CA.\n");
+    if (has_dash && strcmp(names->host_export, names->host_export_own) != 0)
+        (void)printf("# The export is %s\n# if there is another item whose namespace and name "
+                     "read the same, joined with '-'.\n",
+                     names->host_export_own);
+}
+
 static int render_item(const struct render_values *values, struct bundle *bundle,
                        const json_t *item, struct error *err)
 {
@@ -32,8 +64,11 @@ static int render_item(const struct render_values *values, struct bundle *bundle
     cleanup_pod_objects struct pod_objects objects = {0};
 
     if (offline_load(bundle, values->config, item, &offline, err) < 0 ||
+        check_context(&offline, err) < 0 ||
         offline_objects(&offline, values->operation, &objects, err) < 0)
         return -1;
+    if (strcmp(values->output, "json") != 0)
+        print_unknown(&offline);
     print_object(objects.account, values->output, true);
     print_object(objects.role, values->output, false);
     print_object(objects.role_binding, values->output, false);

@@ -43,26 +43,18 @@ static char *whole_path(const char *base, const char *path)
 static void add_mistakes(struct validation *validation, const char *object, const char *base,
                          const struct mistakes *mistakes)
 {
-    size_t errors = 0;
-
     for (size_t i = 0; i < mistakes->count; i++) {
         const struct mistake *mistake = &mistakes->items[i];
         cleanup_free char *path = whole_path(base, mistake->path);
 
-        errors += mistake->kind != MISTAKE_UNKNOWN;
         add_finding(validation, object, path, mistake->text, mistake->kind == MISTAKE_UNKNOWN);
-    }
-    if (mistakes->dropped > 0) {
-        cleanup_free char *text = xasprintf("and %zu more mistakes", mistakes->dropped);
-
-        add_finding(validation, object, base, text, errors == mistakes->errors);
     }
 }
 
 /* What an API server or its types would say: nothing else asks for it. */
 static void check_object(struct validation *validation, const char *object, const json_t *doc)
 {
-    cleanup_mistakes struct mistakes mistakes = {0};
+    cleanup_mistakes struct mistakes mistakes = {.is_unbounded = true};
     const json_t *version = doc_member(doc, "apiVersion");
     const json_t *name = doc_get(doc, "metadata.name");
 
@@ -84,7 +76,7 @@ static void check_spec(struct validation *validation, const char *object, const 
     static const char *const target_known[] = {"name", "namespace", NULL};
     static const char *const delete_known[] = {"skipUninstallIfClusterRemoved", NULL};
     const json_t *spec = doc_member(doc, "spec");
-    cleanup_mistakes struct mistakes mistakes = {0};
+    cleanup_mistakes struct mistakes mistakes = {.is_unbounded = true};
 
     mistakes_add_unknown(&mistakes, "", doc, root_known);
     mistakes_add_unknown(&mistakes, "spec", spec, known);
@@ -93,12 +85,60 @@ static void check_spec(struct validation *validation, const char *object, const 
     add_mistakes(validation, object, "", &mistakes);
 }
 
-static void validate_item(struct validation *validation, const char *name, const json_t *object)
+/* The item's Target as main would get it, if the file has it: what is wrong with it is said where
+ * it is validated itself. */
+static char *target_file_of(const struct item *item, const struct bundle *bundle)
+{
+    const char *name = item_effective_target(item);
+    const json_t *target =
+        name ? bundle_find(bundle, KIND_TARGET, item->namespace_name, name) : NULL;
+    const char *secret_name = target ? target_secret_name(target) : NULL;
+    const json_t *secret =
+        secret_name ? bundle_find(bundle, "Secret", item->namespace_name, secret_name) : NULL;
+    cleanup_buffer struct buffer content = {0};
+    struct error err = {0};
+
+    buffer_init(&content, BUNDLE_BYTES_MAX);
+    if (!target || (secret_name && !secret) || target_content(target, secret, &content, &err) < 0)
+        return target_document(NULL, "", 0);
+    return target_document(target, content.data, content.size);
+}
+
+/* What shows only when the objects are made: whether they fit where they have to go. */
+static void check_objects(struct validation *validation, const char *name, const struct item *item,
+                          const struct run_spec *run, const struct bundle *bundle)
+{
+    cleanup_wipe char *target_file = target_file_of(item, bundle);
+    cleanup_pod_objects struct pod_objects objects = {0};
+    struct object_names names = {0};
+    struct error err = {0};
+    struct pod_request request = {
+        .config = validation->config,
+        .item = item,
+        .run = run,
+        .names = &names,
+        .job = item->job,
+        .operation = OPERATION_RECONCILE,
+        .target_file = target_file,
+        .target_file_size = strlen(target_file),
+        .next_sequence = 1,
+        .deadline_unix_ms = item->timeout_ms,
+    };
+
+    object_names_init(&names, item->namespace_name, item->name, item->job);
+    request.export_name = names.host_export;
+    if (pod_objects_make(&request, &objects, &err) < 0)
+        add_finding(validation, name, "spec.config", err.text, false);
+    object_names_done(&names);
+}
+
+static void validate_item(struct validation *validation, const char *name, const json_t *object,
+                          const struct bundle *bundle)
 {
     cleanup_json json_t *complete = offline_complete(object);
     cleanup_item struct item *item = NULL;
     cleanup_run_spec struct run_spec *run = NULL;
-    cleanup_mistakes struct mistakes mistakes = {0};
+    cleanup_mistakes struct mistakes mistakes = {.is_unbounded = true};
     struct error err = {0};
 
     check_object(validation, name, object);
@@ -110,7 +150,8 @@ static void validate_item(struct validation *validation, const char *name, const
     add_mistakes(validation, name, "", &item->mistakes);
     if (!*item->type) /* said already */
         return;
-    (void)!run_spec_parse(item, validation->config, &run, &mistakes);
+    if (run_spec_parse(item, validation->config, &run, &mistakes) == 0)
+        check_objects(validation, name, item, run, bundle);
     add_mistakes(validation, name, "spec.config", &mistakes);
 }
 
@@ -139,7 +180,7 @@ static void validate_configuration(struct validation *validation, const char *na
                                    const json_t *object)
 {
     cleanup_config struct deployer_config *config = NULL;
-    cleanup_mistakes struct mistakes mistakes = {0};
+    cleanup_mistakes struct mistakes mistakes = {.is_unbounded = true};
 
     (void)!config_parse(object, &config, &mistakes);
     add_mistakes(validation, name, "", &mistakes);
@@ -154,7 +195,7 @@ static void validate_object(struct validation *validation, const json_t *object,
                   doc_text_or(object, "metadata.name", ""));
 
     if (strcmp(kind, KIND_DEPLOY_ITEM) == 0)
-        validate_item(validation, name, object);
+        validate_item(validation, name, object, bundle);
     else if (strcmp(kind, KIND_TARGET) == 0)
         validate_target(validation, name, object, bundle);
     else if (strcmp(kind, KIND_CONFIGURATION) == 0)

@@ -11,6 +11,7 @@
 #include "deployer/controller/observe.h"
 #include "deployer/item/target.h"
 #include "deployer/pod/inputs.h"
+#include "deployer/pod/pull_secrets.h"
 
 static const char *pass_name(const struct task *task)
 {
@@ -89,51 +90,42 @@ static void list_state(struct task *task)
 
 static void next_pull_secret(struct task *task);
 
-/* The index-th of both lists; false at the end. */
-static bool pull_secret_at(const struct task *task, size_t index, const char **ret_namespace,
-                           const char **ret_name)
+/* The one that is read now; NULL at the end. */
+static const json_t *present_pull_secret(const struct task *task)
 {
-    const json_t *of_context = doc_member(task->inputs.context, "registryPullSecrets");
-    const json_t *of_item = task->inputs.run->pull_secrets;
-    size_t context_count = json_array_size(of_context);
-    const json_t *entry = NULL;
-
-    if (index < context_count) {
-        *ret_namespace = task->record->namespace_name;
-        *ret_name = doc_text_or(json_array_get(of_context, index), "name", "");
-        return true;
-    }
-    entry = json_array_get(of_item, index - context_count);
-    *ret_namespace = doc_text_or(entry, "namespace", "");
-    *ret_name = doc_text_or(entry, "name", "");
-    return entry != NULL;
+    return json_array_get(task->inputs.pull_secrets, task->inputs.pull_secret_next);
 }
 
 static void on_pull_secret(struct task *task, json_t *object, const struct error *err)
 {
+    const json_t *present = present_pull_secret(task);
     struct error cause = *err;
-    const char *namespace_name = NULL, *name = NULL;
 
     if (err->kind == ERROR_NONE &&
-        inputs_add_docker_secret(task->inputs.docker_configs, object, &cause) == 0) {
+        inputs_add_docker_secret(task->inputs.docker_configs, object, task->inputs.run,
+                                 task->controller->config, &cause) == 0) {
         task->inputs.pull_secret_next++;
         next_pull_secret(task);
         return;
     }
-    (void)pull_secret_at(task, task->inputs.pull_secret_next, &namespace_name, &name);
-    (void)error_wrap(&cause, "registry pull secret '%s/%s'", namespace_name, name);
-    /* Somebody may still create or mend it: the job's time decides. */
-    cause.kind = ERROR_TEMPORARY;
+    (void)error_wrap(&cause, "registry pull secret '%s/%s'", doc_text_or(present, "namespace", ""),
+                     doc_text_or(present, "name", ""));
+    /* Somebody may still create or mend it: the job's time decides. Too much is too much. */
+    if (cause.kind != ERROR_TOO_LARGE)
+        cause.kind = ERROR_TEMPORARY;
     task_set_fault(task, OPERATION_DEPLOY_POD, "ParseAndSyncSecrets", &cause, NULL);
 }
 
 static void next_pull_secret(struct task *task)
 {
-    struct kube_request request = {
-        .verb = KUBE_GET, .resource = KUBE_SECRETS, .left_out = OBJECT_LEFT_OUT};
+    const json_t *present = present_pull_secret(task);
+    struct kube_request request = {.verb = KUBE_GET,
+                                   .resource = KUBE_SECRETS,
+                                   .left_out = OBJECT_LEFT_OUT,
+                                   .namespace_name = doc_text_or(present, "namespace", ""),
+                                   .name = doc_text_or(present, "name", "")};
 
-    if (!pull_secret_at(task, task->inputs.pull_secret_next, &request.namespace_name,
-                        &request.name)) {
+    if (!present) {
         list_state(task);
         return;
     }
@@ -150,13 +142,18 @@ static void next_pull_secret(struct task *task)
 static void read_pull_secrets(struct task *task)
 {
     struct task_inputs *inputs = &task->inputs;
+    struct error err = {0};
 
     json_decref(inputs->docker_configs);
-    inputs->docker_configs = task->controller->docker_configs
-                                 ? json_copy(task->controller->docker_configs)
-                                 : json_array();
+    inputs->docker_configs = controller_docker_configs(task->controller);
+    json_decref(inputs->pull_secrets);
+    inputs->pull_secrets = NULL;
     inputs->pull_secret_next = 0;
-    next_pull_secret(task);
+    if (pull_secrets_gather(inputs->context, task->record->namespace_name,
+                            inputs->run->pull_secrets, &inputs->pull_secrets, &err) < 0)
+        task_set_fault(task, OPERATION_DEPLOY_POD, "ParseAndSyncSecrets", &err, NULL);
+    else
+        next_pull_secret(task);
 }
 
 /* ---- Context ---- */

@@ -114,5 +114,13 @@ void act_resolve_target(struct task *task)
                                    .namespace_name = task->record->namespace_name,
                                    .name = item_effective_target(task->item)};
 
+    /* What is wrong with the item is said before what it refers to is looked for: the name of its
+     * target may be the mistake. With a selector the target has to say first whose item it is. */
+    if (!task->controller->has_selector && !task->item->is_deleting &&
+        task->item->mistakes.errors > 0) {
+        task->target = TARGET_KNOWN;
+        task_done(task);
+        return;
+    }
     task_request(task, task->controller->landscaper, &request, on_target);
 }

@@ -4,6 +4,7 @@
 #include "common/base/log.h"
 #include "deployer/controller/gc.h"
 #include "deployer/controller/task.h"
+#include "deployer/pod/docker_files.h"
 
 int64_t controller_now_unix_ms(const struct controller *controller)
 {
@@ -78,4 +79,19 @@ void controller_touch_all(struct controller *controller)
     controller_pump(controller);
     if (controller->gc)
         gc_prompt(controller->gc);
+}
+
+static void tell_docker_config(void *data, const struct docker_config_trouble *trouble)
+{
+    (void)data;
+    log_error("a registry credential can't be used", log_text("file", trouble->file),
+              log_text("entry", trouble->entry ? trouble->entry : ""),
+              log_text("error", trouble->why));
+}
+
+json_t *controller_docker_configs(struct controller *controller)
+{
+    const json_t *configs = docker_files_now(controller->docker_files, tell_docker_config, NULL);
+
+    return json_copy((json_t *)(uintptr_t)configs);
 }

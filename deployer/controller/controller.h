@@ -33,6 +33,7 @@ enum {
     CONTROLLER_LOCK_RETRY_MS = 60 * 1000,
 };
 
+struct docker_files;
 struct gc;
 
 struct controller {
@@ -44,7 +45,7 @@ struct controller {
     bool has_selector;
     char *identity; /* of status.deployer */
     const char *pod_name, *pod_namespace;
-    json_t *docker_configs; /* of Configuration.oci.configFiles */
+    struct docker_files *docker_files; /* of Configuration.oci.configFiles */
 
     struct lease *lease; /* NULL: no election */
     struct kube_watch *item_watch, *pod_watch;
@@ -67,6 +68,9 @@ bool controller_may_write(const struct controller *controller);
 /* The same, for kube_request.may_send with the controller as its data: a write that waits in line
  * or is sent again may have outlived the lease. */
 bool controller_may_send(const void *data);
+/* The operator's registry credentials as they are now, an array of docker configs that belongs to
+ * the caller; what can't be used is logged. */
+json_t *controller_docker_configs(struct controller *controller);
 /* Runs what is queued, later, from the loop. */
 void controller_pump(struct controller *controller);
 void controller_on_pump(void *data); /* the timer's callback */

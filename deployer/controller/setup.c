@@ -19,7 +19,7 @@
 #include "deployer/controller/observe.h"
 #include "deployer/controller/serve.h"
 #include "deployer/controller/task.h"
-#include "deployer/pod/docker_config.h"
+#include "deployer/pod/docker_files.h"
 
 #define USER_AGENT "longshore/" LONGSHORE_VERSION
 
@@ -204,14 +204,6 @@ static int connect_clusters(struct controller *controller, const struct controll
     return 0;
 }
 
-static void tell_docker_config(void *data, const struct docker_config_trouble *trouble)
-{
-    (void)data;
-    log_error("a registry credential can't be used", log_text("file", trouble->file),
-              log_text("entry", trouble->entry ? trouble->entry : ""),
-              log_text("error", trouble->why));
-}
-
 /* ---- Watching ---- */
 
 static int watch_items(struct controller *controller, struct error *err)
@@ -317,8 +309,9 @@ static void init_controller(struct process *process, const struct deployer_confi
     controller->gc = gc_new(controller);
     loop_timer_init(&controller->pump_timer, controller->loop, controller_on_pump, controller);
     loop_timer_init(&process->drain_timer, controller->loop, on_drained, process);
-    controller->docker_configs =
-        docker_config_read(config->oci_config_files, tell_docker_config, NULL);
+    controller->docker_files = docker_files_new(config->oci_config_files);
+    /* What can't be used of them is told now, and not only when an item comes. */
+    json_decref(controller_docker_configs(controller));
 }
 
 static int enter_sandbox(struct error *err)
@@ -363,7 +356,7 @@ static void process_done(struct process *process)
         kube_free(controller->landscaper);
     kube_free(controller->host);
     http_client_free(controller->http);
-    json_decref(controller->docker_configs);
+    docker_files_free(controller->docker_files);
     free(controller->identity);
     free(process->pod_selector);
     free(process->lease_identity);

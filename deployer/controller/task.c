@@ -42,6 +42,7 @@ void task_inputs_done(struct task *task)
     json_decref(inputs->context);
     json_decref(inputs->ocm_config_map);
     json_decref(inputs->docker_configs);
+    json_decref(inputs->pull_secrets);
     state_set_done(&inputs->state);
     run_spec_free(inputs->run);
     pod_objects_done(&inputs->objects);

@@ -44,6 +44,7 @@ struct task_inputs {
     size_t target_file_size;
     struct error target_error; /* the target is not allowed: ERROR_INVALID */
     json_t *context, *ocm_config_map, *docker_configs;
+    json_t *pull_secrets; /* pull_secrets_gather() */
     size_t pull_secret_next;
     struct state_set state;
     struct run_spec *run;

@@ -11,6 +11,7 @@
 #include "common/data/timestamp.h"
 #include "common/kube/object.h"
 #include "deployer/item/fields.h"
+#include "deployer/item/validate.h"
 
 enum { NS_PER_MS = 1000000 };
 
@@ -112,7 +113,9 @@ static void read_spec(struct item *item, const json_t *object)
     item->target = field_text_copy(&target, "name", NULL);
     if (target.object && !item->target)
         mistakes_add(&item->mistakes, MISTAKE_REQUIRED, "spec.target.name", "name of the target");
+    validate_name(item->target, "spec.target.name", &item->mistakes);
     item->context = field_text_copy(&spec, "context", CONTEXT_DEFAULT);
+    validate_name(item->context, "spec.context", &item->mistakes);
     if (json_object_size(config) > 0)
         item->config = json_incref((json_t *)(uintptr_t)config);
     /* It has one, for all that we know: only who says so may clean up without a DELETE run. */

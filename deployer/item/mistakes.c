@@ -60,7 +60,7 @@ void mistakes_add(struct mistakes *mistakes, enum mistake_kind kind, const char 
         mistakes->errors++;
     if (kind == MISTAKE_TYPE)
         mistakes->decode_errors++;
-    if (mistakes->count == MISTAKES_MAX) {
+    if (mistakes->count >= MISTAKES_MAX && !mistakes->is_unbounded) {
         mistakes->dropped++;
         return;
     }

@@ -26,9 +26,11 @@ struct mistake {
     char *text; /* without the path, with the words of the kind */
 };
 
-/* Zeroed memory is an empty list. At most MISTAKES_MAX are kept, the rest are counted. */
+/* Zeroed memory is an empty list. At most MISTAKES_MAX are kept, the rest are counted: a status has
+ * no room for more. */
 enum { MISTAKES_MAX = 64 };
 struct mistakes {
+    bool is_unbounded; /* all are kept: for people who want to mend them at once */
     struct mistake *items;
     size_t count, dropped;
     size_t errors, decode_errors; /* all kinds but UNKNOWN; those of MISTAKE_TYPE */

@@ -89,6 +89,19 @@ void validate_quantity(const char *text, const char *path, struct mistakes *mist
                      "\"%s\": must be a quantity such as 500m, 1 or 64Mi", text);
 }
 
+#define HUGE_PAGES "hugepages-"
+
+static bool is_huge_pages(const char *name)
+{
+    return strncmp(name, HUGE_PAGES, strlen(HUGE_PAGES)) == 0;
+}
+
+/* Of a vendor, such as nvidia.com/gpu: counted in whole pieces. */
+static bool is_extended(const char *name)
+{
+    return strchr(name, '/') && !strstr(name, "kubernetes.io/");
+}
+
 static bool is_resource_name(const char *name)
 {
     static const char *const plain[] = {"cpu", "memory", "ephemeral-storage"};
@@ -97,8 +110,11 @@ static bool is_resource_name(const char *name)
         if (strcmp(plain[i], name) == 0)
             return true;
     }
-    if (strncmp(name, "hugepages-", strlen("hugepages-")) == 0)
+    if (is_huge_pages(name))
         return name_is_label_key(name);
+    /* With that start it would be the name of a quota. */
+    if (is_extended(name) && strncmp(name, "requests.", strlen("requests.")) == 0)
+        return false;
     return strchr(name, '/') && name_is_label_key(name);
 }
 
@@ -117,27 +133,85 @@ static bool read_amount(const json_t *value, const char *path, struct mistakes *
     return quantity_parse(text, ret_amount);
 }
 
-static void check_amounts(const json_t *amounts, const char *path, const json_t *limits,
-                          struct mistakes *mistakes)
+/* Up to the next whole number, as the API server counts; what no machine has is whole. */
+static uint64_t rounded_up(long double amount)
+{
+    uint64_t whole = amount < (long double)INT64_MAX ? (uint64_t)amount : INT64_MAX;
+
+    return (long double)whole < amount && whole < INT64_MAX ? whole + 1 : whole;
+}
+
+static void check_kind_of_amount(const char *name, long double amount, const char *path,
+                                 struct mistakes *mistakes)
+{
+    const char *size = is_huge_pages(name) ? name + strlen(HUGE_PAGES) : NULL;
+    long double page = 0;
+
+    if (is_extended(name) && (long double)rounded_up(amount) > amount)
+        mistakes_add(mistakes, MISTAKE_INVALID, path, "must be a whole number");
+    if (size && (!quantity_parse(size, &page) || rounded_up(page) == 0 ||
+                 (long double)rounded_up(page) > page))
+        mistakes_add(mistakes, MISTAKE_INVALID, path, "\"%s\": is no size of a page", size);
+    else if (size && rounded_up(amount) % rounded_up(page) != 0)
+        mistakes_add(mistakes, MISTAKE_INVALID, path, "must be a multiple of %s", size);
+}
+
+/* What can't be shared is had in full or not at all. */
+static void check_against_limit(const char *name, long double amount, const json_t *limit,
+                                const char *path, struct mistakes *mistakes)
 {
     cleanup_mistakes struct mistakes ignored = {0};
+    bool is_exclusive = is_extended(name) || is_huge_pages(name);
+    long double limit_amount = 0;
+
+    if (!limit && is_exclusive)
+        mistakes_add(mistakes, MISTAKE_INVALID, path, "needs a limit, and one that is the same");
+    if (!limit || !read_amount(limit, path, &ignored, &limit_amount))
+        return;
+    if (amount > limit_amount)
+        mistakes_add(mistakes, MISTAKE_INVALID, path, "must not be above its limit");
+    else if (amount < limit_amount && is_exclusive)
+        mistakes_add(mistakes, MISTAKE_INVALID, path, "must be the same as its limit");
+}
+
+static void check_amounts(const json_t *amounts, const char *path, bool is_request,
+                          const json_t *limits, struct mistakes *mistakes)
+{
     const char *name = NULL;
     json_t *value = NULL;
 
     json_object_foreach(field_each(amounts), name, value)
     {
-        const json_t *limit = json_object_get(limits, name);
         cleanup_free char *where = path_member(path, name);
         long double amount = 0;
-        long double limit_amount = 0;
 
         if (!is_resource_name(name))
             mistakes_add(mistakes, MISTAKE_INVALID, where,
                          "\"%s\": must be cpu, memory, ephemeral-storage or domain/name", name);
-        if (read_amount(value, where, mistakes, &amount) && limit &&
-            read_amount(limit, where, &ignored, &limit_amount) && amount > limit_amount)
-            mistakes_add(mistakes, MISTAKE_INVALID, where, "must not be above its limit");
+        if (!read_amount(value, where, mistakes, &amount))
+            continue;
+        check_kind_of_amount(name, amount, where, mistakes);
+        if (is_request)
+            check_against_limit(name, amount, json_object_get(limits, name), where, mistakes);
     }
+}
+
+static bool has_huge_pages(const json_t *amounts)
+{
+    const char *name = NULL;
+    json_t *value = NULL;
+
+    json_object_foreach(field_each(amounts), name, value)
+    {
+        if (is_huge_pages(name))
+            return true;
+    }
+    return false;
+}
+
+static bool has_cpu_or_memory(const json_t *amounts)
+{
+    return json_object_get(amounts, "cpu") || json_object_get(amounts, "memory");
 }
 
 void validate_resources(const json_t *value, const char *path, struct mistakes *mistakes)
@@ -146,6 +220,7 @@ void validate_resources(const json_t *value, const char *path, struct mistakes *
     cleanup_free char *requests_path = field_path(&fields, "requests");
     cleanup_free char *limits_path = field_path(&fields, "limits");
     const json_t *limits = NULL;
+    const json_t *requests = NULL;
     const char *key = NULL;
     json_t *other = NULL;
 
@@ -164,6 +239,11 @@ void validate_resources(const json_t *value, const char *path, struct mistakes *
             mistakes_add(mistakes, MISTAKE_FORBIDDEN, where, "only requests and limits can be set");
     }
     limits = field_object(&fields, "limits");
-    check_amounts(limits, limits_path, NULL, mistakes);
-    check_amounts(field_object(&fields, "requests"), requests_path, limits, mistakes);
+    requests = field_object(&fields, "requests");
+    check_amounts(limits, limits_path, false, NULL, mistakes);
+    check_amounts(requests, requests_path, true, limits, mistakes);
+    if ((has_huge_pages(limits) || has_huge_pages(requests)) && !has_cpu_or_memory(limits) &&
+        !has_cpu_or_memory(requests))
+        mistakes_add(mistakes, MISTAKE_FORBIDDEN, path,
+                     "huge pages need cpu or memory beside them");
 }

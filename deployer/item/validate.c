@@ -202,12 +202,17 @@ static void check_toleration(const struct fields *fields)
     const char *operator_word = field_text(fields, "operator");
     cleanup_free char *key_path = field_path(fields, "key");
     cleanup_free char *value_path = field_path(fields, "value");
+    cleanup_free char *effect_path = field_path(fields, "effect");
     bool is_exists = operator_word && strcmp(operator_word, "Exists") == 0;
 
     mistakes_add_unknown(fields->mistakes, fields->path, fields->object, known);
     check_word(fields, "operator", operators);
     check_word(fields, "effect", effects);
     (void)field_integer(fields, "tolerationSeconds", 0, INT64_MIN, INT64_MAX);
+    if (field_any(fields, "tolerationSeconds") &&
+        strcmp(doc_text_or(fields->object, "effect", ""), "NoExecute") != 0)
+        mistakes_add(fields->mistakes, MISTAKE_INVALID, effect_path,
+                     "must be NoExecute where tolerationSeconds is set");
     if (key && *key && !name_is_label_key(key))
         mistakes_add(fields->mistakes, MISTAKE_INVALID, key_path,
                      "\"%s\": must be a legal label key", key);
@@ -237,17 +242,19 @@ void validate_tolerations(const json_t *value, const char *path, struct mistakes
     }
 }
 
-void validate_object_name(const json_t *value, const char *path, struct mistakes *mistakes)
+void validate_name(const char *name, const char *path, struct mistakes *mistakes)
 {
-    const char *name = json_string_value(value);
-
-    if (!value)
-        return;
-    if (!name)
-        mistakes_add_type(mistakes, path, "a string", value);
-    else if (!name_is_dns_subdomain(name))
+    if (name && !name_is_dns_subdomain(name))
         mistakes_add(mistakes, MISTAKE_INVALID, path,
                      "\"%s\": must be lower-case letters, digits, '-' and '.'", name);
+}
+
+void validate_object_name(const json_t *value, const char *path, struct mistakes *mistakes)
+{
+    if (value && !json_is_string(value))
+        mistakes_add_type(mistakes, path, "a string", value);
+    else
+        validate_name(json_string_value(value), path, mistakes);
 }
 
 /* A part of a reference to a Secret, in the Go deployer's words where it has some. */

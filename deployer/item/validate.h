@@ -20,13 +20,15 @@ void validate_image(const char *image, const char *path, struct mistakes *mistak
 void validate_pull_policy(const json_t *value, const char *path, struct mistakes *mistakes);
 /* [{"name", "value"}]: names legal, not twice, none of the contract; no valueFrom. */
 void validate_env(const json_t *value, const char *path, struct mistakes *mistakes);
-/* {"requests": {cpu: "1"}, "limits": {...}}: names, quantities, requests not above limits. */
+/* {"requests": {cpu: "1"}, "limits": {...}}: names, quantities, requests not above limits, and the
+ * API server's rules for resources of vendors and for huge pages. */
 void validate_resources(const json_t *value, const char *path, struct mistakes *mistakes);
 void validate_quantity(const char *text, const char *path, struct mistakes *mistakes);
 void validate_node_selector(const json_t *value, const char *path, struct mistakes *mistakes);
 void validate_tolerations(const json_t *value, const char *path, struct mistakes *mistakes);
 /* A DNS name (runtimeClassName, priorityClassName). */
 void validate_object_name(const json_t *value, const char *path, struct mistakes *mistakes);
+void validate_name(const char *name, const char *path, struct mistakes *mistakes);
 /* [{"name", "namespace"}], both needed. */
 void validate_pull_secrets(const json_t *value, const char *path, struct mistakes *mistakes);
 /* {"cron"} or {"every"}: at most one, parsable, every > 0. True if one of them is set. */

@@ -3,13 +3,10 @@
 
 #include <string.h>
 
-#include "common/base/buffer.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "common/data/reference.h"
 #include "common/oci/keyring.h"
-#include "deployer/pod/inputs.h"
-
-enum { FILE_MAX_BYTES = 1 << 20 };
 
 static void tell_helper(const char *file, const char *registry, docker_config_tell_fn *tell,
                         void *data)
@@ -88,29 +85,37 @@ size_t docker_config_clean(json_t *config, const char *file, docker_config_tell_
     return json_object_size(helpers) || has_store ? 0 : clean_entries(config, file, tell, data);
 }
 
-json_t *docker_config_read(char *const *paths, docker_config_tell_fn *tell, void *data)
+static bool is_for_an_image(const char *address, json_t *entry, const char *const *images)
 {
-    json_t *configs = json_array();
+    cleanup_keyring struct keyring *keyring = keyring_new();
+    cleanup_json json_t *alone = json_pack("{s:{s:O}}", "auths", address, entry);
+    struct error err = {0};
+    size_t helpers = 0;
 
-    for (; paths && *paths; paths++) {
-        cleanup_buffer struct buffer text = {0};
-        cleanup_json json_t *config = NULL;
-        struct error err = {0};
+    if (keyring_add_docker_config(keyring, "", alone, &helpers, &err) <= 0)
+        return false;
+    for (; *images; images++) {
+        cleanup_reference struct reference *image = NULL;
 
-        buffer_init(&text, FILE_MAX_BYTES);
-        if (doc_read_file(*paths, FILE_MAX_BYTES, &text, &err) < 0) {
-            tell_of(*paths, NULL, err.text, tell, data);
-            continue;
-        }
-        /* The parser's own words could quote a credential. */
-        if (doc_parse_yaml(text.data ? text.data : "", text.size, FILE_MAX_BYTES, &config, &err) <
-                0 ||
-            !json_is_object(config)) {
-            tell_of(*paths, NULL, "it is no Docker configuration", tell, data);
-            continue;
-        }
-        if (docker_config_clean(config, *paths, tell, data) > 0)
-            inputs_add_docker_config(configs, *paths, config);
+        if (reference_parse(*images, &image, &err) == 0 &&
+            keyring_find(keyring, reference_host(image), reference_repository(image)))
+            return true;
     }
-    return configs;
+    return false;
+}
+
+json_t *docker_config_for_images(const json_t *config, const char *const *images)
+{
+    const json_t *auths = doc_member(config, "auths");
+    const json_t *entries = auths ? auths : config;
+    json_t *kept = json_object();
+    const char *address = NULL;
+    json_t *entry = NULL;
+
+    doc_foreach(entries, address, entry)
+    {
+        if (is_for_an_image(address, entry, images))
+            (void)json_object_set(kept, address, entry);
+    }
+    return json_pack("{s:o}", "auths", kept);
 }

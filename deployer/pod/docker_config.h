@@ -20,6 +20,6 @@ typedef void docker_config_tell_fn(void *data, const struct docker_config_troubl
 size_t docker_config_clean(json_t *config, const char *file, docker_config_tell_fn *tell,
                            void *data);
 
-/* The files (NULL at the end of paths) as inputs_add_docker_config() keeps them; those that can't
- * be used are told of and passed over, as a chart may mount some that are empty. New reference. */
-json_t *docker_config_read(char *const *paths, docker_config_tell_fn *tell, void *data);
+/* What of config the images (NULL at their end) can be pulled with: {"auths"}, maybe empty. New
+ * reference. */
+json_t *docker_config_for_images(const json_t *config, const char *const *images);

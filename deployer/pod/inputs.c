@@ -91,7 +91,37 @@ static int check_docker_config(json_t *config, const char *origin, struct error 
     return 0;
 }
 
-int inputs_add_docker_secret(json_t *docker_configs, const json_t *secret, struct error *err)
+/* Adds what the run can use of it. */
+static int keep_docker_config(json_t *docker_configs, const char *origin, json_t *config,
+                              const struct run_spec *run,
+                              const struct deployer_config *deployer_config, struct error *err)
+{
+    const char *const images[] = {run->image, deployer_config->init.image,
+                                  deployer_config->wait.image, NULL};
+    cleanup_json json_t *kept =
+        run->component_descriptor ? json_incref(config) : docker_config_for_images(config, images);
+    size_t size = json_dumpb(kept, NULL, 0, JSON_COMPACT);
+    size_t sum = size;
+    json_t *row = NULL;
+    size_t index = 0;
+
+    if (!run->component_descriptor && json_object_size(json_object_get(kept, "auths")) == 0)
+        return 0;
+    json_array_foreach(docker_configs, index, row) sum +=
+        (size_t)json_integer_value(json_object_get(row, "size"));
+    if (sum > SECRET_MAX_BYTES)
+        return error_set(err, ERROR_TOO_LARGE,
+                         "with it the registry credentials are more than %d bytes together, which "
+                         "a run can't be given: leave out those that it has no need of",
+                         SECRET_MAX_BYTES);
+    return json_array_append_new(
+        docker_configs,
+        json_pack("{s:s,s:O,s:I}", "origin", origin, "config", kept, "size", (json_int_t)size));
+}
+
+int inputs_add_docker_secret(json_t *docker_configs, const json_t *secret,
+                             const struct run_spec *run, const struct deployer_config *config,
+                             struct error *err)
 {
     static const struct {
         const char *key;
@@ -109,17 +139,17 @@ int inputs_add_docker_secret(json_t *docker_configs, const json_t *secret, struc
     for (size_t i = 0; i < array_length(forms); i++) {
         const json_t *value = doc_member(doc_member(secret, "data"), forms[i].key);
         cleanup_buffer struct buffer text = {0};
-        cleanup_json json_t *config = NULL;
+        cleanup_json json_t *found = NULL;
 
         if (!json_is_string(value))
             continue;
         buffer_init(&text, SECRET_MAX_BYTES);
         if (base64_decode(json_string_value(value), json_string_length(value), &text, err) < 0)
             return error_set(err, ERROR_INVALID, "%s: '%s' is no base64", origin, forms[i].key);
-        if (forms[i].parse(text.data ? text.data : "", text.size, &config, err) < 0 ||
-            check_docker_config(config, origin, err) < 0)
+        if (forms[i].parse(text.data ? text.data : "", text.size, &found, err) < 0 ||
+            check_docker_config(found, origin, err) < 0 ||
+            keep_docker_config(docker_configs, origin, found, run, config, err) < 0)
             return error_wrap(err, "%s: '%s'", origin, forms[i].key);
-        inputs_add_docker_config(docker_configs, origin, config);
         count++;
     }
     if (count == 0)

@@ -12,9 +12,12 @@
  * Configuration.oci.configFiles, Context.registryPullSecrets, the item's registryPullSecrets. */
 void inputs_add_docker_config(json_t *docker_configs, const char *origin, json_t *config);
 /* The same from a Secret with .dockerconfigjson, .dockercfg or .ocmcredentialconfig; none of them
- * is ERROR_INVALID. */
-int inputs_add_docker_secret(json_t *docker_configs, const json_t *secret, struct error *err)
-    must_check;
+ * is ERROR_INVALID. Where init needs no registry, only what the run's images are pulled with is
+ * kept. What is kept of all Secrets together is bounded by SECRET_MAX_BYTES: it could be no input
+ * of a pod; beyond that is ERROR_TOO_LARGE. */
+int inputs_add_docker_secret(json_t *docker_configs, const json_t *secret,
+                             const struct run_spec *run, const struct deployer_config *config,
+                             struct error *err) must_check;
 
 int inputs_secret(const struct pod_request *request, json_t **ret_secret, struct error *err)
     must_check;

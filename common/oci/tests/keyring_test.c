@@ -75,6 +75,77 @@ static void the_longest_path_then_the_port_decides(void **state)
     }
 }
 
+static const char patterns[] =
+    "{\"auths\": {"
+    "\"*.example.com\": {\"username\": \"any\", \"password\": \"p\"},"
+    "\"r.example.com\": {\"username\": \"own\", \"password\": \"p\"},"
+    "\"*.example.com/team\": {\"username\": \"team\", \"password\": \"p\"},"
+    "\"*.*.example.org:5000\": {\"username\": \"two\", \"password\": \"p\"},"
+    "\"a?[0-9]-*.example.net\": {\"username\": \"class\", \"password\": \"p\"},"
+    "\"https://one.example/v1/\": {\"username\": \"v1\", \"password\": \"p\"},"
+    "\"https://two.example/v2/team\": {\"username\": \"v2\", \"password\": \"p\"},"
+    "\"https://three.example/v2team/\": {\"username\": \"name\", \"password\": \"p\"}}}";
+
+/* As the kubelet documents its config.json. */
+static const struct {
+    const char *host, *repository, *user;
+} pattern_lookups[] = {
+    {"a.example.com", "x", "any"},
+    {"a.example.com:5000", "x", "any"},
+    {"A.Example.com", "x", "any"},
+    {"r.example.com", "x", "own"},       /* its own name before a pattern */
+    {"r.example.com", "team/x", "team"}, /* but a longer path before a name */
+    {"a.b.example.com", "x", NULL},      /* a star is one label */
+    {"example.com", "x", NULL},
+    {".example.com", "x", "any"},
+    {"a.b.example.org:5000", "x", "two"},
+    {"a.b.example.org", "x", NULL},
+    {"a.example.org:5000", "x", NULL},
+    {"ab1-.example.net", "x", "class"},
+    {"ab1-x.example.net", "x", "class"},
+    {"abc-x.example.net", "x", NULL},
+    {"one.example", "x", "v1"},
+    {"two.example", "team/x", "v2"},
+    {"two.example", "v2/team", NULL},
+    {"two.example", "x", NULL},
+    {"three.example", "v2team/x", "name"},
+    {"three.example", "x", NULL},
+};
+
+static void patterns_and_addresses_of_the_api_are_read_as_the_kubelet_reads_them(void **state)
+{
+    cleanup_keyring struct keyring *keyring = keyring_new();
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(add(keyring, patterns, &err), 8);
+    for (size_t i = 0; i < array_length(pattern_lookups); i++) {
+        const struct credential *found =
+            keyring_find(keyring, pattern_lookups[i].host, pattern_lookups[i].repository);
+
+        print_message("%s/%s\n", pattern_lookups[i].host, pattern_lookups[i].repository);
+        if (pattern_lookups[i].user) {
+            assert_non_null(found);
+            assert_string_equal(found->username, pattern_lookups[i].user);
+        } else {
+            assert_null(found);
+        }
+    }
+    assert_int_equal(add(keyring, "{\"auths\": {\"[a.example\": {\"username\": \"u\"}}}", &err),
+                     -1);
+}
+
+static void a_pattern_is_no_entry_for_that_very_host(void **state)
+{
+    cleanup_keyring struct keyring *keyring = keyring_new();
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(add(keyring, patterns, &err), 8);
+    assert_null(keyring_find_host(keyring, "a.example.com"));
+    assert_string_equal(keyring_find_host(keyring, "r.example.com")->username, "own");
+}
+
 static const struct {
     const char *entry, *user, *password;
 } forms[] = {
@@ -216,6 +287,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_longest_path_then_the_port_decides),
+        cmocka_unit_test(patterns_and_addresses_of_the_api_are_read_as_the_kubelet_reads_them),
+        cmocka_unit_test(a_pattern_is_no_entry_for_that_very_host),
         cmocka_unit_test(every_way_to_write_a_password_is_read),
         cmocka_unit_test(entries_without_credentials_make_room_for_the_next),
         cmocka_unit_test(tokens_stand_for_themselves),

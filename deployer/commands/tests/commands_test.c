@@ -16,8 +16,11 @@
 
 enum { ARGUMENTS_MAX = 12, OUTPUT_MAX = 1 << 20 };
 
-/* Runs a command with its output in a file; the output belongs to the caller. */
-static char *output_of(int (*command)(int, char **), const char *const *arguments, int *ret_code)
+typedef int command_fn(int argc, char **argv);
+
+/* Runs a command with one of its streams in a file; what it wrote belongs to the caller. */
+static char *written_by(command_fn *command, const char *const *arguments, int stream,
+                        int *ret_code)
 {
     char *argv[ARGUMENTS_MAX + 1] = {0};
     FILE *file = tmpfile();
@@ -32,11 +35,11 @@ static char *output_of(int (*command)(int, char **), const char *const *argument
         argc++;
     }
     (void)fflush(stdout);
-    saved = dup(STDOUT_FILENO);
-    assert_true(dup2(fileno(file), STDOUT_FILENO) >= 0);
+    saved = dup(stream);
+    assert_true(dup2(fileno(file), stream) >= 0);
     *ret_code = command(argc, argv);
     (void)fflush(stdout);
-    assert_true(dup2(saved, STDOUT_FILENO) >= 0);
+    assert_true(dup2(saved, stream) >= 0);
     (void)close(saved);
     size = lseek(fileno(file), 0, SEEK_END);
     assert_true(size >= 0 && size < OUTPUT_MAX);
@@ -46,6 +49,11 @@ static char *output_of(int (*command)(int, char **), const char *const *argument
     while (argc > 0)
         free(argv[--argc]);
     return text;
+}
+
+static char *output_of(command_fn *command, const char *const *arguments, int *ret_code)
+{
+    return written_by(command, arguments, STDOUT_FILENO, ret_code);
 }
 
 static void validate_names_every_mistake_with_its_path(void **state)
@@ -94,7 +102,16 @@ static void validate_tells_the_same_in_json(void **state)
     assert_int_equal(doc_integer_or(doc, "objects", 0), 4);
 }
 
-static void validate_counts_what_it_does_not_name(void **state)
+static size_t count(const char *text, const char *piece)
+{
+    size_t found = 0;
+
+    for (; (text = strstr(text, piece)); text++)
+        found++;
+    return found;
+}
+
+static void validate_names_mistakes_however_many_they_are(void **state)
 {
     static const char *const arguments[] = {"validate", "testdata/many.yaml", NULL};
     int code = 0;
@@ -102,14 +119,47 @@ static void validate_counts_what_it_does_not_name(void **state)
 
     (void)state;
     assert_int_equal(code, 2);
-    assert_non_null(strstr(text, "DeployItem team/errors: spec.config: and 36 more mistakes\n"));
-    /* Unknown fields are warnings however many they are. */
-    assert_non_null(
-        strstr(text, "DeployItem team/warnings: warning: spec.config: and 6 more mistakes\n"));
+    assert_int_equal(count(text, "DeployItem team/errors: spec.config"), 100);
+    assert_non_null(strstr(text, "team/errors: spec.config.env[98].name: Invalid value: \"1A\""));
+    assert_int_equal(count(text, "DeployItem team/warnings: warning: spec.config.x"), 70);
+    assert_null(strstr(text, "team/warnings: spec"));
+}
+
+static void validate_finds_what_is_too_large_for_a_run(void **state)
+{
+    cleanup_free char *values = xmalloc(SECRET_MAX_BYTES + 1);
+    cleanup_json json_t *item = NULL;
+    cleanup_free char *text = NULL;
+    cleanup_free char *said = NULL;
+    char path[] = "/tmp/longshore-large.XXXXXX";
+    const char *const arguments[] = {"validate", path, NULL};
+    int fd = mkstemp(path);
+    int code = 0;
+
+    (void)state;
+    assert_true(fd >= 0);
+    memset(values, 'x', SECRET_MAX_BYTES);
+    values[SECRET_MAX_BYTES] = '\0';
+    item =
+        sample_doc("{apiVersion: landscaper.gardener.cloud/v1alpha1, kind: DeployItem, "
+                   "metadata: {name: large}, spec: {type: landscaper.gardener.cloud/container}}");
+    (void)json_object_set_new(json_object_get(item, "spec"), "config",
+                              json_pack("{s:s,s:s,s:s,s:{s:s}}", "apiVersion",
+                                        "container.deployer.landscaper.gardener.cloud/v1alpha1",
+                                        "kind", "ProviderConfiguration", "image", "alpine",
+                                        "importValues", "a", values));
+    text = doc_dump(item);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    (void)close(fd);
+    said = output_of(validate_main, arguments, &code);
+    (void)unlink(path);
+    assert_int_equal(code, 2);
+    assert_non_null(strstr(said, "DeployItem default/large: spec.config: the inputs of the run are "
+                                 "more than 1048576 bytes together"));
 }
 
 static const struct {
-    int (*command)(int, char **);
+    command_fn *command;
     const char *arguments[ARGUMENTS_MAX];
     int code;
 } codes[] = {
@@ -126,6 +176,9 @@ static const struct {
     {render_main, {"render", "testdata/inputs.yaml"}, 2},                           /* no item */
     {render_main, {"render", "testdata/script.yaml", "testdata/mistakes.yaml"}, 2}, /* two */
     {render_main, {"render", "--operation", "REPAIR", "testdata/script.yaml"}, 2},
+    {render_main, {"render", "testdata/context.yaml"}, 2}, /* its context is missing */
+    {render_main, {"render", "testdata/context.yaml", "--context", "testdata/own-context.yaml"}, 0},
+    {render_main, {"render", "testdata/no-target.yaml"}, 0}, /* its annotation says so */
     {render_main, {"render"}, 2},
     {version_main, {"version"}, 0},
     {version_main, {"version", "--json"}, 0},
@@ -196,6 +249,54 @@ static void render_reads_the_operators_registry_files(void **state)
     assert_non_null(doc_get(json_array_get(docs, 5), "spec.imagePullSecrets"));
 }
 
+static const struct {
+    const char *arguments[ARGUMENTS_MAX];
+    const char *text; /* "": nothing at all */
+} said[] = {
+    {{"render", "testdata/context.yaml"},
+     "longshore render: the item's context 'own' is missing; give it with --context FILE\n"},
+    {{"render", "testdata/script.yaml"},
+     "longshore render: context 'default' is not given: the controller would also use its pull "
+     "Secrets and its OCM configuration; give it with --context FILE\n"},
+    {{"render", "testdata/context.yaml", "--context", "testdata/own-context.yaml"}, ""},
+};
+
+static void render_says_which_context_it_has_to_do_without(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(said); i++) {
+        int code = 0;
+        cleanup_free char *text = written_by(render_main, said[i].arguments, STDERR_FILENO, &code);
+
+        assert_string_equal(text, said[i].text);
+    }
+}
+
+static const struct {
+    const char *arguments[ARGUMENTS_MAX];
+    bool has_label, has_export;
+} unknown[] = {
+    {{"render", "testdata/script.yaml"}, true, false},
+    {{"render", "testdata/script.yaml", "-o", "json"}, false, false},
+    {{"render", "testdata/no-target.yaml"}, true, true},
+    {{"render", "testdata/no-target.yaml", "--config", "testdata/identity.yaml"}, false, true},
+};
+
+static void render_says_what_it_can_not_know(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(unknown); i++) {
+        int code = 0;
+        cleanup_free char *text = output_of(render_main, unknown[i].arguments, &code);
+
+        assert_int_equal(code, 0);
+        assert_int_equal(strstr(text, "# Without an identity the controller gives every object "
+                                      "the label " LABEL_LANDSCAPER) != NULL,
+                         unknown[i].has_label);
+        assert_int_equal(strstr(text, "# The export is job-") != NULL, unknown[i].has_export);
+    }
+}
+
 static void version_knows_the_types(void **state)
 {
     static const char *const arguments[] = {"version", "--json", NULL};
@@ -213,10 +314,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(validate_names_every_mistake_with_its_path),
         cmocka_unit_test(validate_tells_the_same_in_json),
-        cmocka_unit_test(validate_counts_what_it_does_not_name),
+        cmocka_unit_test(validate_names_mistakes_however_many_they_are),
+        cmocka_unit_test(validate_finds_what_is_too_large_for_a_run),
         cmocka_unit_test(exit_codes_are_an_interface),
         cmocka_unit_test(render_prints_every_object_the_same_each_time),
         cmocka_unit_test(render_reads_the_operators_registry_files),
+        cmocka_unit_test(render_says_which_context_it_has_to_do_without),
+        cmocka_unit_test(render_says_what_it_can_not_know),
         cmocka_unit_test(version_knows_the_types),
     };
 

@@ -131,6 +131,9 @@ static const struct {
      "[spec.target.name: expected a string, got a list, spec.target.name: Required value: name of "
      "the target]"},
     {"{type: t, context: {}}", "spec.context: expected a string, got an object"},
+    {"{type: t, context: A b, target: {name: A b}}",
+     "[spec.target.name: Invalid value: \"A b\": must be lower-case letters, digits, '-' and '.', "
+     "spec.context: Invalid value: \"A b\": must be lower-case letters, digits, '-' and '.']"},
     {"{type: t, config: text}", "spec.config: expected an object, got a string"},
     {"{type: t, timeout: 10}", "spec.timeout: expected a string, got a number"},
     {"{type: t, updateOnChangeOnly: 1}",

@@ -39,6 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cleanup_json json_t *secret = NULL;
     cleanup_json json_t *configs = json_array();
     cleanup_free char *encoded = NULL;
+    cleanup_json json_t *component = json_object(); /* all credentials are kept for it */
+    const struct run_spec run = {.component_descriptor = component};
+    const struct deployer_config config = {0};
     struct error err = {0};
 
     doc_setup();
@@ -47,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     encoded = encode(data + 1, size - 1);
     secret = json_pack("{s:{s:s, s:s}, s:{s:s}}", "metadata", "name", "n", "namespace", "ns",
                        "data", keys[data[0] % array_length(keys)], encoded);
-    if (inputs_add_docker_secret(configs, secret, &err) < 0) {
+    if (inputs_add_docker_secret(configs, secret, &run, &config, &err) < 0) {
         must(err.text[0] && !strstr(err.text, CANARY) && json_array_size(configs) == 0);
         return 0;
     }

@@ -7,9 +7,6 @@
 
 #include <cmocka.h>
 
-#include <stdio.h>
-#include <unistd.h>
-
 #include "deployer/pod/docker_config.h"
 #include "deployer/tests/sample.h"
 
@@ -58,41 +55,10 @@ static void a_bad_entry_is_told_and_the_good_ones_stay(void **state)
     }
 }
 
-/* The name of a new file with this text; belongs to the caller. */
-static char *file_of(const char *text)
-{
-    char *path = xstrdup("/tmp/docker_config_test.XXXXXX");
-    int fd = mkstemp(path);
-
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    (void)close(fd);
-    return path;
-}
-
-static void files_that_cannot_be_used_are_told_and_passed_over(void **state)
-{
-    cleanup_free char *good = file_of("{\"auths\": {\"r.io\": {\"username\": \"u\"}}}");
-    cleanup_free char *empty = file_of("");
-    cleanup_free char *broken = file_of("{\"auths\": canary");
-    cleanup_free char *absent = xstrdup("/nonexistent/config.json");
-    char *paths[] = {empty, broken, absent, good, NULL};
-    cleanup_free char *said = xstrdup("");
-    cleanup_json json_t *read = docker_config_read(paths, note, &said);
-
-    (void)state;
-    assert_int_equal(json_array_size(read), 1);
-    assert_string_equal(doc_text(json_array_get(read, 0), "origin"), good);
-    assert_string_equal(said, "file file file ");
-    for (char **path = paths; *path; path++)
-        (void)unlink(*path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bad_entry_is_told_and_the_good_ones_stay),
-        cmocka_unit_test(files_that_cannot_be_used_are_told_and_passed_over),
     };
 
     doc_setup();

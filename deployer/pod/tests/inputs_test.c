@@ -113,6 +113,10 @@ static const struct {
     {"r.io/main/x", "{initContainer: {image: 'r.io/main/init:1'}}",
      "{auths: {r.io: {username: a, password: b}}}", "r.io "},
     {"r.io/main/x", "{}", "{auths: {r.io: {}}}", NULL},
+    /* the kubelet is given the host itself, whatever the entry says */
+    {"eu.r.io/main/x", "{}", "{auths: {'*.r.io': {username: a, password: b}}}", "eu.r.io "},
+    {"a.eu.r.io/main/x", "{}", "{auths: {'*.r.io': {username: a, password: b}}}", NULL},
+    {"r.io/main/x", "{}", "{auths: {'https://r.io/v2/main': {username: a, password: b}}}", "r.io "},
 };
 
 static void the_kubelet_gets_the_credentials_of_the_three_images(void **state)
@@ -193,20 +197,89 @@ static const struct {
      "secret ns/s: '.ocmcredentialconfig': is no YAML object"},
 };
 
+static const char with_component[] = "{image: r.example/main:1, componentDescriptor: {inline: {}}}";
+
 static void a_secret_without_a_docker_config_is_named(void **state)
 {
+    cleanup_sample_run struct sample_run sample = {0};
+
     (void)state;
+    sample_run_init(&sample, DEPLOY_ITEM_TYPE_CONTAINER, NULL, with_component);
     for (size_t i = 0; i < array_length(docker_secrets); i++) {
         cleanup_json json_t *secret = sample_doc(docker_secrets[i].secret);
         cleanup_json json_t *list = json_array();
         struct error err = {0};
-        int result = inputs_add_docker_secret(list, secret, &err);
+        int result = inputs_add_docker_secret(list, secret, sample.run, sample.config, &err);
 
         assert_int_equal(result, docker_secrets[i].error ? -1 : 0);
         assert_int_equal(json_array_size(list), docker_secrets[i].error ? 0 : 1);
         if (docker_secrets[i].error)
             assert_string_equal(err.text, docker_secrets[i].error);
     }
+}
+
+/* A pull Secret with a password of that many bytes for each host (NULL at the end). */
+static json_t *pull_secret(const char *const *hosts, size_t size)
+{
+    cleanup_free char *password = xmalloc(size + 1);
+    cleanup_json json_t *auths = json_object();
+    cleanup_json json_t *config = NULL;
+    cleanup_free char *text = NULL;
+    cleanup_free char *encoded = NULL;
+
+    memset(password, 'x', size);
+    password[size] = '\0';
+    for (; *hosts; hosts++)
+        (void)json_object_set_new(auths, *hosts,
+                                  json_pack("{s:s,s:s}", "username", "u", "password", password));
+    config = json_pack("{s:O}", "auths", auths);
+    text = doc_dump(config);
+    encoded = base64_encode(text, strlen(text));
+    return json_pack("{s:{s:s,s:s},s:{s:s}}", "metadata", "namespace", "ns", "name", "big", "data",
+                     FILE_DOCKER_CONFIG_JSON, encoded);
+}
+
+static void credentials_over_a_secrets_limit_are_refused_by_name(void **state)
+{
+    static const char *const hosts[] = {"a.example", "r.example", NULL};
+    cleanup_sample_run struct sample_run sample = {0};
+    cleanup_json json_t *secret = pull_secret(hosts, SECRET_MAX_BYTES / 4);
+    cleanup_json json_t *list = json_array();
+    struct error err = {0};
+
+    (void)state;
+    sample_run_init(&sample, DEPLOY_ITEM_TYPE_CONTAINER, NULL, with_component);
+    assert_int_equal(inputs_add_docker_secret(list, secret, sample.run, sample.config, &err), 0);
+    assert_int_equal(inputs_add_docker_secret(list, secret, sample.run, sample.config, &err), -1);
+    assert_int_equal(err.kind, ERROR_TOO_LARGE);
+    assert_string_equal(err.text,
+                        "secret ns/big: '.dockerconfigjson': with it the registry credentials are "
+                        "more than 1048576 bytes together, which a run can't be given: leave out "
+                        "those that it has no need of");
+    assert_int_equal(json_array_size(list), 1);
+}
+
+static void without_a_component_only_the_credentials_of_the_images_are_kept(void **state)
+{
+    static const char *const hosts[] = {"a.example", "r.example", "r.example/other", NULL};
+    static const char *const others[] = {"a.example", NULL};
+    cleanup_sample_run struct sample_run sample = {0};
+    cleanup_json json_t *secret = pull_secret(hosts, SECRET_MAX_BYTES / 5);
+    cleanup_json json_t *no_use = pull_secret(others, SECRET_MAX_BYTES / 5);
+    cleanup_json json_t *list = json_array();
+    const json_t *auths = NULL;
+    struct error err = {0};
+
+    (void)state;
+    sample_run_init(&sample, DEPLOY_ITEM_TYPE_CONTAINER, NULL, "{image: r.example/main:1}");
+    for (size_t i = 0; i < 10; i++)
+        assert_int_equal(inputs_add_docker_secret(list, no_use, sample.run, sample.config, &err),
+                         0);
+    assert_int_equal(json_array_size(list), 0);
+    assert_int_equal(inputs_add_docker_secret(list, secret, sample.run, sample.config, &err), 0);
+    auths = doc_get(json_array_get(list, 0), "config.auths");
+    assert_int_equal(json_object_size(auths), 1);
+    assert_non_null(json_object_get(auths, "r.example"));
 }
 
 static void inputs_over_a_secrets_limit_are_refused(void **state)
@@ -359,6 +432,8 @@ int main(void)
         cmocka_unit_test(init_gets_no_credentials_where_it_pulls_nothing),
         cmocka_unit_test(the_kubelet_gets_the_credentials_of_the_three_images),
         cmocka_unit_test(a_secret_without_a_docker_config_is_named),
+        cmocka_unit_test(credentials_over_a_secrets_limit_are_refused_by_name),
+        cmocka_unit_test(without_a_component_only_the_credentials_of_the_images_are_kept),
         cmocka_unit_test(inputs_over_a_secrets_limit_are_refused),
         cmocka_unit_test(an_ocm_config_map_without_its_key_is_an_error),
         cmocka_unit_test(init_gets_the_newest_generations_with_what_tells_them),

@@ -200,6 +200,18 @@ def test_a_missing_configuration_fails_the_job(world):
     assert failed(world, "item", "ProviderConfigurationMissing")["codes"] == ["ERR_CONFIGURATION_PROBLEM"]
 
 
+@pytest.mark.parametrize("given, words", [
+    ({"config": {"resources": {"requests": {"nvidia.com/gpu": "1"}}}}, 'requests."nvidia.com/gpu": Invalid value: needs a limit'),
+    ({"target": "A B"}, 'spec.target.name: Invalid value: "A B"'),
+    ({"context": "A B"}, 'spec.context: Invalid value: "A B"'),
+], ids=["resources", "target", "context"])
+def test_what_no_api_server_takes_is_refused_in_the_words_of_validate(world, given, words):
+    world.start()
+    world.item("item", **given)
+    error = world.finished("item")["lastError"]
+    assert error["codes"] == ["ERR_CONFIGURATION_PROBLEM"] and words in error["message"], error
+
+
 def test_an_empty_pull_secret_reference_fails_as_the_go_deployer_says(world):
     world.start()
     world.item("item", config={"registryPullSecrets": [{}]})
