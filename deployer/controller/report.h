@@ -30,5 +30,5 @@ json_t *report_difference(const json_t *before, const json_t *after);
 
 /* Writes status (taken over) to the item, nothing if it is what is there already; then next, also
  * when there was nothing to write. A failure is a hold and next is not called; a conflict reads the
- * item and decides again. */
+ * item and decides again; of what the API server takes for too large the least is written. */
 void report_write(struct task *task, json_t *status, task_next_fn *next);

@@ -61,12 +61,13 @@ static void chain_done(struct task *task)
     task->state_reading = NULL;
     json_decref(task->lock);
     json_decref(task->ending);
-    task->lock = task->ending = NULL;
+    json_decref(task->wanted);
+    task->lock = task->ending = task->wanted = NULL;
     free(task->log_tail);
     free(task->pod_name);
     free(task->former_id);
     task->log_tail = task->pod_name = task->former_id = NULL;
-    task->is_event_due = task->is_changed = task->is_last = false;
+    task->is_event_due = task->is_changed = task->is_last = task->is_least = false;
     task->step = 0;
     if (task->is_running)
         task->controller->running--;

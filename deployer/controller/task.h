@@ -89,9 +89,11 @@ struct task {
     char *pod_name, *former_id;
     task_next_fn *after_write;
     bool is_event_due, is_name_shared, is_main_told;
+    bool is_least; /* the status under way is the least there is */
     char *log_tail;
     json_t *lock;         /* the SyncObject that somebody holds */
     json_t *ending;       /* the status that an item has when it goes */
+    json_t *wanted;       /* the status that is being written, and the resourceVersion below it */
     struct hidden hidden; /* what must not be told */
     struct state_reading *state_reading;
     task_then_fn *after_hidden;

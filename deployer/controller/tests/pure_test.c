@@ -16,6 +16,7 @@
 #include "common/data/doc.h"
 #include "deployer/commands/commands.h"
 #include "deployer/controller/gc_judge.h"
+#include "deployer/controller/least.h"
 #include "deployer/controller/lock.h"
 #include "deployer/controller/objects.h"
 #include "deployer/controller/report.h"
@@ -81,6 +82,59 @@ static void a_difference_is_the_smallest_patch_that_leads_there(void **state)
         apply(before, patch);
         assert_true(json_equal(before, after));
     }
+}
+
+/* ---- The least ---- */
+
+static const char *const DETAILS =
+    "\"deployer\":{\"name\":\"n\"},\"conditions\":[{\"type\":\"InitContainer\"}],"
+    "\"providerStatus\":{\"podStatus\":{}},\"firstError\":{\"reason\":\"A\"},\"lastErrors\":[{}]";
+
+static void assert_no_details(const json_t *least)
+{
+    static const char *const names[] = {"deployer", "conditions", "providerStatus", "firstError",
+                                        "lastErrors"};
+
+    for (size_t i = 0; i < array_length(names); i++)
+        assert_null(doc_member(least, names[i]));
+}
+
+static void the_least_of_a_status_ends_the_job_and_says_what_to_do(void **state)
+{
+    cleanup_free char *text = xasprintf(
+        "{\"jobID\":\"j2\",\"jobIDFinished\":\"j1\",\"phase\":\"Progressing\",\"dependents\":1,"
+        "\"transitionTimes\":{\"initTime\":\"i\"},\"lastError\":{\"reason\":\"OOMKilled\"},%s}",
+        DETAILS);
+    cleanup_json json_t *wanted = parse(text);
+    cleanup_json json_t *least = least_status(wanted, PHASE_FAILED, 0);
+
+    (void)state;
+    assert_string_equal(doc_text(least, "phase"), PHASE_FAILED);
+    assert_string_equal(doc_text(least, "jobIDFinished"), "j2");
+    assert_string_equal(doc_text(least, "transitionTimes.initTime"), "i");
+    assert_non_null(doc_text(least, "transitionTimes.finishedTime"));
+    assert_int_equal(doc_integer_or(least, "dependents", 0), 1);
+    assert_string_equal(doc_text(least, "lastError.message"),
+                        "the item is too large for its status: make it 1 KiB smaller; left out: "
+                        "OOMKilled");
+    assert_true(status_is_unrecoverable(doc_member(least, "lastError")));
+    assert_no_details(least);
+}
+
+static void the_least_of_a_success_is_a_success(void **state)
+{
+    cleanup_free char *text =
+        xasprintf("{\"jobID\":\"j2\",\"jobIDFinished\":\"j2\",\"phase\":\"Succeeded\","
+                  "\"exportRef\":{\"name\":\"e\"},%s}",
+                  DETAILS);
+    cleanup_json json_t *wanted = parse(text);
+    cleanup_json json_t *least = least_status(wanted, PHASE_FAILED, 0);
+
+    (void)state;
+    assert_string_equal(doc_text(least, "phase"), PHASE_SUCCEEDED);
+    assert_string_equal(doc_text(least, "exportRef.name"), "e");
+    assert_null(doc_member(least, "lastError"));
+    assert_no_details(least);
 }
 
 /* ---- Locks ---- */
@@ -340,6 +394,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_difference_is_the_smallest_patch_that_leads_there),
+        cmocka_unit_test(the_least_of_a_status_ends_the_job_and_says_what_to_do),
+        cmocka_unit_test(the_least_of_a_success_is_a_success),
         cmocka_unit_test(a_lock_is_taken_only_from_nobody_and_from_the_dead),
         cmocka_unit_test(a_lock_object_is_as_the_go_deployer_writes_it),
         cmocka_unit_test(a_pod_is_over_when_nothing_in_it_can_run),
