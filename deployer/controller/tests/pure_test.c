@@ -244,6 +244,9 @@ static void a_pod_has_stopped_when_all_its_containers_have(void **state)
 #define BARE_POD                                                                                   \
     "{\"metadata\":{\"creationTimestamp\":\"2026-01-03T00:00:00Z\"},"                              \
     "\"status\":{\"phase\":\"Succeeded\"}}"
+#define HELD_POD                                                                                   \
+    "{\"metadata\":{\"deletionTimestamp\":\"2026-01-03T00:00:00Z\",\"finalizers\":[\"theirs\"]},"  \
+    "\"status\":{\"phase\":\"Succeeded\"}}"
 #define RUNNING_POD "{\"metadata\":{" FINALIZED "},\"status\":{\"phase\":\"Running\"}}"
 
 static void garbage_among_pods_is_what_nobody_will_look_at_again(void **state)
@@ -258,6 +261,7 @@ static void garbage_among_pods_is_what_nobody_will_look_at_again(void **state)
         {"GC10 the only one", OLD_POD, NULL, true, true, true, false, GC_POD_KEEP},
         {"GC12 the latest", NEW_POD, OLD_POD, true, true, true, false, GC_POD_KEEP},
         {"GC13 no finalizer", BARE_POD, NULL, true, true, true, false, GC_POD_REMOVE},
+        {"held by another's finalizer", HELD_POD, NULL, true, true, true, false, GC_POD_KEEP},
         {"keepPod", BARE_POD, NULL, true, true, true, true, GC_POD_KEEP},
         {"running", RUNNING_POD, NULL, true, true, true, false, GC_POD_KEEP},
         {"item has work", OLD_POD, NEW_POD, true, false, true, false, GC_POD_KEEP},
