@@ -32,7 +32,7 @@ struct metrics {
 
 /* What is true right now, asked for at each scrape. */
 struct metrics_now {
-    size_t items, jobs, queued, running;
+    size_t items, jobs, queued, running, held;
     uint64_t landscaper_requests, host_requests;
     bool is_leader, is_synced;
     const char *lease_name;

@@ -74,10 +74,19 @@ static void chain_done(struct task *task)
     task->is_running = false;
 }
 
+void task_set_held(struct task *task, bool is_held)
+{
+    if (task->is_held == is_held)
+        return;
+    task->is_held = is_held;
+    task->controller->held_items += is_held ? 1 : (size_t)-1;
+}
+
 void task_free(struct task *task)
 {
     if (!task)
         return;
+    task_set_held(task, false);
     queue_remove(&task->controller->queue, task);
     chain_done(task);
     loop_timer_stop(&task->timer);

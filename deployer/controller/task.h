@@ -76,6 +76,7 @@ struct task {
     enum target_knowledge target;
     enum run_history history;
     bool is_pod_absence_sure, is_access_wanted;
+    bool is_held; /* whose the item is can't be found out for now */
     bool has_run_objects, has_lock, is_gone_sure, is_cleaned;
     int64_t since_unix_ms; /* of task_now_unix_ms() */
     uint64_t since_ms;
@@ -131,6 +132,8 @@ void task_hold(struct task *task, const char *what, const struct error *err);
 void task_set_fault(struct task *task, const char *operation, const char *reason,
                     const struct error *err, const char *code);
 void task_clear_fault(struct task *task);
+/* Counts the items of which nobody knows whose they are: nothing else may tell of them. */
+void task_set_held(struct task *task, bool is_held);
 void task_inputs_done(struct task *task);
 
 /* The item as the API server has it now, from an answer. False if that is another item, which has

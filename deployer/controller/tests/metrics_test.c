@@ -17,6 +17,7 @@ static char *write_all(const struct metrics *metrics)
     struct metrics_now now = {.items = 3,
                               .jobs = 2,
                               .queued = 1,
+                              .held = 4,
                               .landscaper_requests = 10,
                               .host_requests = 20,
                               .is_leader = true,
@@ -54,6 +55,7 @@ static void the_names_that_dashboards_know_are_there(void **state)
     has(text, "controller_runtime_reconcile_time_seconds_count{controller=\"deployitem\"} 2\n");
     has(text, "workqueue_depth{name=\"deployitem\"} 1\n");
     has(text, "workqueue_queue_duration_seconds_bucket{name=\"deployitem\",le=\"0.005\"} 1\n");
+    has(text, "longshore_items_held 4\n");
     has(text, "rest_client_requests_total{cluster=\"host\"} 20\n");
     has(text, "leader_election_master_status{name=\"lease\"} 1\n");
     has(text, "longshore_runs_total{operation=\"DELETE\",outcome=\"failed\"} 1\n");
