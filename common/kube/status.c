@@ -135,3 +135,9 @@ int kube_status_error_object(const json_t *status, const char *what, struct erro
     return set_error((int)code, doc_text(status, "reason"), doc_text(status, "message"),
                      longer_wait_ms(status, 0), what, err);
 }
+
+bool kube_is_namespace_going(const struct error *err)
+{
+    /* The cause NamespaceTerminating in words that RBAC and webhooks have no use for. */
+    return err->http_status == 403 && contains(err->text, "because it is being terminated");
+}

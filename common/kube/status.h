@@ -3,6 +3,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/base/error.h"
@@ -16,3 +17,6 @@ int kube_status_error(int http_status, const char *body, size_t size, uint32_t r
                       const char *what, struct error *err);
 /* The same for a Status object, as in the ERROR event of a watch; its own code counts. */
 int kube_status_error_object(const json_t *status, const char *what, struct error *err);
+/* Whether something could not be created because its namespace is being deleted: nothing can be,
+ * there, by anybody. */
+bool kube_is_namespace_going(const struct error *err);

@@ -9,6 +9,7 @@
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
+#include "common/kube/status.h"
 #include "deployer/controller/act.h"
 #include "deployer/controller/events.h"
 #include "deployer/controller/export.h"
@@ -118,7 +119,10 @@ static void finish_without_export(struct task *task)
 static void on_export_written(struct task *task, json_t *object, const struct error *err)
 {
     (void)object;
-    if (err->kind != ERROR_NONE)
+    /* Nobody can read an export in a namespace that goes, with its item: the run ends without. */
+    if (task->item->is_deleting && kube_is_namespace_going(err))
+        finish_well(task, false);
+    else if (err->kind != ERROR_NONE)
         export_failed(task, err);
     else
         finish_well(task, true);

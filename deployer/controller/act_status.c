@@ -139,6 +139,11 @@ static void on_metadata(struct task *task, json_t *object, const struct error *e
         report_check_gone(task);
         return;
     }
+    /* Only the finalizer makes an item larger: without it no run is begun. */
+    if (err->kind == ERROR_TOO_LARGE) {
+        task_set_fault(task, "reconcile", "AddFinalizer", err, NULL);
+        return;
+    }
     if (err->kind != ERROR_NONE) {
         task_hold(task, "the item can't be written", err);
         return;

@@ -64,6 +64,8 @@ static void on_target(struct task *task, json_t *object, const struct error *err
                                    .left_out = OBJECT_LEFT_OUT,
                                    .namespace_name = task->record->namespace_name};
 
+    task_set_held(task, task->controller->has_selector && err->kind != ERROR_NONE &&
+                            err->kind != ERROR_NOT_FOUND);
     if (err->kind == ERROR_NOT_FOUND) {
         task->target = TARGET_MISSING;
         task_done(task);
@@ -74,8 +76,8 @@ static void on_target(struct task *task, json_t *object, const struct error *err
 
         (void)error_wrap(&cause, "target '%s'", item_effective_target(task->item));
         cause.kind = ERROR_TEMPORARY;
-        /* Nobody knows yet whether the item is ours, so nothing is written to it. */
-        if (task->controller->has_selector)
+        /* Nobody knows yet whether the item is ours, so nothing is written to it, nor about it. */
+        if (task->is_held)
             task_hold(task, "the target can't be read", &cause);
         else
             task_set_fault(task, pass_name(task), "ResolveTarget", &cause, NULL);

@@ -55,6 +55,7 @@ struct controller {
     struct index *index;
     struct task_queue queue;
     size_t running, open_jobs;
+    size_t held_items; /* of which nobody knows whose they are */
     bool is_draining;
     struct loop_timer pump_timer;
 

@@ -105,3 +105,12 @@ void events_tell_continuous(struct task *task)
          "continuousReconcile is set, but no Landscaper acts on it: the item runs when Landscaper "
          "or test-reconcile triggers it");
 }
+
+void events_tell_too_large(struct task *task)
+{
+    cleanup_free char *id = xasprintf("too-large.%s", task->record->uid);
+
+    tell(task, id, "ItemTooLarge",
+         "the item is so large that the API server takes no status of it: nothing can be told, and "
+         "the job does not end, until it is smaller");
+}

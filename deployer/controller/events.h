@@ -9,3 +9,5 @@ void events_tell_error(struct task *task);
 /* continuousReconcile is set, and nothing acts on it. Once an item, however often it is called; a
  * deletion is not told. */
 void events_tell_continuous(struct task *task);
+/* The item has no room for any status. Once an item, as long as the API server keeps Events. */
+void events_tell_too_large(struct task *task);

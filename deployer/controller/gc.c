@@ -18,7 +18,7 @@
 #include "deployer/controller/task.h"
 
 enum {
-    GC_WORK_MAX = 1000,
+    GC_WORK_MAX = 250, /* of a pass; the next one goes on with the rest */
     GC_INPUT_AGE_MS = 5 * 60 * 1000,
     GC_RETRY_MS = 60 * 1000,
     GC_FIRST_MS = 500
@@ -39,14 +39,15 @@ struct gc_work {
 struct gc {
     struct controller *controller;
     struct loop_timer timer;
-    bool is_running, is_postponed;
-    size_t listed; /* kinds */
+    bool is_running, is_postponed, is_cut; /* cut: there is more than one pass can look at */
+    size_t listed;                         /* kinds */
     struct kube_list *list;
     struct kube_call *call;
     void (*next)(struct gc *gc, json_t *object, const struct error *err);
     struct gc_work *work;
     struct gone_list gone;
-    size_t gone_before; /* the pass */
+    struct gone_list kept; /* since the last pass that was not cut: not asked for again */
+    size_t gone_before;    /* the pass */
     size_t work_count, removed;
 };
 
@@ -71,13 +72,17 @@ static void add_work(struct gc *gc, enum gc_kind kind, const char *namespace_nam
 {
     struct gc_work *work = NULL;
 
-    if (gc->work_count >= GC_WORK_MAX)
+    if (kind == GC_ITEM && gone_has(&gc->kept, namespace_name, name))
         return;
     /* Items have several objects, and one look suffices. */
     for (work = gc->work; work && kind == GC_ITEM; work = work->next) {
         if (work->kind == kind && strcmp(work->name, name) == 0 &&
             strcmp(work->namespace_name, namespace_name) == 0)
             return;
+    }
+    if (gc->work_count >= GC_WORK_MAX) {
+        gc->is_cut = true;
+        return;
     }
     work = xcalloc(1, sizeof(*work));
     work->kind = kind;
@@ -127,19 +132,28 @@ static bool is_ours(const struct gc *gc, const json_t *object, const char *names
 
 static void finish(struct gc *gc, const struct error *err)
 {
-    bool is_whole = !gc->is_postponed && (!err || err->kind == ERROR_NONE);
+    bool has_error = err && err->kind != ERROR_NONE;
+    /* What is kept must not be all that is ever looked at. */
+    bool goes_on = gc->is_cut && !has_error && gc->kept.count < GONE_MAX;
+    bool is_whole = !gc->is_postponed && !has_error;
 
     while (gc->work)
         drop_work(gc);
     /* What went meanwhile may have been listed too early. */
-    if (is_whole && gc->gone.count == gc->gone_before)
+    if (is_whole && !gc->is_cut && gc->gone.count == gc->gone_before)
         gone_clear(&gc->gone);
     gc->is_running = false;
     gc->controller->metrics.collected += gc->removed;
-    if (err && err->kind != ERROR_NONE)
+    if (has_error)
         log_error("garbage collection broke off", log_text("error", err->text));
     else if (gc->removed)
         log_info("garbage collected", log_number("objects", gc->removed));
+    gc->is_cut = false;
+    if (goes_on) {
+        loop_timer_start(&gc->timer, GC_FIRST_MS);
+        return;
+    }
+    gone_clear(&gc->kept);
     loop_timer_start(&gc->timer,
                      is_whole ? (uint64_t)gc->controller->config->collection_ms : GC_RETRY_MS);
     gc->is_postponed = false;
@@ -247,6 +261,13 @@ static bool has_pods(const struct gc *gc, const struct record *record)
     return false;
 }
 
+static void keep_item(struct gc *gc)
+{
+    gone_add(&gc->kept, gc->work->namespace_name, gc->work->name);
+    drop_work(gc);
+    next_step(gc);
+}
+
 static void on_item(struct gc *gc, json_t *object, const struct error *err)
 {
     const struct gc_work *work = gc->work;
@@ -255,8 +276,7 @@ static void on_item(struct gc *gc, json_t *object, const struct error *err)
     (void)object;
     /* Any doubt keeps. */
     if (err->kind != ERROR_NOT_FOUND || (record && record->is_known)) {
-        drop_work(gc);
-        next_step(gc);
+        keep_item(gc);
         return;
     }
     if (has_pods(gc, record)) {
@@ -264,8 +284,7 @@ static void on_item(struct gc *gc, json_t *object, const struct error *err)
         gc->is_postponed = true;
         task_offer(gc->controller, record, NULL);
         record->task->is_gone_sure = true;
-        drop_work(gc);
-        next_step(gc);
+        keep_item(gc);
         return;
     }
     clean_item(gc);
@@ -431,8 +450,9 @@ static void next_step(struct gc *gc)
         remove_object(gc);
 }
 
-static void start_pass(struct gc *gc)
+static void start_pass(void *data)
 {
+    struct gc *gc = data;
     struct controller *controller = gc->controller;
 
     if (gc->is_running || controller->is_draining || !controller->is_items_synced ||
@@ -448,11 +468,6 @@ static void start_pass(struct gc *gc)
     next_step(gc);
 }
 
-static void on_timer(void *data)
-{
-    start_pass(data);
-}
-
 void gc_prompt(struct gc *gc)
 {
     /* What was just listed is looked after by its own tasks first. A pass that found that we did
@@ -466,7 +481,7 @@ struct gc *gc_new(struct controller *controller)
     struct gc *gc = xcalloc(1, sizeof(*gc));
 
     gc->controller = controller;
-    loop_timer_init(&gc->timer, controller->loop, on_timer, gc);
+    loop_timer_init(&gc->timer, controller->loop, start_pass, gc);
     return gc;
 }
 
@@ -480,5 +495,6 @@ void gc_free(struct gc *gc)
     while (gc->work)
         drop_work(gc);
     gone_clear(&gc->gone);
+    gone_clear(&gc->kept);
     free(gc);
 }

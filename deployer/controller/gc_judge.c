@@ -36,6 +36,10 @@ enum gc_pod gc_judge_pod(const struct record *record, const struct pod_entry *en
         return GC_POD_KEEP;
     if (object_has_finalizer(entry->pod, FINALIZER_POD) && is_newest(record, entry))
         return GC_POD_KEEP;
+    /* What still holds it is somebody else's. */
+    if (doc_text(entry->pod, "metadata.deletionTimestamp") &&
+        !object_has_finalizer(entry->pod, FINALIZER_POD))
+        return GC_POD_KEEP;
     return GC_POD_REMOVE;
 }
 

@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "common/base/log.h"
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
+#include "common/kube/status.h"
 #include "deployer/controller/act.h"
 #include "deployer/controller/observe.h"
 
@@ -105,11 +107,24 @@ static void not_locked(struct task *task)
     task_done(task);
 }
 
+/* Whoever has no lock of it by now gets none, the Go deployer neither: a deletion needs none. */
+static bool is_lock_needless(const struct task *task, const struct error *err)
+{
+    return task->item && task->item->is_deleting && kube_is_namespace_going(err);
+}
+
 static void on_taken(struct task *task, json_t *object, const struct error *err)
 {
     (void)object;
     if (err->kind == ERROR_EXISTS || err->kind == ERROR_CONFLICT) {
         not_locked(task);
+        return;
+    }
+    if (is_lock_needless(task, err)) {
+        log_info("the item can't be locked, as its namespace is going: deleted without",
+                 log_text("deployItem", task->record->name),
+                 log_text("namespace", task->record->namespace_name));
+        locked(task);
         return;
     }
     if (err->kind != ERROR_NONE) {

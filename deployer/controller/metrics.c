@@ -279,6 +279,9 @@ int metrics_write(const struct metrics *metrics, const struct metrics_now *now,
                err) < 0 ||
         number(ret_text, "longshore_jobs", "gauge", "Items that are being worked on.",
                (double)now->jobs, err) < 0 ||
+        number(ret_text, "longshore_items_held", "gauge",
+               "Items whose Target can't be read, so that nobody knows whether they are ours.",
+               (double)now->held, err) < 0 ||
         number(ret_text, "longshore_synced", "gauge", "1 once items and pods were listed.",
                now->is_synced ? 1 : 0, err) < 0 ||
         number(ret_text, "longshore_collected_objects_total", "counter",

@@ -33,7 +33,7 @@ struct metrics {
 
 /* What is true right now, asked for at each scrape. */
 struct metrics_now {
-    size_t items, jobs, queued, running;
+    size_t items, jobs, queued, running, held;
     const struct kube_counts *landscaper_requests, *host_requests; /* NULL: it has no own client */
     uint64_t watch_silent_ms[METRICS_SOURCE_COUNT];
     bool is_leader, is_synced;

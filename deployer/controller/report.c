@@ -9,6 +9,7 @@
 #include "common/data/timestamp.h"
 #include "common/data/uuid.h"
 #include "deployer/controller/events.h"
+#include "deployer/controller/least.h"
 #include "deployer/controller/objects.h"
 #include "deployer/controller/observe.h"
 
@@ -299,6 +300,10 @@ static void on_written(struct task *task, json_t *object, const struct error *er
         report_check_gone(task);
         return;
     }
+    if (err->kind == ERROR_TOO_LARGE) {
+        least_write(task, err);
+        return;
+    }
     if (err->kind != ERROR_NONE) {
         task_hold(task, "the status can't be written", err);
         return;
@@ -332,6 +337,8 @@ void report_write(struct task *task, json_t *status, task_next_fn *next)
         events_tell_continuous(task);
     doc_set_text(body, "metadata.resourceVersion", task->item->resource_version);
     (void)json_object_set(body, "status", difference);
+    json_decref(task->wanted);
+    task->wanted = json_pack("{s:s,s:O}", "version", task->item->resource_version, "status", taken);
     task->after_write = next;
     task->is_last = true;
     task_request(task, task->controller->landscaper, &request, on_written);

@@ -30,7 +30,8 @@ json_t *report_difference(const json_t *before, const json_t *after);
 
 /* Writes status (taken over) to the item, nothing if it is what is there already; then next, also
  * when there was nothing to write. A failure is a hold and next is not called; a conflict reads the
- * item and decides again; 404 is report_check_gone(). */
+ * item and decides again; 404 is report_check_gone(); of what the API server takes for too large
+ * the least is written. */
 void report_write(struct task *task, json_t *status, task_next_fn *next);
 /* A write to the item was answered with 404: asks for the item, and ends its job if it is gone. */
 void report_check_gone(struct task *task);

@@ -46,6 +46,7 @@ static int serve_metrics(struct process *process, struct buffer *ret_body,
         .jobs = controller->open_jobs,
         .queued = controller->queue.length,
         .running = controller->running,
+        .held = controller->held_items,
         .landscaper_requests = kube_request_counts(controller->landscaper),
         .host_requests = is_one ? NULL : kube_request_counts(controller->host),
         .watch_silent_ms = {[METRICS_ITEMS] = kube_watch_silent_ms(controller->item_watch),
@@ -291,6 +292,28 @@ static const char *env_or(const char *name, const char *fallback)
     return value && *value ? value : fallback;
 }
 
+/* As for fields of the configuration: who sets them should know. */
+static void name_unused_variables(void)
+{
+    static const char *const names[] = {ENV_LS_HOST_CLIENT_QPS, ENV_LS_HOST_CLIENT_BURST,
+                                        ENV_LS_RESOURCE_CLIENT_QPS, ENV_LS_RESOURCE_CLIENT_BURST};
+    cleanup_free char *given = xstrdup("");
+
+    for (size_t i = 0; i < array_length(names); i++) {
+        char *longer = NULL;
+
+        if (!*env_or(names[i], ""))
+            continue;
+        longer = xasprintf("%s%s%s", given, *given ? ", " : "", names[i]);
+        free(given);
+        given = longer;
+    }
+    if (*given)
+        log_info("variables of the environment are not used", log_text("variables", given),
+                 log_text("reason", "have no effect: requests are bounded by how many are under "
+                                    "way, not by a rate"));
+}
+
 static void init_controller(struct process *process, const struct deployer_config *config)
 {
     struct controller *controller = &process->controller;
@@ -383,6 +406,7 @@ static int start(struct process *process, const struct controller_options *optio
     if (loop_new(clock_system(), &controller->loop, err) < 0)
         return -1;
     init_controller(process, config);
+    name_unused_variables();
     if (loop_set_signals(controller->loop, signals, array_length(signals), on_signal, process,
                          err) < 0 ||
         http_client_new(controller->loop, USER_AGENT, &controller->http, err) < 0 ||

@@ -63,22 +63,32 @@ static void chain_done(struct task *task)
     json_decref(task->log);
     json_decref(task->lock);
     json_decref(task->ending);
-    task->log = task->lock = task->ending = NULL;
+    json_decref(task->wanted);
+    task->log = task->lock = task->ending = task->wanted = NULL;
     free(task->log_tail);
     free(task->pod_name);
     free(task->former_id);
     task->log_tail = task->pod_name = task->former_id = NULL;
-    task->is_event_due = task->is_changed = task->is_last = false;
+    task->is_event_due = task->is_changed = task->is_last = task->is_least = false;
     task->step = 0;
     if (task->is_running)
         task->controller->running--;
     task->is_running = false;
 }
 
+void task_set_held(struct task *task, bool is_held)
+{
+    if (task->is_held == is_held)
+        return;
+    task->is_held = is_held;
+    task->controller->held_items += is_held ? 1 : (size_t)-1;
+}
+
 void task_free(struct task *task)
 {
     if (!task)
         return;
+    task_set_held(task, false);
     queue_remove(&task->controller->queue, task);
     chain_done(task);
     loop_timer_stop(&task->timer);

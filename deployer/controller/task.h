@@ -77,6 +77,7 @@ struct task {
     enum target_knowledge target;
     enum run_history history;
     bool is_pod_absence_sure, is_access_wanted;
+    bool is_held; /* whose the item is can't be found out for now */
     bool has_run_objects, has_lock, is_gone_sure, is_cleaned;
     bool is_log_late;      /* main's log was asked for, and did not come in time */
     int64_t since_unix_ms; /* of task_now_unix_ms() */
@@ -93,10 +94,12 @@ struct task {
     task_next_fn *after_write;
     const char *operation; /* that ran, as known before its end was written */
     bool is_event_due, is_name_shared, is_main_told;
-    json_t *log; /* as it came; log_tail is what may be told of it */
+    bool is_least; /* the status under way is the least there is */
+    json_t *log;   /* as it came; log_tail is what may be told of it */
     char *log_tail;
     json_t *lock;         /* the SyncObject that somebody holds */
     json_t *ending;       /* the status that an item has when it goes */
+    json_t *wanted;       /* the status that is being written, and the resourceVersion below it */
     struct hidden hidden; /* what must not be told */
     struct state_reading *state_reading;
     task_then_fn *after_hidden;
@@ -136,6 +139,8 @@ void task_hold(struct task *task, const char *what, const struct error *err);
 void task_set_fault(struct task *task, const char *operation, const char *reason,
                     const struct error *err, const char *code);
 void task_clear_fault(struct task *task);
+/* Counts the items of which nobody knows whose they are: nothing else may tell of them. */
+void task_set_held(struct task *task, bool is_held);
 void task_inputs_done(struct task *task);
 
 /* The item as the API server has it now, from an answer. False if that is another item, which has

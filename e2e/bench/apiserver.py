@@ -23,8 +23,8 @@ SERVICE_ADDRESS = "10.96.0.1"
 class ApiServer:
     """Starts on construction. The data is etcd's, so the server can be stopped, killed and started again."""
 
-    def __init__(self, *, flags=(), with_crds=True, authority=None, place=None):
-        """flags are added to those of kube-apiserver, e.g. "--watch-cache=false"."""
+    def __init__(self, *, flags=(), with_crds=True, authority=None, place=None, **etcd):
+        """flags are added to those of kube-apiserver, e.g. "--watch-cache=false"; etcd: see Etcd."""
         self.place = place or Loopback()
         self.directory = self.place.directory("apiserver")
         self.authority = authority or certificates.session_authority()
@@ -36,7 +36,7 @@ class ApiServer:
         self._controllers = None
         self._tls = self.authority.server(self.place.address, "localhost", "kubernetes.default.svc", SERVICE_ADDRESS)
         self._token_key, self._token_public = certificates.signing_key(self.directory, "tokens")
-        self.etcd = Etcd(self.place)
+        self.etcd = Etcd(self.place, **etcd)
         self.process = None
         try:
             self.start()

@@ -19,7 +19,8 @@ def _known_flags(wanted):
 class Etcd:
     """A single member that keeps its data in a directory."""
 
-    def __init__(self, place):
+    def __init__(self, place, request_bytes=16777216):
+        """request_bytes None: etcd's own limit, 1.5 MiB, as most clusters have it."""
         self._place, self._directory = place, place.directory("etcd")
         self.url = f"http://{place.address}:{place.port(2379)}"
         peer = f"http://127.0.0.1:{place.port(2380)}"
@@ -27,7 +28,7 @@ class Etcd:
             paths.installed("etcd"), f"--data-dir={self._directory}", "--name=bench",
             f"--listen-client-urls={self.url}", f"--advertise-client-urls={self.url}",
             f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=bench={peer}",
-            "--quota-backend-bytes=8589934592", "--max-request-bytes=16777216",
+            "--quota-backend-bytes=8589934592", *([f"--max-request-bytes={request_bytes}"] if request_bytes else []),
             *_known_flags(["--unsafe-no-fsync=true"])]
         self._start()
 

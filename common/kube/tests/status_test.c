@@ -102,11 +102,39 @@ static void the_status_of_an_event_has_its_code_inside(void **state)
     }
 }
 
+static void only_a_namespace_that_goes_is_going(void **state)
+{
+    static const struct {
+        int status;
+        const char *body;
+        bool is_going;
+    } answers[] = {
+        {403,
+         "{\"message\":\"secrets \\\"a\\\" is forbidden: unable to create new content in "
+         "namespace b because it is being terminated\",\"details\":{\"causes\":[{\"reason\":"
+         "\"NamespaceTerminating\"}]}}",
+         true},
+        {403, "{\"message\":\"secrets is forbidden: User \\\"a\\\" cannot create\"}", false},
+        {500, "because it is being terminated", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(answers); i++) {
+        struct error err = {0};
+
+        assert_int_equal(kube_status_error(answers[i].status, answers[i].body,
+                                           strlen(answers[i].body), 0, "create", &err),
+                         -1);
+        assert_int_equal(kube_is_namespace_going(&err), answers[i].is_going);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_answer_has_its_kind_its_words_and_its_pause),
         cmocka_unit_test(the_status_of_an_event_has_its_code_inside),
+        cmocka_unit_test(only_a_namespace_that_goes_is_going),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

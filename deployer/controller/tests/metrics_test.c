@@ -19,6 +19,7 @@ static char *write_all(const struct metrics *metrics)
     struct metrics_now now = {.items = 3,
                               .jobs = 2,
                               .queued = 1,
+                              .held = 4,
                               .landscaper_requests = &landscaper,
                               .host_requests = &host,
                               .watch_silent_ms = {[METRICS_PODS] = 1500},
@@ -59,6 +60,7 @@ static void the_names_that_dashboards_know_are_there(void **state)
     has(text, "controller_runtime_reconcile_time_seconds_count{controller=\"deployitem\"} 2\n");
     has(text, "workqueue_depth{name=\"deployitem\"} 1\n");
     has(text, "workqueue_queue_duration_seconds_bucket{name=\"deployitem\",le=\"0.005\"} 1\n");
+    has(text, "longshore_items_held 4\n");
     has(text,
         "rest_client_requests_total{cluster=\"landscaper\",code=\"409\",method=\"PATCH\"} 1\n");
     has(text, "rest_client_requests_total{cluster=\"host\",code=\"<error>\",method=\"GET\"} 1\n");

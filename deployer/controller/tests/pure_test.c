@@ -16,6 +16,7 @@
 #include "common/data/doc.h"
 #include "deployer/commands/commands.h"
 #include "deployer/controller/gc_judge.h"
+#include "deployer/controller/least.h"
 #include "deployer/controller/lock.h"
 #include "deployer/controller/objects.h"
 #include "deployer/controller/report.h"
@@ -81,6 +82,59 @@ static void a_difference_is_the_smallest_patch_that_leads_there(void **state)
         apply(before, patch);
         assert_true(json_equal(before, after));
     }
+}
+
+/* ---- The least ---- */
+
+static const char *const DETAILS =
+    "\"deployer\":{\"name\":\"n\"},\"conditions\":[{\"type\":\"InitContainer\"}],"
+    "\"providerStatus\":{\"podStatus\":{}},\"firstError\":{\"reason\":\"A\"},\"lastErrors\":[{}]";
+
+static void assert_no_details(const json_t *least)
+{
+    static const char *const names[] = {"deployer", "conditions", "providerStatus", "firstError",
+                                        "lastErrors"};
+
+    for (size_t i = 0; i < array_length(names); i++)
+        assert_null(doc_member(least, names[i]));
+}
+
+static void the_least_of_a_status_ends_the_job_and_says_what_to_do(void **state)
+{
+    cleanup_free char *text = xasprintf(
+        "{\"jobID\":\"j2\",\"jobIDFinished\":\"j1\",\"phase\":\"Progressing\",\"dependents\":1,"
+        "\"transitionTimes\":{\"initTime\":\"i\"},\"lastError\":{\"reason\":\"OOMKilled\"},%s}",
+        DETAILS);
+    cleanup_json json_t *wanted = parse(text);
+    cleanup_json json_t *least = least_status(wanted, PHASE_FAILED, 0);
+
+    (void)state;
+    assert_string_equal(doc_text(least, "phase"), PHASE_FAILED);
+    assert_string_equal(doc_text(least, "jobIDFinished"), "j2");
+    assert_string_equal(doc_text(least, "transitionTimes.initTime"), "i");
+    assert_non_null(doc_text(least, "transitionTimes.finishedTime"));
+    assert_int_equal(doc_integer_or(least, "dependents", 0), 1);
+    assert_string_equal(doc_text(least, "lastError.message"),
+                        "the item is too large for its status: make it 1 KiB smaller; left out: "
+                        "OOMKilled");
+    assert_true(status_is_unrecoverable(doc_member(least, "lastError")));
+    assert_no_details(least);
+}
+
+static void the_least_of_a_success_is_a_success(void **state)
+{
+    cleanup_free char *text =
+        xasprintf("{\"jobID\":\"j2\",\"jobIDFinished\":\"j2\",\"phase\":\"Succeeded\","
+                  "\"exportRef\":{\"name\":\"e\"},%s}",
+                  DETAILS);
+    cleanup_json json_t *wanted = parse(text);
+    cleanup_json json_t *least = least_status(wanted, PHASE_FAILED, 0);
+
+    (void)state;
+    assert_string_equal(doc_text(least, "phase"), PHASE_SUCCEEDED);
+    assert_string_equal(doc_text(least, "exportRef.name"), "e");
+    assert_null(doc_member(least, "lastError"));
+    assert_no_details(least);
 }
 
 /* ---- Locks ---- */
@@ -190,6 +244,9 @@ static void a_pod_has_stopped_when_all_its_containers_have(void **state)
 #define BARE_POD                                                                                   \
     "{\"metadata\":{\"creationTimestamp\":\"2026-01-03T00:00:00Z\"},"                              \
     "\"status\":{\"phase\":\"Succeeded\"}}"
+#define HELD_POD                                                                                   \
+    "{\"metadata\":{\"deletionTimestamp\":\"2026-01-03T00:00:00Z\",\"finalizers\":[\"theirs\"]},"  \
+    "\"status\":{\"phase\":\"Succeeded\"}}"
 #define RUNNING_POD "{\"metadata\":{" FINALIZED "},\"status\":{\"phase\":\"Running\"}}"
 
 static void garbage_among_pods_is_what_nobody_will_look_at_again(void **state)
@@ -204,6 +261,7 @@ static void garbage_among_pods_is_what_nobody_will_look_at_again(void **state)
         {"GC10 the only one", OLD_POD, NULL, true, true, true, false, GC_POD_KEEP},
         {"GC12 the latest", NEW_POD, OLD_POD, true, true, true, false, GC_POD_KEEP},
         {"GC13 no finalizer", BARE_POD, NULL, true, true, true, false, GC_POD_REMOVE},
+        {"held by another's finalizer", HELD_POD, NULL, true, true, true, false, GC_POD_KEEP},
         {"keepPod", BARE_POD, NULL, true, true, true, true, GC_POD_KEEP},
         {"running", RUNNING_POD, NULL, true, true, true, false, GC_POD_KEEP},
         {"item has work", OLD_POD, NEW_POD, true, false, true, false, GC_POD_KEEP},
@@ -340,6 +398,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_difference_is_the_smallest_patch_that_leads_there),
+        cmocka_unit_test(the_least_of_a_status_ends_the_job_and_says_what_to_do),
+        cmocka_unit_test(the_least_of_a_success_is_a_success),
         cmocka_unit_test(a_lock_is_taken_only_from_nobody_and_from_the_dead),
         cmocka_unit_test(a_lock_object_is_as_the_go_deployer_writes_it),
         cmocka_unit_test(a_pod_is_over_when_nothing_in_it_can_run),

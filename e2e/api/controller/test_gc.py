@@ -225,3 +225,21 @@ def test_collecting_can_be_switched_off(world):
     world.item("marker")
     world.finished("marker")
     assert "secrets/gone-config" in world.host_objects()
+
+
+def test_more_than_one_pass_can_look_at_is_looked_at_right_after_it(world):
+    """As many objects as a pass takes, of items that are kept, come before those that are to go; passes are an hour apart."""
+    for number in range(255):
+        world.item(f"a-{number:03}", job=None, item_type="landscaper.gardener.cloud/other", finalizer=False)
+        make(world, "ConfigMap", f"a-{number:03}", labels(world, f"a-{number:03}"))
+    for number in range(20):
+        make(world, "ConfigMap", f"z-{number:03}", labels(world, f"z-{number:03}"))
+    controller = world.start(config={"garbageCollection": {"requeueTimeSeconds": 3600}})
+    collected(world, [f"configmaps/a-{number:03}" for number in range(255)], timeout=60)
+    passed(controller)
+    # And then there is peace: each item was asked for once.
+    world.item("marker")
+    world.finished("marker")
+    asked = [entry for entry in world.apiserver.audit.entries(user=controller.user, verb="get", resource="deployitems")
+             if entry["objectRef"]["name"].startswith("a-")]
+    assert len(asked) == 255

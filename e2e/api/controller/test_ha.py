@@ -8,7 +8,7 @@ import pytest
 
 from bench.kube import DEPLOYITEMS, SYNCOBJECTS
 from bench.waiting import wait_until
-from controller_harness import now, with_export_and_state
+from controller_harness import FORCE_CLEANUP, WITHOUT_UNINSTALL, now, succeed, with_export_and_state
 from faults.proxy import Action, PASS, status as unavailable
 
 
@@ -213,3 +213,74 @@ def test_a_deletion_takes_the_lock_and_respects_anothers(world):
     world.gone("item")
     assert [start[2] for start in world.kubelet.ran("held")] == ["RECONCILE"]
     assert world.status("held")["phase"] == "Succeeded"
+
+
+# --- namespaces that are going ---
+
+@pytest.fixture
+def ending(world):
+    """A namespace with finished items that is deleted by ending(); what the namespace's controller would take first goes with it."""
+    name = f"{world.namespace}-ending"
+    world.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    world.context(namespace=name)
+
+    def end():
+        world.kube.delete("namespaces", name)
+        for thing in world.kube.items(SYNCOBJECTS, name):
+            world.kube.delete(SYNCOBJECTS, thing["metadata"]["name"], name)
+    end.namespace = name
+    yield end
+    for thing in world.kube.items(DEPLOYITEMS, name):  # what a failed test left, before a later one's controller finds it
+        world.kube.patch(DEPLOYITEMS, thing["metadata"]["name"], {"metadata": {"finalizers": None}}, name)
+
+
+@pytest.mark.parametrize("config", [REPLICAS, {}], ids=["replicas", "alone"])
+def test_items_of_a_namespace_that_is_going_are_deleted_each_in_its_way(world, ending, config):
+    """Nothing can be created in it any more: no lock, no Event. Nobody else can have the lock either."""
+    controller = world.start(config=config, env={"MY_POD_NAME": "me", "MY_POD_NAMESPACE": world.host})
+    ways = {"run": {}, "forced": {FORCE_CLEANUP: "true"}, "dropped": {WITHOUT_UNINSTALL: "true"}}
+    for name in ways:
+        world.item(name, namespace=ending.namespace)
+        assert world.finished(name, namespace=ending.namespace)["phase"] == "Succeeded"
+    world.quiet()
+    ending()
+    for name, annotations in ways.items():
+        world.kube.delete(DEPLOYITEMS, name, ending.namespace)
+        world.kube.patch(DEPLOYITEMS, name, {"metadata": {"annotations": annotations}}, ending.namespace)
+        world.trigger(name, "job-delete", ending.namespace)
+    for name in ways:
+        world.gone(name, ending.namespace)
+    wait_until(lambda: not world.host_objects(), "nothing left on the host")
+    assert [start[2] for start in world.kubelet.ran("run")] == ["RECONCILE", "DELETE"]
+    assert [start[2] for name in ("forced", "dropped") for start in world.kubelet.ran(name)] == ["RECONCILE"] * 2
+    if config:
+        assert "can't be locked, as its namespace is going" in controller.output()
+
+
+def test_an_item_that_is_not_deleted_waits_for_its_lock_also_in_a_namespace_that_is_going(world, ending):
+    controller = start_replica(world)
+    world.item("item", namespace=ending.namespace, job=None)
+    ending()
+    world.trigger("item", "job-1", ending.namespace)
+    controller.wait_until(lambda: "the item can't be locked" in controller.output(), "a line in the log")
+    world.item("marker")
+    world.finished("marker")
+    assert "phase" not in world.status("item", ending.namespace)
+    world.kube.patch(DEPLOYITEMS, "item", {"metadata": {"annotations": {FORCE_CLEANUP: "true"}}}, ending.namespace)
+    world.delete("item", namespace=ending.namespace)
+    world.gone("item", ending.namespace)
+
+
+def test_a_run_whose_namespace_goes_ends_though_its_export_has_no_place(world, ending):
+    go_on = threading.Event()
+    world.kubelet.behaviour = lambda pod: (pod.run(), go_on.wait(60), pod.export({"a": 1}), pod.succeed()) if pod.operation == "RECONCILE" else succeed(pod)
+    start_replica(world)
+    world.item("item", namespace=ending.namespace, timeout="none")
+    wait_until(lambda: world.status("item", ending.namespace).get("phase") == "Progressing", "Progressing")
+    ending()
+    world.kube.delete(DEPLOYITEMS, "item", ending.namespace)
+    go_on.set()
+    status = world.finished("item", namespace=ending.namespace)
+    assert status["phase"] == "Succeeded" and "exportRef" not in status
+    world.trigger("item", "job-delete", ending.namespace)
+    world.gone("item", ending.namespace)

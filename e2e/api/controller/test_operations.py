@@ -217,6 +217,51 @@ def test_a_run_that_ends_while_its_item_is_being_deleted_is_counted_as_what_it_w
         assert values[f'longshore_run_duration_seconds_count{{operation="{operation}"}}'] == "1"
 
 
+def metric(port, name):
+    return dict(l.rsplit(" ", 1) for l in get(port, "/metrics")[1].splitlines() if not l.startswith("#")).get(name)
+
+
+def test_items_of_which_nobody_knows_whose_they_are_are_counted_and_left_alone(world):
+    """With a selector, an item whose Target can't be read may be another deployer's: not a word to it."""
+    refused, port = threading.Event(), free_port()
+    refused.set()
+    world.target("shy", config={}, labels={"env": "a"})
+    world.target("deleted", config={}, labels={"env": "a"})
+
+    def plan(request):
+        if request.method == "GET" and "/targets/" in request.path and refused.is_set():
+            return Action(forward=False, answer=status(403, "Forbidden", "targets is forbidden"))
+        return PASS
+
+    with world.behind(plan) as proxy:
+        world.item("item", target="shy")
+        world.item("other", target="deleted")
+        before = world.kube.get(DEPLOYITEMS, "item", world.namespace)
+        controller = world.start(proxy=proxy, arguments=[f"--metrics-address=127.0.0.1:{port}"],
+                                 config={"targetSelector": [{"labels": [{"key": "env", "operator": "=", "values": ["a"]}]}]})
+        wait_until(lambda: metric(port, "longshore_items_held") == "2", "both are counted")
+        assert "the target can't be read" in controller.output()
+        world.kube.patch(DEPLOYITEMS, "other", {"metadata": {"finalizers": None}}, world.namespace)
+        world.kube.delete(DEPLOYITEMS, "other", world.namespace)
+        wait_until(lambda: metric(port, "longshore_items_held") == "1", "the one that went is not")
+        assert world.kube.get(DEPLOYITEMS, "item", world.namespace) == before and world.events("item") == []
+        refused.clear()
+        assert world.finished("item", timeout=120)["phase"] == "Succeeded"
+        assert metric(port, "longshore_items_held") == "0"
+
+
+def test_variables_of_the_go_deployer_without_effect_are_named_once(world):
+    given = {"LS_HOST_CLIENT_QPS": "5", "LS_RESOURCE_CLIENT_BURST": "7", "LS_HOST_CLIENT_BURST": ""}
+    controller = world.start(env=given)
+    world.item("item")
+    world.finished("item")
+    [line] = [json.loads(l) for l in controller.output().splitlines() if "of the environment" in l]
+    assert line["variables"] == "LS_HOST_CLIENT_QPS, LS_RESOURCE_CLIENT_BURST"
+    quiet = world.start()
+    quiet.wait_until(lambda: '"msg":"started"' in quiet.output(), "started")
+    assert "of the environment" not in quiet.output()
+
+
 def run(*arguments):
     return subprocess.run([PROGRAM, "controller", *arguments], capture_output=True, text=True, timeout=30)
 
