@@ -11,89 +11,8 @@
 #include "common/data/doc.h"
 #include "common/kube/client_internal.h"
 #include "common/kube/list.h"
-#include "common/kube/tests/kube_bench.h"
+#include "common/kube/tests/watch_bench.h"
 #include "common/kube/watch.h"
-
-#define OBJECT(name_, version_)                                                                    \
-    "{\"metadata\":{\"name\":\"" name_ "\",\"resourceVersion\":\"" version_ "\"}}"
-#define EVENT(type_, name_, version_)                                                              \
-    "{\"type\":\"" type_ "\",\"object\":" OBJECT(name_, version_) "}\n"
-#define PAGE_AT(version_, items_, continue_)                                                       \
-    "{\"metadata\":{\"resourceVersion\":\"" version_ "\",\"continue\":\"" continue_                \
-    "\"},\"items\":[" items_ "]}"
-#define PAGE(items_, continue_) PAGE_AT("100", items_, continue_)
-
-/* Events as letters and names: "La Lb S Ac Mc Dc B R". That a list begins shows as "(". */
-struct seen {
-    char text[512];
-    struct kube_watch *watch;
-    char stop_at; /* the letter at which the watch is stopped from inside */
-    struct error err;
-};
-
-static void note(void *data, enum kube_event event, const json_t *object, const struct error *err)
-{
-    static const char letters[] = {
-        [KUBE_EVENT_LISTING] = '(', [KUBE_EVENT_LISTED] = 'L',   [KUBE_EVENT_SYNCED] = 'S',
-        [KUBE_EVENT_ADDED] = 'A',   [KUBE_EVENT_MODIFIED] = 'M', [KUBE_EVENT_DELETED] = 'D',
-        [KUBE_EVENT_BROKEN] = 'B',  [KUBE_EVENT_REWOUND] = 'R',
-    };
-    struct seen *seen = data;
-    size_t used = strlen(seen->text);
-
-    (void)snprintf(seen->text + used, sizeof(seen->text) - used, "%s%c%s%s", used ? " " : "",
-                   letters[event], doc_text_or(object, "metadata.name", ""),
-                   object && err ? "!" : "");
-    assert_int_equal(err != NULL && !object, event == KUBE_EVENT_BROKEN);
-    if (err)
-        seen->err = *err;
-    if (letters[event] == seen->stop_at) {
-        kube_watch_stop(seen->watch);
-        kube_watch_stop(seen->watch);
-        seen->watch = NULL;
-    }
-}
-
-static bool is_known(void *data, const char *namespace_name, const char *name,
-                     const char *resource_version)
-{
-    (void)data;
-    (void)namespace_name;
-    return strcmp(name, "known") == 0 && strcmp(resource_version, "101") == 0;
-}
-
-static void start(struct kube_bench *bench, struct seen *seen, bool is_watch_only)
-{
-    const struct kube_watch_options options = {
-        .resource = KUBE_PODS,
-        .namespace_name = "a",
-        .label_selector = "x=y",
-        .is_watch_only = is_watch_only,
-        .retry_first_ms = 1,
-        .retry_max_ms = 1,
-        .is_known = is_known,
-        .on_event = note,
-        .data = seen,
-    };
-    struct error err = {0};
-
-    assert_int_equal(kube_watch_start(bench->kube, &options, &seen->watch, &err), 0);
-    assert_string_equal(seen->text, "");
-}
-
-/* Runs with these answers until so much has been seen, and then some. */
-static void run(struct kube_bench *bench, struct seen *seen, char **answers, size_t count,
-                const char *wanted)
-{
-    kube_bench_set_answers(bench, (const char *const *)answers, count);
-    while (strlen(seen->text) < strlen(wanted))
-        kube_bench_run_once(bench);
-    kube_bench_run_idle(bench);
-    assert_string_equal(seen->text, wanted);
-    kube_watch_stop(seen->watch);
-    for (size_t i = 0; i < count; i++)
-        free(answers[i]);
-}
 
 static void lists_page_by_page_then_streams_from_there(void **state)
 {
@@ -106,8 +25,8 @@ static void lists_page_by_page_then_streams_from_there(void **state)
                           EVENT("BOOKMARK", "", "103") EVENT("DELETED", "d", "104")),
     };
 
-    start(bench, &seen, false);
-    run(bench, &seen, answers, 3, "( La Lb Lc S Ad Md Dd");
+    watch_bench_start(bench, &seen, false);
+    watch_bench_run(bench, &seen, answers, 3, "( La Lb Lc S Ad Md Dd");
     assert_true(loopback_has(&bench->server, 0, "/pods?limit=500&labelSelector=x%3Dy HTTP"));
     assert_true(loopback_has(&bench->server, 1, "&continue=next%20page HTTP"));
     assert_true(loopback_has(&bench->server, 2, "?watch=true&resourceVersion=100&"));
@@ -127,8 +46,8 @@ static void a_stream_that_ends_goes_on_after_the_last_event_or_bookmark(void **s
         answer_stream(EVENT("ADDED", "b", "151")),
     };
 
-    start(bench, &seen, false);
-    run(bench, &seen, answers, 4, "( S Aa Ab");
+    watch_bench_start(bench, &seen, false);
+    watch_bench_run(bench, &seen, answers, 4, "( S Aa Ab");
     assert_true(loopback_has(&bench->server, 2, "resourceVersion=101&"));
     assert_true(loopback_has(&bench->server, 3, "resourceVersion=150&"));
 }
@@ -145,7 +64,7 @@ static void silence_is_counted_from_the_last_word_that_was_no_refusal(void **sta
 
     assert_int_equal(kube_watch_silent_ms(NULL), 0);
     kube_bench_set_answers(bench, answers, array_length(answers));
-    start(bench, &seen, false);
+    watch_bench_start(bench, &seen, false);
     while (strcmp(seen.text, "( B") != 0)
         kube_bench_run_once(bench);
     clock_fake_advance(&bench->clock, 7000);
@@ -175,31 +94,9 @@ static void what_is_known_is_not_told_again_but_for_its_end(void **state)
         answer_stream(EVENT("MODIFIED", "known", "102") EVENT("DELETED", "known", "101")),
     };
 
-    start(bench, &seen, false);
-    run(bench, &seen, answers, 3, "( Lknown S Mknown Dknown");
+    watch_bench_start(bench, &seen, false);
+    watch_bench_run(bench, &seen, answers, 3, "( Lknown S Mknown Dknown");
     assert_true(loopback_has(&bench->server, 2, "resourceVersion=101&"));
-}
-
-static void a_place_that_is_too_old_means_a_new_list(void **state)
-{
-    for (int is_event = 0; is_event < 2; is_event++) {
-        struct kube_bench *bench = *state;
-        struct seen seen = {0};
-        char *answers[] = {
-            answer_json("200 OK", PAGE(OBJECT("a", "1"), "")),
-            /* The stream stays open: the event is the end of it all the same. */
-            is_event ? answer_stream("{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\","
-                                     "\"code\":410,\"message\":\"old\"}}\n")
-                     : answer_json("410 Gone", "{\"message\":\"old\",\"code\":410}"),
-            answer_json("200 OK", PAGE(OBJECT("b", "2"), "")),
-            answer_stream(EVENT("ADDED", "c", "101")),
-        };
-
-        start(bench, &seen, false);
-        run(bench, &seen, answers, 4, "( La S ( Lb S Ac");
-        assert_int_equal(kube_bench_teardown(state), 0);
-        assert_int_equal(kube_bench_setup(state), 0);
-    }
 }
 
 static void what_goes_wrong_is_told_and_tried_again(void **state)
@@ -217,8 +114,8 @@ static void what_goes_wrong_is_told_and_tried_again(void **state)
         answer_stream(EVENT("ADDED", "b", "101") "nonsense\n" EVENT("ADDED", "c", "102")),
     };
 
-    start(bench, &seen, false);
-    run(bench, &seen, answers, array_length(answers), "( B ( La S B B Ab B Ac");
+    watch_bench_start(bench, &seen, false);
+    watch_bench_run(bench, &seen, answers, array_length(answers), "( B ( La S B B Ab B Ac");
     assert_true(loopback_has(&bench->server, 6, "resourceVersion=100&"));
     assert_non_null(strstr(seen.err.text, "watch pods: "));
 }
@@ -235,103 +132,8 @@ static void a_list_that_breaks_in_its_first_page_is_told_and_starts_over(void **
         answer_stream("\n"),
     };
 
-    start(bench, &seen, false);
-    run(bench, &seen, answers, 5, "( La B ( Lb B ( Lc S");
-}
-
-static void a_place_that_the_server_does_not_know_yet_is_given_up_in_the_end(void **state)
-{
-    struct kube_bench *bench = *state;
-    struct seen seen = {0};
-    static const char unknown[] = "{\"message\":\"Timeout: Too large resource version: 100\"}";
-    char *answers[] = {
-        answer_json("200 OK", PAGE(OBJECT("a", "1"), "")),
-        answer_json("504 Timeout", unknown),
-        answer_json("200 OK", PAGE("", "")),
-        answer_json("504 Timeout", unknown),
-        answer_json("200 OK", PAGE("", "")),
-        answer_json("504 Timeout", unknown),
-        answer_json("200 OK", PAGE("", "")),
-        answer_json("504 Timeout", unknown),
-        answer_json("200 OK", PAGE("", "")),
-        answer_json("504 Timeout", unknown),
-        answer_json("200 OK", PAGE(OBJECT("b", "1"), "")),
-        answer_stream("\n"),
-    };
-
-    start(bench, &seen, false);
-    run(bench, &seen, answers, array_length(answers), "( La S B B B B ( Lb S");
-}
-
-/* What shows that the server was away: an error of its own, a connection that breaks, a stream that
- * ends before it has begun. */
-static char *answer_of_one_away(int way)
-{
-    return way == 0   ? answer_json("503 Later", "")
-           : way == 1 ? xstrdup("no HTTP\r\n\r\n")
-                      : answer_json("200 OK", "");
-}
-
-static void a_server_that_was_away_and_is_where_it_was_is_gone_on_from(void **state)
-{
-    for (int way = 0; way < 3; way++) {
-        struct kube_bench *bench = *state;
-        struct seen seen = {0};
-        char *answers[] = {
-            answer_json("200 OK", PAGE(OBJECT("a", "1"), "")),
-            answer_of_one_away(way),
-            answer_json("200 OK", PAGE_AT("100", OBJECT("a", "1"), "next page")),
-            answer_stream(EVENT("ADDED", "b", "101")),
-        };
-
-        start(bench, &seen, false);
-        run(bench, &seen, answers, 4, way == 2 ? "( La S Ab" : "( La S B Ab");
-        /* One page of one object, from etcd itself: neither a version nor a selector. */
-        assert_true(loopback_has(&bench->server, 2, "/pods?limit=1 HTTP"));
-        assert_true(loopback_has(&bench->server, 2, "as=PartialObjectMetadataList"));
-        assert_true(loopback_has(&bench->server, 3, "?watch=true&resourceVersion=100&"));
-        assert_int_equal(bench->server.request_count, 4);
-        assert_int_equal(kube_bench_teardown(state), 0);
-        assert_int_equal(kube_bench_setup(state), 0);
-    }
-}
-
-static void a_server_that_was_put_back_is_told_and_listed_anew(void **state)
-{
-    for (int way = 0; way < 3; way++) {
-        struct kube_bench *bench = *state;
-        struct seen seen = {0};
-        char *answers[] = {
-            answer_json("200 OK", PAGE(OBJECT("a", "1"), "")),
-            answer_of_one_away(way),
-            answer_json("503 Later", ""), /* it is away for longer */
-            answer_json("200 OK", PAGE_AT("99", OBJECT("a", "1"), "next page")),
-            answer_json("200 OK", PAGE_AT("99", OBJECT("b", "1"), "")),
-            answer_stream(EVENT("ADDED", "c", "100")),
-        };
-
-        start(bench, &seen, false);
-        run(bench, &seen, answers, 6, way == 2 ? "( La S B R ( Lb S Ac" : "( La S B B R ( Lb S Ac");
-        assert_true(loopback_has(&bench->server, 5, "?watch=true&resourceVersion=99&"));
-        assert_int_equal(kube_bench_teardown(state), 0);
-        assert_int_equal(kube_bench_setup(state), 0);
-    }
-}
-
-static void a_server_that_is_put_back_during_a_list_is_listed_once_more(void **state)
-{
-    struct kube_bench *bench = *state;
-    struct seen seen = {0};
-    char *answers[] = {
-        answer_json("200 OK", PAGE(OBJECT("a", "1"), "")),
-        answer_json("410 Gone", "{\"message\":\"old\"}"),
-        answer_json("200 OK", PAGE_AT("99", OBJECT("b", "1"), "")),
-        answer_json("200 OK", PAGE_AT("99", OBJECT("b", "1"), "")),
-        answer_stream(EVENT("ADDED", "c", "100")),
-    };
-
-    start(bench, &seen, false);
-    run(bench, &seen, answers, 5, "( La S ( Lb R ( Lb S Ac");
+    watch_bench_start(bench, &seen, false);
+    watch_bench_run(bench, &seen, answers, 5, "( La B ( Lb B ( Lc S");
 }
 
 static void a_list_without_a_version_is_asked_for_again(void **state)
@@ -344,8 +146,8 @@ static void a_list_without_a_version_is_asked_for_again(void **state)
         answer_stream("\n"),
     };
 
-    start(bench, &seen, false);
-    run(bench, &seen, answers, array_length(answers), "( S");
+    watch_bench_start(bench, &seen, false);
+    watch_bench_run(bench, &seen, answers, array_length(answers), "( S");
 }
 
 static void watching_without_a_list_begins_with_what_is_there(void **state)
@@ -358,8 +160,8 @@ static void watching_without_a_list_begins_with_what_is_there(void **state)
         answer_stream(EVENT("ADDED", "a", "60")),
     };
 
-    start(bench, &seen, true);
-    run(bench, &seen, answers, 3, "Aa Aa");
+    watch_bench_start(bench, &seen, true);
+    watch_bench_run(bench, &seen, answers, 3, "Aa Aa");
     assert_true(loopback_has(&bench->server, 0, "resourceVersion=0&"));
     assert_false(loopback_has(&bench->server, 0, "allowWatchBookmarks"));
     assert_true(loopback_has(&bench->server, 1, "resourceVersion=50&"));
@@ -378,8 +180,8 @@ static void an_object_that_cannot_be_read_comes_with_a_fault(void **state)
             "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"c\"},\"x\":\"\\u0000\"}}\n"),
     };
 
-    start(bench, &seen, false);
-    run(bench, &seen, answers, 2, "( La! Lb S B Ac!");
+    watch_bench_start(bench, &seen, false);
+    watch_bench_run(bench, &seen, answers, 2, "( La! Lb S B Ac!");
 }
 
 /* An object with this name and more bytes than any may have. */
@@ -401,9 +203,9 @@ static void an_object_that_is_too_large_is_told_and_passed_over(void **state)
     struct seen seen = {0};
     char *answers[] = {answer_json("200 OK", page), answer_stream(lines)};
 
-    start(bench, &seen, false);
+    watch_bench_start(bench, &seen, false);
     /* That of the list is told when the list is done, that of the stream where it comes. */
-    run(bench, &seen, answers, 2, "( La S B B Ab");
+    watch_bench_run(bench, &seen, answers, 2, "( La S B B Ab");
     assert_int_equal(seen.err.kind, ERROR_TOO_LARGE);
     assert_string_equal(seen.err.text,
                         "watch pods: an event of more than 4194304 bytes is passed over");
@@ -433,8 +235,8 @@ static void a_watch_may_be_stopped_from_inside_of_every_event(void **state)
                               EVENT("DELETED", "d", "103") "x\n" EVENT("ADDED", "e", "104")),
         };
 
-        start(bench, &seen, false);
-        run(bench, &seen, answers, 2, cases[i].seen);
+        watch_bench_start(bench, &seen, false);
+        watch_bench_run(bench, &seen, answers, 2, cases[i].seen);
         assert_null(seen.watch);
         assert_int_equal(kube_bench_teardown(state), 0);
         assert_int_equal(kube_bench_setup(state), 0);
@@ -447,15 +249,15 @@ static void a_watch_may_be_stopped_from_outside_at_any_time(void **state)
     struct seen seen = {0};
 
     kube_watch_stop(NULL);
-    start(bench, &seen, false);
+    watch_bench_start(bench, &seen, false);
     kube_watch_stop(seen.watch); /* before it began */
-    start(bench, &seen, false);
+    watch_bench_start(bench, &seen, false);
     while (bench->server.request_count < 1)
         kube_bench_run_once(bench);
     kube_watch_stop(seen.watch); /* while it lists */
     assert_string_equal(seen.text, "(");
     seen = (struct seen){0};
-    start(bench, &seen, true);
+    watch_bench_start(bench, &seen, true);
     while (bench->server.request_count < 2)
         kube_bench_run_once(bench);
     kube_watch_stop(seen.watch); /* while it streams */
@@ -487,13 +289,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(silence_is_counted_from_the_last_word_that_was_no_refusal,
                                         kube_bench_setup_fake, kube_bench_teardown),
         test(what_is_known_is_not_told_again_but_for_its_end),
-        test(a_place_that_is_too_old_means_a_new_list),
         test(what_goes_wrong_is_told_and_tried_again),
         test(a_list_that_breaks_in_its_first_page_is_told_and_starts_over),
-        test(a_place_that_the_server_does_not_know_yet_is_given_up_in_the_end),
-        test(a_server_that_was_away_and_is_where_it_was_is_gone_on_from),
-        test(a_server_that_was_put_back_is_told_and_listed_anew),
-        test(a_server_that_is_put_back_during_a_list_is_listed_once_more),
         test(a_list_without_a_version_is_asked_for_again),
         test(watching_without_a_list_begins_with_what_is_there),
         test(an_object_that_cannot_be_read_comes_with_a_fault),
