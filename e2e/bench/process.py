@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes of the bench: each logs to a file, is ended by its pid, and never outlives the process that started it."""
 
+import contextlib
 import itertools
 import os
 import pathlib
@@ -65,7 +66,8 @@ class Process:
         if not self.running:
             return
         for pid in self._wrapped_pids() or [self.pid]:
-            os.kill(pid, number)
+            with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+                os.kill(pid, number)
 
     def _wrapped_pids(self):
         if not self._wrapped:

@@ -208,10 +208,10 @@ def test_a_fault_whose_numbers_change_is_one_event_and_one_of_the_last_errors(wo
         world.item("item")
         wait_until(lambda: "pods=102" in world.status("item").get("lastError", {}).get("message", ""), "the third try told")
         status = world.finished("item")
+        world.quiet()
     assert status["phase"] == "Succeeded" and len(tries) == 3
     assert len(status["lastErrors"]) == 1 and "pods=102" in status["lastErrors"][0]["message"]
     assert "pods=100" in status["firstError"]["message"]
-    world.quiet()
     assert len(world.events("item")) == 1
 
 
