@@ -11,8 +11,6 @@ from bench.waiting import wait_until
 from controller_harness import GROUP, LABEL_ITEM_NAME, LABEL_ITEM_NAMESPACE, OPERATION, OURS, encode, ended, succeed, with_export_and_state
 from faults.proxy import Action, PASS
 
-pytestmark = pytest.mark.long
-
 # More than any run or deletion takes; requests beyond the last one never come, and the test ends there.
 REQUESTS_MAX = 40
 

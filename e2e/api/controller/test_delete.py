@@ -9,8 +9,6 @@ from faults.proxy import Action, PASS, status as refusal
 from controller_harness import (FORCE_CLEANUP, GROUP, LABEL_ITEM_NAME, LABEL_ITEM_NAMESPACE, WITHOUT_UNINSTALL, encode, hang,
                                 succeed, with_export_and_state)
 
-pytestmark = pytest.mark.long
-
 
 def first_run(world, name="item", **item):
     world.kubelet.behaviour = with_export_and_state

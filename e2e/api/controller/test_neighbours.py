@@ -13,8 +13,6 @@ from controller_harness import (GROUP, HOST_KINDS, LABEL_ITEM_NAME, LABEL_ITEM_N
 from faults.clock import HOUR, Clock
 from faults.proxy import Action, PASS
 
-pytestmark = pytest.mark.long
-
 # The configuration of ours, and what the pod of theirs says.
 NEIGHBOURS = {
     "another identity": ({}, {f"{GROUP}/deployer-id": "other"}),
