@@ -129,7 +129,7 @@ def collect(world, controller):
 
     def begun():
         return [e for e in world.apiserver.audit.entries(mark, user=controller.user) if (e["verb"], resource_of(e)) == ("list", "configmaps")]
-    controller.wait_until(lambda: len(begun()) > 1, "a pass is over", timeout=60)
+    controller.wait_until(lambda: len(begun()) > 1, "a pass is over", timeout=180)
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def test_what_was_refused_for_its_name_is_ended_and_deleted_without_a_run_and_wi
     world.trigger("item", "job-2")
     wait_until(lambda: world.status("item").get("phase") == "Init" and world.status("item").get("lastError"), "the second job is refused")
     world.delete("item")
-    world.gone("item")
+    world.gone("item", timeout=180)
     collect(world, controller)
     assert theirs.is_untouched() and world.kubelet.ran() == []
     left = {o.rpartition("/")[2] for o in world.host_objects()}
