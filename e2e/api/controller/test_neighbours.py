@@ -173,7 +173,7 @@ def test_what_was_refused_for_its_name_is_ended_and_deleted_without_a_run_and_wi
     # Now while it is held up.
     world.trigger("item", "job-2")
     wait_until(lambda: world.status("item").get("phase") == "Init" and world.status("item").get("lastError"), "the second job is refused")
-    world.delete("item")
+    world.delete("item", job=None)  # the job that is open does it, at once
     world.gone("item", timeout=180)
     collect(world, controller)
     assert theirs.is_untouched() and world.kubelet.ran() == []
