@@ -146,20 +146,32 @@ static void on_listed_item(void *data, const json_t *object, const struct error 
     leave(watch);
 }
 
+/* A list has ended. False: it failed, or the server was put back, so that the owner may have taken
+ * what was listed for old; then it is seen to how things go on. */
+static bool is_list_good(struct kube_watch *watch, const char *resource_version,
+                         const struct error *err)
+{
+    watch->list = NULL;
+    if (err->kind != ERROR_NONE) {
+        go_on_after(watch, err);
+        return false;
+    }
+    if (watch_place_is_rewound(&watch->place, resource_version)) {
+        start_over(watch);
+        return false;
+    }
+    watch->place.is_doubted = false;
+    return true;
+}
+
 static void on_listed(void *data, const char *resource_version, const struct error *err)
 {
     struct kube_watch *watch = data;
 
     enter(watch);
-    watch->list = NULL;
-    if (err->kind != ERROR_NONE) {
-        go_on_after(watch, err);
-    } else if (watch_place_is_rewound(&watch->place, resource_version)) {
-        start_over(watch); /* the owner may have taken what was listed for old */
-    } else {
+    if (is_list_good(watch, resource_version, err)) {
         note_heard(watch);
         watch->has_new_token = false;
-        watch->place.is_doubted = false;
         watch_place_remember(&watch->place, resource_version);
         tell(watch, KUBE_EVENT_SYNCED, NULL, NULL);
         if (watch->list_fault.kind != ERROR_NONE)
@@ -198,15 +210,8 @@ static void on_checked(void *data, const char *resource_version, const struct er
     struct kube_watch *watch = data;
 
     enter(watch);
-    watch->list = NULL;
-    if (err->kind != ERROR_NONE) {
-        go_on_after(watch, err);
-    } else if (watch_place_is_rewound(&watch->place, resource_version)) {
-        start_over(watch);
-    } else {
-        watch->place.is_doubted = false;
+    if (is_list_good(watch, resource_version, err))
         go_on(watch, 0);
-    }
     leave(watch);
 }
 

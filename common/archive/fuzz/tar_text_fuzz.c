@@ -9,13 +9,14 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "common/archive/fuzz/tar_checksum.h"
 #include "common/archive/tar_reader.h"
 #include "common/archive/tar_text.h"
 #include "common/archive/tests/memory_source.h"
 #include "common/base/memory.h"
 #include "common/fuzz/must.h"
 
-enum { BLOCK_SIZE = 512, CHOICE_GO = 1, CHOICE_PACKED = 2, UNPACKED = 1 << 18, TEXT = 1 << 16 };
+enum { CHOICE_GO = 1, CHOICE_PACKED = 2, UNPACKED = 1 << 18, TEXT = 1 << 16 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -35,21 +36,6 @@ static void see(void *data, const char *text, size_t size)
 {
     must(size > 0 && strlen(text) == size);
     add_to(data, text, size);
-}
-
-static void mend_checksums(uint8_t *tar, size_t size)
-{
-    for (size_t at = 0; at + BLOCK_SIZE <= size; at += BLOCK_SIZE) {
-        uint8_t *block = tar + at;
-        unsigned sum = 8 * ' ';
-
-        if (memcmp(block + 257, "ustar", 5) != 0)
-            continue;
-        for (size_t i = 0; i < BLOCK_SIZE; i++)
-            sum += i >= 148 && i < 156 ? 0 : block[i];
-        (void)snprintf((char *)block + 148, 8, "%06o", sum & 0777777);
-        block[155] = ' ';
-    }
 }
 
 static uint8_t *pack(const uint8_t *tar, size_t size, size_t *ret_size)

@@ -9,32 +9,18 @@
 
 #include "common/archive/beneath.h"
 #include "common/archive/fuzz/place.h"
+#include "common/archive/fuzz/tar_checksum.h"
 #include "common/archive/pack.h"
 #include "common/archive/tests/memory_source.h"
 #include "common/archive/unpack.h"
 #include "common/base/memory.h"
 
-enum { BLOCK_SIZE = 512, CHOICE_STATE = 1, CHOICE_GO = 2, CHOICE_WALK = 4, CHOICE_CHECKSUM = 8 };
+enum { CHOICE_STATE = 1, CHOICE_GO = 2, CHOICE_WALK = 4, CHOICE_CHECKSUM = 8 };
 
 static const struct archive_limits limits = {
     .bytes_max = 1 << 20, .file_max = 1 << 19, .entries_max = 64, .depth_max = 8, .ratio_max = 0};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void mend_checksums(uint8_t *tar, size_t size)
-{
-    for (size_t at = 0; at + BLOCK_SIZE <= size; at += BLOCK_SIZE) {
-        uint8_t *block = tar + at;
-        unsigned sum = 8 * ' ';
-
-        if (memcmp(block + 257, "ustar", 5) != 0)
-            continue;
-        for (size_t i = 0; i < BLOCK_SIZE; i++)
-            sum += i >= 148 && i < 156 ? 0 : block[i];
-        (void)snprintf((char *)block + 148, 8, "%06o", sum & 0777777);
-        block[155] = ' ';
-    }
-}
 
 struct sum {
     uint64_t bytes, value;

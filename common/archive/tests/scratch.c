@@ -135,6 +135,18 @@ void scratch_write(int directory_fd, const char *path, const char *text)
     assert_int_equal(write(fd, text, size), size);
 }
 
+void scratch_write_noise(int directory_fd, const char *path, size_t size, uint64_t seed)
+{
+    cleanup_free char *noise = xmalloc(size);
+    cleanup_close int fd = openat(directory_fd, path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+    for (size_t i = 0; i < size; i++) {
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+        noise[i] = (char)(seed >> 56);
+    }
+    assert_int_equal(write(fd, noise, size), size);
+}
+
 char *scratch_read(int directory_fd, const char *path)
 {
     cleanup_close int fd = openat(directory_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

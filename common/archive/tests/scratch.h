@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct scratch {
     char path[64]; /* absolute */
@@ -23,5 +24,7 @@ void scratch_clear(struct scratch *scratch);
  * without mode and mtime. The text is the caller's. */
 char *scratch_describe(int directory_fd, bool is_exact);
 void scratch_write(int directory_fd, const char *path, const char *text);
+/* So many bytes that don't compress, the same for the same seed. */
+void scratch_write_noise(int directory_fd, const char *path, size_t size, uint64_t seed);
 /* The contents of a file below the directory, or NULL if there is no regular file. */
 char *scratch_read(int directory_fd, const char *path);

@@ -37,19 +37,10 @@ static void note_skip(void *data, const struct state_generation *generation,
 static void save_state(struct store *store, const char *which, int64_t sequence)
 {
     cleanup_scratch struct scratch scratch;
-    cleanup_free char *noise = xmalloc(NOISE);
-    uint64_t random = 42 + (uint64_t)sequence;
     struct error err = {0};
-    int fd = -1;
 
     scratch_init(&scratch);
-    for (size_t i = 0; i < NOISE; i++) {
-        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
-        noise[i] = (char)(random >> 56);
-    }
-    fd = openat(scratch.root_fd, "noise", O_CREAT | O_WRONLY, 0600);
-    assert_int_equal(write(fd, noise, NOISE), NOISE);
-    (void)close(fd);
+    scratch_write_noise(scratch.root_fd, "noise", NOISE, 42 + (uint64_t)sequence);
     scratch_write(scratch.root_fd, "which", which);
     (void)!store_save(store, scratch.root_fd, which, sequence, &err);
 }

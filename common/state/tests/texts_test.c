@@ -31,19 +31,10 @@ static void note(void *data, const char *text, size_t size)
 static void save(struct store *store)
 {
     cleanup_scratch struct scratch scratch;
-    cleanup_free char *noise = xmalloc(NOISE);
-    uint64_t random = 42;
     struct error err = {0};
-    int fd = -1;
 
     scratch_init(&scratch);
-    for (size_t i = 0; i < NOISE; i++) {
-        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
-        noise[i] = (char)(random >> 56);
-    }
-    fd = openat(scratch.root_fd, "noise", O_CREAT | O_WRONLY, 0600);
-    assert_int_equal(write(fd, noise, NOISE), NOISE);
-    (void)close(fd);
+    scratch_write_noise(scratch.root_fd, "noise", NOISE, 42);
     scratch_write(scratch.root_fd, "a", "text of a");
     assert_int_equal(mkdirat(scratch.root_fd, LONG_NAME, 0700), 0);
     assert_int_equal(mkdirat(scratch.root_fd, LONG_NAME "/" LONG_NAME, 0700), 0);

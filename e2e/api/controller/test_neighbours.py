@@ -211,15 +211,20 @@ MOVES = {
 }
 
 
-@pytest.mark.parametrize("before, after, has_proxy", MOVES.values(), ids=MOVES)
-def test_the_account_of_the_same_item_is_ours_whatever_we_were_called_when_it_was_made(world, before, after, has_proxy):
+def run_and_stop(world, config):
+    """An item that a deployer of this configuration has run, and that deployer is gone."""
     world.kubelet.behaviour = with_export_and_state
-    first = world.start(config=before)
+    controller = world.start(config=config)
     world.item("item")
     assert world.finished("item")["phase"] == "Succeeded"
     world.quiet()
-    first.expected = False
-    first.stop()
+    controller.expected = False
+    controller.stop()
+
+
+@pytest.mark.parametrize("before, after, has_proxy", MOVES.values(), ids=MOVES)
+def test_the_account_of_the_same_item_is_ours_whatever_we_were_called_when_it_was_made(world, before, after, has_proxy):
+    run_and_stop(world, before)
     sequences = []
 
     def again(pod):
@@ -240,13 +245,7 @@ def test_the_account_of_the_same_item_is_ours_whatever_we_were_called_when_it_wa
 
 @pytest.mark.parametrize("before, after, has_proxy", MOVES.values(), ids=MOVES)
 def test_what_we_made_under_another_name_goes_with_the_item_though_nothing_is_run(world, before, after, has_proxy):
-    world.kubelet.behaviour = with_export_and_state
-    first = world.start(config=before)
-    world.item("item")
-    assert world.finished("item")["phase"] == "Succeeded"
-    world.quiet()
-    first.expected = False
-    first.stop()
+    run_and_stop(world, before)
     with world.behind(lambda request: PASS) as proxy:
         world.start(config={**after, "deleteOperation": "skip"}, proxy=proxy if has_proxy else None)
         world.delete("item")
