@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The front door. Every target installs what it lacks, says what it does and can be interrupted.
+# Every target installs the packages it needs and can be interrupted at any time.
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
 export LONGSHORE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore
@@ -7,7 +7,7 @@ export LONGSHORE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore
 PYTHON := /usr/bin/python3
 
 .DEFAULT_GOAL := build
-.PHONY: help build build-clang build-asan demo test unit lint format e2e bench images fuzz coverage clean \
+.PHONY: help build build-clang build-asan demo test unit lint format e2e bench mutants images fuzz coverage clean \
         cluster-up cluster-down
 
 help: ## this list
@@ -40,11 +40,11 @@ unit: build build-asan build-clang ## unit tests and replayed fuzzing corpora, p
 	@echo "unit tests under ASan and UBSan"
 	@ctest --test-dir build/asan --output-on-failure --progress -j2
 
-lint: build ## clang-format, clang-tidy, cppcheck, gcc -fanalyzer, shellcheck, the rules of the house
+lint: build ## clang-format, clang-tidy, cppcheck, gcc -fanalyzer, pyflakes, shellcheck, links, our own rules
 	@.ci/packages lint
 	@.ci/lint build/dev
 
-format: ## lets clang-format mend the layout
+format: ## reformats all C files with clang-format
 	@.ci/packages lint
 	@git ls-files --cached --others --exclude-standard '*.c' '*.h' | xargs clang-format -i
 
@@ -64,6 +64,12 @@ bench: build ## benchmarks: counts and ratios, one table
 	@images/build packages
 	@images/build
 	@$(PYTHON) e2e/perf/run.py
+
+mutants: build ## applies deliberate bugs (.ci/mutants) and checks that the named test detects each one
+	@.ci/packages run test
+	@e2e/bench/tools packages
+	@e2e/bench/tools kubernetes
+	@.ci/mutate
 
 images: ## static release build and the three OCI archives, in out/
 	@.ci/packages build

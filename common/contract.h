@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The wire contract, once: every environment name, path, label, annotation, object name and literal
- * that Landscaper, the Go container deployer or the user's image can see. No other file spells such
- * a string (make lint checks). What is ours alone stands at the end. */
+/* The wire contract: every environment variable, path, label, annotation, object name and literal
+ * that Landscaper, the Go container deployer or the user's image can see. They are defined here and
+ * nowhere else (make lint checks). What only Longshore uses is at the end. */
 #pragma once
 
 /* API groups, kinds, identity. */
@@ -28,7 +28,7 @@
 #define LOCK_PREFIX "container"
 #define CONTEXT_DEFAULT "default"
 
-/* Environment of the three containers (contract with the user's image). */
+/* Environment of the three containers, part of the contract with the user's image. */
 #define ENV_IMPORTS_PATH "IMPORTS_PATH"
 #define ENV_EXPORTS_PATH "EXPORTS_PATH"
 #define ENV_COMPONENT_DESCRIPTOR_PATH "COMPONENT_DESCRIPTOR_PATH"
@@ -43,7 +43,7 @@
 #define ENV_REGISTRY_SECRETS_DIR "REGISTRY_SECRETS_DIR"
 #define ENV_OCM_CONFIGURATION_PATH "OCM_CONFIGURATION_PATH"
 #define ENV_OPERATION "OPERATION"
-/* The older spellings, still set and still read. */
+/* Older names, which are still set and read. */
 #define ENV_EXPORT_PATH_OLD "EXPORT_PATH"
 #define ENV_STATE_OLD "STATE"
 
@@ -76,9 +76,8 @@
 #define FILE_DOCKER_CFG ".dockercfg"
 #define FILE_OCM_CREDENTIALS ".ocmcredentialconfig"
 
-/* Who the containers are. */
+/* User and groups of the containers. */
 enum { POD_UID_NUMBER = 1000, POD_GID_NUMBER = 3000, POD_FSGROUP_NUMBER = 2000 };
-enum { POD_GRACE_SECONDS = 300 };
 
 /* Containers and volumes. */
 #define CONTAINER_INIT "init"
@@ -139,6 +138,8 @@ enum { SECRET_MAX_BYTES = 1048576, STATE_CHUNK_BYTES = 1048576 };
 #define CODE_CONFIGURATION_PROBLEM "ERR_CONFIGURATION_PROBLEM"
 #define CODE_INTERNAL_PROBLEM "ERR_INTERNAL_PROBLEM"
 #define CODE_TIMEOUT "ERR_TIMEOUT"
+/* lastError.reason of a job that waits for the execution of an earlier job to end. */
+#define REASON_PREVIOUS_RUNS "PreviousPodRuns"
 #define CODE_UNAUTHORIZED "ERR_UNAUTHORIZED"
 #define CODE_CLEANUP "ERR_CLEANUP"
 #define CODE_FOR_INFO_ONLY "ERR_FOR_INFO_ONLY"
@@ -153,65 +154,71 @@ enum { SECRET_MAX_BYTES = 1048576, STATE_CHUNK_BYTES = 1048576 };
 #define MY_POD_NAME_DEFAULT "nopodname"
 #define MY_POD_NAMESPACE_DEFAULT "nopodnamespace"
 
-/* ---- Ours: what the Go deployer does not know and ignores. ---- */
+/* ---- Longshore only; the Go deployer ignores these. ---- */
 
 #define LONGSHORE_PREFIX "longshore." DEPLOYER_GROUP
-/* On every object of an item: the hash of namespace and name, the item's uid, the full names (label
- * values are cut at 63 characters). */
+/* On every object of an item: a hash of namespace and name, the uid of the item, and its full name
+ * and namespace (label values are limited to 63 characters). */
 #define LABEL_ITEM_HASH LONGSHORE_PREFIX "/item"
 #define ANNOTATION_ITEM_UID LONGSHORE_PREFIX "/item-uid"
 #define ANNOTATION_ITEM_NAME LONGSHORE_PREFIX "/item-name"
 #define ANNOTATION_ITEM_NAMESPACE LONGSHORE_PREFIX "/item-namespace"
-/* On objects of a deployer without an identity: a hash that tells its Landscaper from others. */
+/* On objects of a deployer without an identity: a hash that identifies its Landscaper. */
 #define LABEL_LANDSCAPER LONGSHORE_PREFIX "/landscaper"
-/* On pods, exports and state: which job and pod made them. */
+/* On pods, exports and state: the job and the pod that created them. */
 #define ANNOTATION_JOB LONGSHORE_PREFIX "/job"
 #define ANNOTATION_POD_UID LONGSHORE_PREFIX "/pod-uid"
 #define ANNOTATION_OPERATION_RUN LONGSHORE_PREFIX "/operation"
-/* On state chunks: what makes a generation whole. sha256 is that of the concatenated chunks. */
+/* On state chunks: number, hash and size of all chunks of the generation, to detect an incomplete
+ * one. The hash is that of the concatenated chunks. */
 #define ANNOTATION_STATE_CHUNKS LONGSHORE_PREFIX "/chunks"
 #define ANNOTATION_STATE_SHA256 LONGSHORE_PREFIX "/sha256"
 #define ANNOTATION_STATE_SEQUENCE LONGSHORE_PREFIX "/sequence"
 #define ANNOTATION_STATE_BYTES LONGSHORE_PREFIX "/bytes"
-/* Label value of inputs that go with one collection delete when the run ends. */
+/* Selects the objects that one deletecollection request removes when the run ends. */
 #define LABEL_ROLE LONGSHORE_PREFIX "/role"
-#define LABEL_ROLE_RUN "run" /* inputs, pull secrets, host export: removed at the run's end */
+#define LABEL_ROLE_RUN "run" /* inputs, pull secrets, host export */
 
-/* Told to init and wait by our controller and by `longshore run`; absent under the Go controller.
- */
+/* Set for init and wait by our controller and by `longshore run`, but not by the Go controller. */
 #define ENV_JOB_ID "LONGSHORE_JOB_ID"
 #define ENV_POD_UID "LONGSHORE_POD_UID"
-/* Sequence and sha256 of the last whole generation of state; empty: there is none. */
+/* Sequence number and sha256 of the last complete generation of the state; empty: none. */
 #define ENV_STATE_SEQUENCE "LONGSHORE_STATE_SEQUENCE"
 #define ENV_STATE_SHA256 "LONGSHORE_STATE_SHA256"
-/* The sequence that this pod's own generation must carry: higher than that of every pod of the item
- * that was made before, whether or not it has saved yet, so that a pod that wakes up late can't
- * overrule a newer one. max(last sequence + 1, unix seconds of the pod's making) is such a number,
- * and what wait takes where it is not told. */
+/* The sequence number of the generation that this pod saves. It must be higher than that of every
+ * older pod of the item, even one that has not saved yet, so that a delayed pod cannot replace the
+ * state of a newer one. Default: max(last sequence + 1, creation time of the pod in Unix seconds).
+ */
 #define ENV_STATE_NEXT_SEQUENCE "LONGSHORE_STATE_NEXT_SEQUENCE"
-/* Directory with the state's chunks, a subdirectory a chunk Secret or a generation of the local
- * run. */
+/* Directory with the saved state: one subdirectory for each chunk Secret, or for each generation in
+ * a local run. */
 #define ENV_STATE_SOURCE_DIR "LONGSHORE_STATE_SOURCE_DIR"
 #define PATH_STATE_SOURCE PATH_BASE "/state_source"
-#define FILE_STATE_METADATA "metadata.json" /* beside a chunk's SECRET_KEY_CONFIG */
+#define FILE_STATE_METADATA "metadata.json" /* next to SECRET_KEY_CONFIG of a chunk */
 /* Prefix of the names of new state Secrets. */
 #define ENV_STATE_NAME_PREFIX "LONGSHORE_STATE_NAME_PREFIX"
-/* Where init finds the mounted target, if not at PATH_TARGET_SOURCE (local run). */
+/* Path of the mounted target for init; default PATH_TARGET_SOURCE. Used by local runs. */
 #define ENV_TARGET_SOURCE "LONGSHORE_TARGET_SOURCE"
-/* wait: deliver into this directory instead of Secrets; main's end is one JSON line on this fd. */
+/* wait in a local run: the directory to save to instead of Secrets, and the descriptor from which
+ * the exit of main is read as one JSON line. */
 #define ENV_SINK_DIR "LONGSHORE_SINK_DIR"
 #define ENV_MAIN_END_FD "LONGSHORE_MAIN_END_FD"
-/* wait: seconds between SIGTERM and SIGKILL, if not POD_GRACE_SECONDS. */
+/* wait: all the seconds between SIGTERM and SIGKILL; default: the grace period of the pod object,
+ * else MAIN_GRACE_SECONDS_DEFAULT + POD_SAVE_SECONDS. */
 #define ENV_GRACE_SECONDS "LONGSHORE_GRACE_SECONDS"
-/* init: registry options (oci.allowPlainHttp, oci.insecureSkipVerify), deadline for retries. */
+#define ENV_MAIN_GRACE_SECONDS                                                                     \
+    "LONGSHORE_MAIN_GRACE_SECONDS" /* how long wait lets main run after SIGTERM; absent: 30 */
+enum { MAIN_GRACE_SECONDS_DEFAULT = 30, POD_SAVE_SECONDS = 600 };
+/* init: registry options (oci.allowPlainHttp, oci.insecureSkipVerify) and the deadline for retries.
+ */
 #define ENV_OCI_PLAIN_HTTP "LONGSHORE_OCI_ALLOW_PLAIN_HTTP"
 #define ENV_OCI_INSECURE "LONGSHORE_OCI_INSECURE_SKIP_VERIFY"
 #define ENV_INIT_DEADLINE "LONGSHORE_INIT_DEADLINE"
-#define INIT_DEADLINE_SECONDS 120 /* if it is not set */
-/* Where the last line of a failed program goes, if not PATH_TERMINATION_LOG. */
+#define INIT_DEADLINE_SECONDS 120 /* default */
+/* Path of the termination message; default PATH_TERMINATION_LOG. */
 #define ENV_TERMINATION_LOG "LONGSHORE_TERMINATION_LOG"
 
-/* Script items: a program without an image of its own. */
+/* Script items: a script instead of an image. */
 #define DEPLOY_ITEM_TYPE_SCRIPT "landscaper.gardener.cloud/script"
 #define SCRIPT_GROUP "script.deployer.landscaper.gardener.cloud"
 #define SCRIPT_API_VERSION SCRIPT_GROUP "/v1alpha1"
@@ -223,9 +230,9 @@ enum { SECRET_MAX_BYTES = 1048576, STATE_CHUNK_BYTES = 1048576 };
 #define VOLUME_REGISTRY_SECRETS "registry-secrets"
 #define VOLUME_TMP "tmp"
 #define PATH_TMP "/tmp"
-/* Name of the export Secret on the host, where it is not "NS-N-export"; also on the pod. */
+/* Name of the export Secret in the host cluster if it is not "NS-N-export"; also on the pod. */
 #define ENV_EXPORT_NAME "LONGSHORE_EXPORT_NAME"
 #define ANNOTATION_EXPORT_NAME LONGSHORE_PREFIX "/export"
-/* On every object: made by us. */
+/* On every object that we create. */
 #define LABEL_MANAGED_BY "app.kubernetes.io/managed-by"
 #define MANAGED_BY "longshore"

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* longshore: the controller and the command line, one program with subcommands. */
-#include <signal.h>
+/* longshore: one program with subcommands, among them the controller. */
 #include <stdio.h>
 #include <string.h>
 
 #include "common/base/cleanup.h"
+#include "common/base/process.h"
 #include "common/command_line/table.h"
 #include "common/data/doc.h"
 #include "deployer/commands/commands.h"
+#include "deployer/run/run.h"
 
-/* The name under which the Go deployer's image starts its controller. */
+/* The name of the controller in images of the Go deployer; charts start it by this name. */
 #define CONTROLLER_PROGRAM "container-deployer-controller"
 
 static int help_main(int argc, char **argv);
 
-/* What runs a command of the table. */
+/* The function of each command. */
 static const struct runner {
     const struct option_command *command;
     int (*run)(int argc, char **argv);
@@ -34,6 +35,12 @@ static const struct runner *find_runner(const char *name)
     return NULL;
 }
 
+static int refuse_command(const char *name)
+{
+    (void)fprintf(stderr, "longshore: unknown command \"%s\"; see 'longshore --help'\n", name);
+    return EXIT_USAGE;
+}
+
 /* "help run" is "run --help". */
 static int help_main(int argc, char **argv)
 {
@@ -47,8 +54,7 @@ static int help_main(int argc, char **argv)
     if (runner || strcmp(name, option) == 0 || strcmp(name, "-h") == 0) {
         options_print_help(&COMMAND_HELP, stdout);
     } else if (*name) {
-        (void)fprintf(stderr, "longshore: '%s' is no command; see 'longshore --help'\n", name);
-        return EXIT_USAGE;
+        return refuse_command(name);
     } else {
         options_print_help(&COMMAND_LONGSHORE, stdout);
     }
@@ -62,7 +68,7 @@ static bool is_called(const char *path, const char *name)
     return strcmp(slash ? slash + 1 : path, name) == 0;
 }
 
-/* Options of the program itself: what stands before a command. */
+/* Options before a command are those of the program itself. */
 static int answer_option(char **argv)
 {
     struct longshore_values values = {0};
@@ -83,7 +89,7 @@ int main(int argc, char **argv)
 {
     const struct runner *runner = NULL;
 
-    (void)signal(SIGPIPE, SIG_IGN);
+    process_prepare();
     doc_setup();
     if (argc > 0 && is_called(argv[0], CONTROLLER_PROGRAM))
         return controller_main(argc, argv);
@@ -96,6 +102,5 @@ int main(int argc, char **argv)
     runner = find_runner(argv[1]);
     if (runner)
         return runner->run(argc - 1, argv + 1);
-    (void)fprintf(stderr, "longshore: '%s' is no command; see 'longshore --help'\n", argv[1]);
-    return EXIT_USAGE;
+    return refuse_command(argv[1]);
 }

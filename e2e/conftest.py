@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures: the parts of the bench, started when a test first asks for them and ended with the run."""
+"""Fixtures: the components of the test bench. Each starts when a test first uses it and stops at the end of the run."""
 
 import atexit
 import os
@@ -16,7 +16,7 @@ from bench.node import Node
 from bench.registry import Registry
 
 
-# --- what a failing test shows, and the end of a run -----------------------------------------------------------------
+# --- reports of failed tests, and the end of a run -------------------------------------------------------------------
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_runtest_setup(item):
@@ -42,7 +42,7 @@ def pytest_runtest_makereport(item, call):
         try:
             report.sections.append((f"namespace {used['node_namespace']}", used["node"].describe(used["node_namespace"])))
         except (OSError, ApiError) as error:  # the test may have broken the API server
-            report.sections.append(("namespace", f"not to be had: {error}"))
+            report.sections.append(("namespace", f"not available: {error}"))
     report.sections.extend(process.log_tails())
 
 
@@ -59,10 +59,10 @@ EXIT_STATUS = pytest.StashKey()
 
 
 def pytest_unconfigure(config):
-    """Python would wait for ever for a thread that a failed test left behind; the run has ended all the same."""
+    """Exits even if a failed test left a non-daemon thread running, for which Python would wait forever."""
     left = [thread.name for thread in threading.enumerate() if not thread.daemon and thread is not threading.main_thread()]
     if left and EXIT_STATUS in config.stash:
-        print(f"threads left behind by a test: {', '.join(left)}", flush=True)
+        print(f"a test left these threads running: {', '.join(left)}", flush=True)
         atexit._run_exitfuncs()
         os._exit(config.stash[EXIT_STATUS])
 
@@ -71,7 +71,7 @@ def pytest_unconfigure(config):
 
 @pytest.fixture(scope="session")
 def apiserver():
-    """An API server with our CRDs for all tests that leave it whole."""
+    """An API server with our CRDs, shared by all tests that do not stop or break it."""
     server = ApiServer()
     yield server
     server.close()
@@ -85,7 +85,7 @@ def controllers(apiserver):
 
 @pytest.fixture
 def make_apiserver():
-    """make_apiserver(flags=[...]): API servers of the test's own, to break or to configure."""
+    """make_apiserver(flags=[...]): API servers for this test only, which it may break or configure."""
     servers = []
 
     def make(**options):
@@ -99,13 +99,13 @@ def make_apiserver():
 
 @pytest.fixture
 def private_apiserver(make_apiserver):
-    """An API server of the test's own, to stop, kill, compact."""
+    """An API server for this test only, which it may stop, kill or compact."""
     return make_apiserver()
 
 
 @pytest.fixture
 def kube(apiserver):
-    """A client of the shared API server that may do everything."""
+    """A client of the shared API server with all permissions."""
     return apiserver.kube
 
 
@@ -123,7 +123,7 @@ def _make_namespace(kube, name):
 
 
 def _empty_namespace(kube, name):
-    """Removes what a deployer of a later test would pick up, finalizers or not; then the namespace."""
+    """Removes everything that the deployer of a later test would process, with or without finalizers, then the namespace."""
     for resource in (DEPLOYITEMS, TARGETS, CONTEXTS, SYNCOBJECTS, "pods"):
         for thing in kube.items(resource, name):
             try:
@@ -166,7 +166,7 @@ tls_registry = _registry(tls=True)
 
 @pytest.fixture(scope="session")
 def node():
-    """A node with everything on it (needs root). Fails, never skips, where that is not allowed."""
+    """A node with all components (needs root). If root is missing, the tests fail; they are never skipped."""
     running = Node(paths.run_directory() / "node")
     running.load(images.busybox(), images.BUSYBOX)
     yield running

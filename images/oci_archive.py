@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a container image of a few files as an OCI archive: the same files and stamp give the same bytes.
+"""Writes a container image of a few files as an OCI archive. The same files and SOURCE_DATE_EPOCH give the same bytes.
 
-FROM scratch, one layer, every file owned by root and not writable.
+The image has no base image and one layer; all files belong to root and are not writable for others.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def descriptor(data, media_type):
 
 
 class Tar:
-    """A tar whose bytes depend on its content alone: sorted by name, root's, one time for all."""
+    """A tar whose bytes depend only on its content: sorted by name, owned by root, with one time stamp for all entries."""
 
     def __init__(self, time):
         self.time = time
@@ -75,7 +75,7 @@ def layer_of(options, time):
 
 
 def image_of(options, time):
-    """The blobs of the image: manifest, configuration, layer; and the size of its files."""
+    """The manifest, configuration and layer of the image, and the total size of its files."""
     created = datetime.datetime.fromtimestamp(time, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     annotations = {ANNOTATION + key: value for key, value in options.annotation if value}
     annotations[ANNOTATION + "created"] = created
@@ -109,7 +109,7 @@ def write_archive(path, name, time, manifest, *blobs):
 def pair(text):
     key, separator, value = text.partition("=")
     if not separator:
-        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=VALUE")
+        raise argparse.ArgumentTypeError(f"'{text}' does not have the form NAME=VALUE")
     return key, value
 
 
@@ -117,15 +117,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--output", type=pathlib.Path, required=True)
     parser.add_argument("--name", required=True, help="name:tag under which the image is imported")
-    parser.add_argument("--tree", type=pathlib.Path, required=True, help="directory with the image's files: programs, data, links")
+    parser.add_argument("--tree", type=pathlib.Path, required=True, help="directory with the files of the image: programs, data, links")
     parser.add_argument("--entrypoint", required=True)
     parser.add_argument("--user", required=True)
-    parser.add_argument("--annotation", type=pair, action="append", default=[], metavar="KEY=VALUE", help=f"KEY goes after {ANNOTATION}")
+    parser.add_argument("--annotation", type=pair, action="append", default=[], metavar="KEY=VALUE", help=f"KEY without the prefix {ANNOTATION}")
     options = parser.parse_args()
     time = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
     manifest, config, layer, size = image_of(options, time)
     write_archive(options.output, options.name, time, manifest, config, layer)
-    print(f"{options.name} {digest_of(manifest)} {size} bytes unpacked, {len(layer)} packed")
+    print(f"{options.name} {digest_of(manifest)} {size} bytes unpacked, {len(layer)} compressed")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the SPDX document of an image from what the linker says it linked.
+"""Writes the SPDX document of an image from the linker map of its program.
 
-Everything is one static file, so no scanner can see what is inside; this list comes from the linker's map. A library
-whose licence nobody has looked at yet fails the build.
+The program is one static file in which a scanner finds no packages, so this list comes from the map. The build fails if the
+licence of a linked library is not listed here.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import subprocess
 import tarfile
 import urllib.parse
 
-# By Debian source package: what it is under, as far as the parts go that we link.
+# The licence of each Debian source package, as far as the parts apply that we link.
 LICENCES = {
     "bzip2": "bzip2-1.0.6",
     "c-ares": "MIT",
@@ -39,12 +39,12 @@ PUBLIC_DOMAIN = {"licenseId": "LicenseRef-Public-Domain", "extractedText": "libl
 
 
 def linked_files(map_text):
-    """The archives with a linked member, and the single object files, that a map of GNU ld names."""
+    """The archives of linked members, and the single object files, in a map file of GNU ld."""
     members, _, rest = map_text.partition("\nMemory Configuration")
     head, _, members = members.partition("Archive member included to satisfy reference by file (symbol)")
     if head.strip() or not rest:
-        raise ValueError("this is no map of GNU ld")
-    # Names may have blanks in them; a line that begins with one says who wanted the member.
+        raise ValueError("this is not a map file of GNU ld")
+    # Names may contain spaces. Lines that start with a space say which file refers to the member.
     found = {match.group(1) for match in re.finditer(r"^(\S.*?\.a)\(", members, re.MULTILINE)}
     found |= {match.group(1) for match in re.finditer(r"^LOAD (.+\.o)$", rest, re.MULTILINE)}
     return sorted(found)
@@ -55,7 +55,7 @@ def query(*command):
 
 
 def packages_of(paths):
-    """The Debian packages that files are from. One question for all: each one reads the lists of all packages."""
+    """The Debian packages that contain these files. One query for all, because each query reads the file lists of all packages."""
     lines = query("dpkg", "-S", *paths).splitlines() if paths else []
     return sorted({line.partition(": ")[0].partition(":")[0] for line in lines})
 
@@ -69,7 +69,7 @@ def debian_facts(package):
 
 
 def lean_facts(directory):
-    """The libraries that we build ourselves from Debian's sources: {path of the archive: facts}."""
+    """The libraries that we build from Debian's sources: {path of the archive: facts}."""
     facts = {}
     for line in (directory / "sources.txt").read_text().splitlines():
         archive, source, version = line.split()
@@ -81,7 +81,7 @@ def lean_facts(directory):
 
 def libraries_of(map_path, directory):
     lean = lean_facts(directory)
-    # Those with a relative name are our own, in the build directory.
+    # Relative paths are our own files in the build directory.
     linked = {os.path.realpath(path) for path in linked_files(map_path.read_text(errors="replace")) if os.path.isabs(path)}
     found = {facts["name"]: facts for path, facts in lean.items() if path in linked}
     for name in packages_of(sorted(linked - set(lean))):
@@ -91,7 +91,7 @@ def libraries_of(map_path, directory):
 
 def licence_of(facts):
     if facts["source"] not in LICENCES:
-        raise SystemExit(f"sbom: '{facts['source']}' is linked, and no licence is known of it; look at it and add it to images/sbom.py")
+        raise SystemExit(f"sbom: '{facts['source']}' is linked but its licence is unknown; check it and add it to images/sbom.py")
     return LICENCES[facts["source"]]
 
 
@@ -114,7 +114,7 @@ def package(identifier, facts):
 
 
 def read_image(path):
-    """Name, manifest digest and file names of an OCI archive of ours."""
+    """Image name, manifest digest and file names of one of our OCI archives."""
     with tarfile.open(path) as archive:
         def blob(digest):
             return archive.extractfile("blobs/sha256/" + digest.partition(":")[2])
@@ -157,9 +157,9 @@ def document(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--image", type=pathlib.Path, required=True, help="OCI archive that the document is about")
-    parser.add_argument("--map", type=pathlib.Path, required=True, help="the linker's map of its program")
-    parser.add_argument("--libraries", type=pathlib.Path, required=True, help="directory that images/libraries printed")
+    parser.add_argument("--image", type=pathlib.Path, required=True, help="OCI archive that the document describes")
+    parser.add_argument("--map", type=pathlib.Path, required=True, help="linker map of its program")
+    parser.add_argument("--libraries", type=pathlib.Path, required=True, help="directory printed by images/libraries")
     parser.add_argument("--output", type=pathlib.Path, required=True)
     parser.add_argument("--version", required=True)
     options = parser.parse_args()

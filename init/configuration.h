@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The provider configuration: JSON in a pod, YAML also for people. Only what init acts on is
- * looked at; unknown fields are the business of others. */
+/* The provider configuration of the item, JSON or YAML. Only the fields that init needs are
+ * checked; the controller validates the others. */
 #pragma once
 
 #include <jansson.h>
@@ -12,20 +12,22 @@ enum { CONFIGURATION_MAX_BYTES = 4 * 1024 * 1024 };
 
 struct configuration {
     json_t *doc;
-    /* The JSON text of importValues, byte for byte as it was given; NULL: there is none. */
+    /* importValues as JSON text; verbatim if the configuration is JSON. NULL: not set. */
     char *import_values;
 
     /* Borrowed from doc; NULL where absent. */
     const json_t *inline_descriptor;
     const json_t *repository_context;
-    const char *component_name, *component_version; /* of ref */
+    const char *component_name, *component_version; /* of componentDescriptor.ref */
     bool has_descriptor;
-    const json_t *inline_blueprint; /* the file system; JSON null where it is left out */
+    const json_t *inline_blueprint; /* its filesystem; JSON null if that is not set */
     const char *resource_name;
     bool has_blueprint;
 };
 
-/* ERROR_INVALID names the field. */
+/* ERROR_INVALID names the field that is wrong; another apiVersion or kind than that of a provider
+ * configuration is one. ERROR_TOO_LARGE above CONFIGURATION_MAX_BYTES. *ret_configuration is left
+ * alone on failure. */
 int configuration_parse(const char *text, size_t size, struct configuration *ret_configuration,
                         struct error *err) must_check;
 int configuration_read(const char *path, struct configuration *ret_configuration, struct error *err)

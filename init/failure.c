@@ -8,62 +8,43 @@
 #include "common/base/log.h"
 #include "common/contract.h"
 
-const char *step_name(enum step step)
-{
-    switch (step) {
-    case STEP_CONFIGURATION:
-        return "configuration";
-    case STEP_VOLUME:
-        return "volume";
-    case STEP_SANDBOX:
-        return "sandbox";
-    case STEP_COMPONENTS:
-        return "components";
-    case STEP_BLUEPRINT:
-        return "blueprint";
-    case STEP_IMPORTS:
-        return "imports";
-    case STEP_TARGET:
-        return "target";
-    case STEP_STATE:
-        return "state";
-    }
-    return "init";
-}
-
-static bool is_registry(enum step step)
+static bool is_in_registry(enum step step)
 {
     return step == STEP_COMPONENTS || step == STEP_BLUEPRINT;
 }
 
-static const char *advice_on_content(enum step step)
+static const char *advice_on_input(enum step step)
 {
     switch (step) {
     case STEP_CONFIGURATION:
-        return "correct the configuration and start the job again";
+        return "correct the provider configuration of the item";
     case STEP_COMPONENTS:
     case STEP_BLUEPRINT:
-        return "correct what is published there, or refer to another version";
+        return "correct the repository context of the configuration, or publish a corrected "
+               "component "
+               "version";
     case STEP_STATE:
-        return "remove or repair the state secrets of the item";
+        return "repair the state Secrets of the item, or delete them to start without state";
     case STEP_VOLUME:
     case STEP_SANDBOX:
     case STEP_IMPORTS:
     case STEP_TARGET:
         break;
     }
-    return "look at what the controller has mounted into the pod";
+    return "check the volumes that the controller has mounted into the pod";
 }
 
-/* What only the volume can be blamed for, whatever the step; NULL if it is not that. */
+/* For errors of the shared volume, whatever the step; NULL for others. */
 static const char *advice_on_volume(int os)
 {
     if (os == ENOSPC || os == EDQUOT)
-        return "the shared volume is full: raise pod.sharedVolumeSizeLimit in the deployer's "
-               "configuration, or make content and state smaller";
+        return "the shared volume is full: raise pod.sharedVolumeSizeLimit in the configuration of "
+               "the "
+               "deployer, or reduce the blueprint and the state";
     if (os == EROFS)
-        return "the shared volume is mounted read-only: look at the node's disk and at what "
-               "changes pods on their way (admission webhooks)";
+        return "the shared volume is read-only: check the disk of the node, and whether an "
+               "admission "
+               "webhook changes the pod";
     return NULL;
 }
 
@@ -75,23 +56,27 @@ const char *failure_advice(enum step step, const struct error *err)
         return volume;
     switch (err->kind) {
     case ERROR_DENIED:
-        if (is_registry(step))
+        /* TLS errors have neither a status nor an errno. */
+        if (is_in_registry(step) && !err->http_status && !err->os)
+            return "make init trust the certificate authority of the registry, see \"Private "
+                   "certificate authorities\" in docs/inputs.md";
+        if (is_in_registry(step))
             return "check the registry pull secrets of the context and the item, and the "
                    "credentials of the OCM configuration";
         if (step == STEP_STATE)
-            return "check the role of the pod's service account";
-        return "check who may read and write the pod's volumes";
+            return "check the role of the service account of the pod";
+        return "check the permissions of the volumes of the pod";
     case ERROR_NOT_FOUND:
-        if (is_registry(step))
+        if (is_in_registry(step))
             return "check component name, version, resource name and repository context";
-        return advice_on_content(step);
+        return advice_on_input(step);
     case ERROR_TEMPORARY:
-        return "start the job again once the server can be reached; " ENV_INIT_DEADLINE
-               " says how long init tries";
+        return "start the job again when the server is available; " ENV_INIT_DEADLINE
+               " sets how long init retries";
     case ERROR_TOO_LARGE:
-        return "make it smaller: the limit protects the node";
+        return "reduce its size; the limits protect the node and can't be changed";
     case ERROR_INVALID:
-        return advice_on_content(step);
+        return advice_on_input(step);
     case ERROR_NONE:
     case ERROR_EXISTS:
     case ERROR_CONFLICT:
@@ -112,8 +97,8 @@ void failure_report(enum step step, const struct error *err, int message_fd)
 {
     const char *advice = failure_advice(step, err);
     char message[FAILURE_MESSAGE_MAX];
-    int length = snprintf(message, sizeof(message), "init failed at %s: %s; %s\n", step_name(step),
-                          err->text, advice);
+    int length = snprintf(message, sizeof(message), "init failed at step \"%s\": %s; %s\n",
+                          step_name(step), err->text, advice);
 
     if (message_fd >= 0 && length > 0)
         (void)!write(message_fd, message, strlen(message));

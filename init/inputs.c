@@ -16,8 +16,8 @@ int inputs_write_imports(const struct volume *volume, const char *path, const ch
     return values ? volume_write(volume, path, values, strlen(values), err) : 0;
 }
 
-/* The documented form; NULL if text has it already, or is something else, which is passed on. */
-static char *documented_form(const char *text, size_t size)
+/* Returns text with apiVersion and kind, or NULL if it has them or is not a target. */
+static char *add_kind(const char *text, size_t size)
 {
     cleanup_json json_t *doc = NULL;
     struct error ignored = {0};
@@ -38,15 +38,15 @@ int inputs_write_target(const struct volume *volume, const char *path, const cha
                         size_t *ret_size, struct error *err)
 {
     cleanup_buffer struct buffer text = {0};
-    cleanup_free char *documented = NULL;
+    cleanup_free char *completed = NULL;
 
     buffer_init(&text, TARGET_MAX_BYTES);
     if (doc_read_file(source, TARGET_MAX_BYTES, &text, err) < 0)
         return error_wrap(err, "target");
-    documented = text.data ? documented_form(text.data, text.size) : NULL;
-    *ret_size = documented ? strlen(documented) : text.size;
+    completed = text.data ? add_kind(text.data, text.size) : NULL;
+    *ret_size = completed ? strlen(completed) : text.size;
     return volume_write(volume, path,
-                        documented  ? documented
+                        completed   ? completed
                         : text.data ? text.data
                                     : "",
                         *ret_size, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* longshore-init: runs before the user's container and puts its inputs on the shared volume.
- * Exit codes: 0 done, 1 failed, 2 wrong usage or configuration. */
+/* longshore-init: runs before the main container and writes its inputs to the shared volume.
+ * Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 143 stopped by SIGTERM. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
+#include "common/base/process.h"
 #include "common/command_line/table.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
@@ -17,7 +18,16 @@
 #include "init/setup.h"
 #include "init/work.h"
 
-enum { EXIT_CONFIGURATION = 2 };
+enum { EXIT_CONFIGURATION = 2, EXIT_TERMINATED = 128 + SIGTERM };
+
+/* init is process 1 of its container, and the kernel drops signals to process 1 that have no
+ * handler. Every output is written under a temporary name and renamed, so that it is safe to stop
+ * anywhere; there is nothing to clean up that the next start does not remove. */
+static void on_sigterm(int signal_number)
+{
+    (void)signal_number;
+    _exit(EXIT_TERMINATED);
+}
 
 static int run(const struct options *options, struct progress *progress, enum step *ret_step,
                struct error *err)
@@ -29,18 +39,18 @@ static int run(const struct options *options, struct progress *progress, enum st
     if (setup_configure(&setup, options, err) < 0)
         return EXIT_CONFIGURATION;
     *ret_step = STEP_VOLUME;
-    if (setup_open(&setup, options, err) < 0)
+    if (setup_open(&setup, options, progress, err) < 0)
         return EXIT_FAILURE;
     *ret_step = STEP_SANDBOX;
-    if (setup_lock_in(&setup, options, err) < 0)
+    if (setup_enter_sandbox(&setup, options, err) < 0)
         return EXIT_FAILURE;
-    log_info("init starts", log_text("version", LONGSHORE_VERSION),
+    log_info("init started", log_text("version", LONGSHORE_VERSION),
              log_text("deployItem", options->item_name),
              log_text("namespace", options->item_namespace),
              log_text("landlock", setup.has_landlock ? "yes" : "no"));
     if (work_run(&setup, options, progress, ret_step, err) < 0)
         return EXIT_FAILURE;
-    log_info("init done");
+    log_info("init finished");
     return EXIT_SUCCESS;
 }
 
@@ -60,7 +70,8 @@ int main(int argc, char **argv)
     int message_fd = -1;
     int code = EXIT_CONFIGURATION;
 
-    (void)signal(SIGPIPE, SIG_IGN);
+    process_prepare();
+    (void)signal(SIGTERM, on_sigterm);
     (void)umask(022);
     doc_setup();
     log_configure("init", LOG_LEVEL_INFO, LOG_FORMAT_JSON);

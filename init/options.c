@@ -20,7 +20,7 @@ int options_from_arguments(int argc, char **argv, struct options *ret_options, s
     if (options_parse(&COMMAND_INIT, argc, argv, &values, &first, err) < 0)
         return -1;
     if (first < argc)
-        return error_set(err, ERROR_INVALID, "unexpected argument '%s'", argv[first]);
+        return error_set(err, ERROR_INVALID, "unexpected argument \"%s\"", argv[first]);
     if (log_values_read(&values.log, &ret_options->level, &ret_options->format, err) < 0)
         return -1;
     ret_options->is_format_given = values.log.format || values.log.is_dev || values.log.is_cli;
@@ -43,7 +43,6 @@ static bool is_true(const char *name)
     return value && (strcmp(value, "true") == 0 || strcmp(value, "1") == 0);
 }
 
-/* All that are missing at once: one run tells the whole story. */
 static int read_required(struct options *options, struct error *err)
 {
     const struct {
@@ -68,8 +67,8 @@ static int read_required(struct options *options, struct error *err)
         if (!*required[i].place && required[i].older)
             *required[i].place = text_or_null(required[i].older);
         if (!*required[i].place &&
-            buffer_append_text(&missing, err, "%s%s has to be defined",
-                               missing.size > 0 ? ", " : "", required[i].name) < 0)
+            buffer_append_text(&missing, err, "%s%s is not set", missing.size > 0 ? ", " : "",
+                               required[i].name) < 0)
             return -1;
     }
     if (missing.size > 0)
@@ -92,7 +91,7 @@ static int check_absolute(const struct options *options, struct error *err)
 
     for (size_t i = 0; i < array_length(outputs); i++) {
         if (outputs[i].value[0] != '/')
-            return error_set(err, ERROR_INVALID, "environment: %s: '%s' is no absolute path",
+            return error_set(err, ERROR_INVALID, "environment: %s: \"%s\" is not an absolute path",
                              outputs[i].name, outputs[i].value);
     }
     return 0;
@@ -122,7 +121,8 @@ int options_from_environment(struct options *options, struct error *err)
         if (duration_parse(deadline, &deadline_ns, err) < 0)
             return error_wrap(err, "environment: %s", ENV_INIT_DEADLINE);
         if (deadline_ns < 1000000)
-            return error_set(err, ERROR_INVALID, "environment: %s: '%s' is no time to wait",
+            return error_set(err, ERROR_INVALID,
+                             "environment: %s: \"%s\" is not a positive duration",
                              ENV_INIT_DEADLINE, deadline);
         options->deadline_ms = (uint64_t)(deadline_ns / 1000000);
     }

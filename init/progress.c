@@ -15,7 +15,7 @@ void progress_init(struct progress *progress, int fd, struct clock *clock)
 
 static void write_line(const struct progress *progress, const char *text, size_t size)
 {
-    /* A terminal that is gone is no reason to fail. */
+    /* Progress is not worth a failure. */
     (void)!write(progress->fd, text, size);
 }
 

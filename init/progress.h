@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line that is written over and over, for a person at a terminal; nothing anywhere else. */
+/* A progress line on a terminal, rewritten in place. Shows nothing if it is not a terminal. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,16 +9,16 @@
 #include "common/base/clock.h"
 
 struct progress {
-    int fd; /* -1: nobody is looking */
+    int fd; /* -1: not a terminal */
     struct clock *clock;
     uint64_t shown_at_ms;
     bool is_shown;
 };
 
-/* fd is shown to if it is a terminal. */
+/* fd and clock are borrowed. */
 void progress_init(struct progress *progress, int fd, struct clock *clock);
 void progress_components(struct progress *progress, size_t done, size_t known, uint64_t bytes);
-/* total is 0 where it is not known. */
+/* total is 0 if it is not known. */
 void progress_bytes(struct progress *progress, const char *what, uint64_t bytes, uint64_t total);
-/* Clears the line, so that a log line can follow. */
+/* Clears the line. Must be called before anything is logged. */
 void progress_clear(struct progress *progress);

@@ -16,19 +16,18 @@
 #include "common/net/retry.h"
 #include "common/state/restore.h"
 
-/* Generations that stay: the newest, and the one before it, in case the newest turns out bad. */
+/* The newest generation, and the one before it in case the newest turns out to be unusable. */
 enum { GENERATIONS_KEPT = 2, RETRY_FIRST_MS = 500, RETRY_MAX_MS = 5000 };
-/* A role that was just made, or an API server that was just started: "forbidden" is believed only
- * when it stays. */
+/* "403 Forbidden" is retried for this long: the API server may not know a new role yet. */
 enum { FORBIDDEN_GRACE_MS = 5000, STATUS_FORBIDDEN = 403 };
 
 struct restore_source {
     struct loop *loop;
     uint64_t deadline_ms;
-    int directory_fd;  /* mounted chunks, or -1 */
+    int directory_fd;  /* of mounted chunks, or -1 */
     struct kube *kube; /* or NULL */
     const char *namespace_name;
-    uint64_t forbidden_since_ms;
+    uint64_t forbidden_since_ms; /* 0: not yet */
 };
 
 void restore_source_free(struct restore_source *source)
@@ -44,9 +43,9 @@ void restore_source_free(struct restore_source *source)
 static int open_mounted(struct restore_source *source, const char *path, struct error *err)
 {
     source->directory_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Nothing is mounted where there is nothing to restore. */
+    /* The controller mounts nothing if there is no state. */
     if (source->directory_fd < 0 && errno != ENOENT)
-        return error_set_errno(err, errno, "open the mounted state '%s'", path);
+        return error_set_errno(err, errno, "open mounted state \"%s\"", path);
     return 0;
 }
 
@@ -58,8 +57,7 @@ static int open_api(struct restore_source *source, const struct options *options
     if (kube_config_in_cluster(NULL, &config, err) < 0)
         return err->kind == ERROR_NOT_FOUND ? 0 : error_wrap(err, "service account");
     if (!options->pod_namespace)
-        return error_set(err, ERROR_INVALID, "environment: %s has to be defined",
-                         ENV_POD_NAMESPACE);
+        return error_set(err, ERROR_INVALID, "environment: %s is not set", ENV_POD_NAMESPACE);
     if (kube_new(source->loop, http, config, &source->kube, err) < 0)
         return -1;
     config = NULL;
@@ -89,7 +87,7 @@ static void on_timer(void *data)
     *(bool *)data = true;
 }
 
-static int pause_for(struct restore_source *source, uint32_t delay_ms, struct error *err)
+static int wait_ms(struct restore_source *source, uint32_t delay_ms, struct error *err)
 {
     struct loop_timer timer = {0};
     bool is_over = false;
@@ -103,7 +101,7 @@ static int pause_for(struct restore_source *source, uint32_t delay_ms, struct er
     return 0;
 }
 
-/* Whether to try again, after a pause; false: give up with the error that is there. */
+/* Decides whether to retry after err, and waits before the next attempt. */
 static bool is_retried(struct restore_source *source, struct retry *retry, uint64_t started_ms,
                        struct error *err)
 {
@@ -116,13 +114,13 @@ static bool is_retried(struct restore_source *source, struct retry *retry, uint6
 
     if (!retry_is_useful(err) && err->kind != ERROR_GONE && !is_forbidden)
         return false;
-    /* The grace of a server that was away begins when it is back. */
+    /* Counted from the first 403, as the server may have been unavailable before. */
     if (is_forbidden && !source->forbidden_since_ms)
         source->forbidden_since_ms = loop_now_ms(source->loop);
     delay_ms = retry_next_ms(retry, err);
     return loop_now_ms(source->loop) + delay_ms <=
                (is_forbidden ? source->forbidden_since_ms : started_ms) + limit_ms &&
-           pause_for(source, delay_ms, &ignored) == 0;
+           wait_ms(source, delay_ms, &ignored) == 0;
 }
 
 struct listing {
@@ -140,7 +138,7 @@ static void on_secret(void *data, const json_t *object, const struct error *err)
     if (state_secret_is_of_item(object, listing->item_hash))
         state_set_add_secret(listing->set, object);
     else
-        log_error("state secret of another item passed over",
+        log_error("skipped state Secret of another item",
                   log_text("secret", doc_text_or(object, "metadata.name", "")));
 }
 
@@ -168,8 +166,8 @@ static int list_secrets(struct restore_source *source, const struct options *opt
         state_set_done(set);
         *set = (struct state_set){0};
         if (!is_retried(source, &retry, started_ms, err))
-            return error_wrap(err, "list the state secrets of '%s/%s'", options->item_namespace,
-                              options->item_name);
+            return error_wrap(err, "list the state Secrets of item \"%s/%s\"",
+                              options->item_namespace, options->item_name);
     }
     return 0;
 }
@@ -190,19 +188,20 @@ static int read_secret(void *data, const struct state_chunk *chunk, struct buffe
     retry_init(&retry, RETRY_FIRST_MS, RETRY_MAX_MS);
     while (kube_perform(source->kube, &request, &secret, err) < 0) {
         if (!is_retried(source, &retry, started_ms, err))
-            return error_wrap(err, "state secret '%s'", chunk->object);
+            return error_wrap(err, "state Secret \"%s\"", chunk->object);
     }
     encoded = doc_member(doc_member(secret, "data"), SECRET_KEY_CONFIG);
     if (!json_is_string(encoded))
-        return error_set(err, ERROR_INVALID, "expected chunk in secret '%s'", chunk->object);
+        return error_set(err, ERROR_INVALID, "state Secret \"%s\": data.config: missing",
+                         chunk->object);
     if (base64_decode(json_string_value(encoded), json_string_length(encoded), ret_bytes, err) < 0)
-        return error_wrap(err, "state secret '%s'", chunk->object);
+        return error_wrap(err, "state Secret \"%s\"", chunk->object);
     return 0;
 }
 
-/* As the Go program does, but the generation before the newest stays. A failure here costs room,
- * not data: it is logged, nothing more. */
-static size_t remove_garbage(struct restore_source *source, const struct state_set *set)
+/* As the Go program does, except that the generation before the newest is kept. Failures are only
+ * logged: they cost space, not data. */
+static size_t delete_old_generations(struct restore_source *source, const struct state_set *set)
 {
     const char **names = NULL;
     size_t count = state_set_garbage(set, GENERATIONS_KEPT, false, &names);
@@ -219,21 +218,21 @@ static size_t remove_garbage(struct restore_source *source, const struct state_s
         if (kube_perform(source->kube, &request, NULL, &err) == 0 || err.kind == ERROR_NOT_FOUND)
             removed++;
         else
-            log_error("old state secret not removed", log_text("secret", names[i]),
+            log_error("could not delete old state Secret", log_text("secret", names[i]),
                       log_text("error", err.text));
     }
     free(names);
     return removed;
 }
 
-/* ---- the outside ---- */
+/* ---- the interface ---- */
 
 static void on_skip(void *data, const struct state_generation *generation, const struct error *err)
 {
     struct restore_counts *counts = data;
 
     counts->skipped++;
-    log_error("state generation passed over", log_text("uuid", generation->uuid),
+    log_error("skipped unusable state generation", log_text("uuid", generation->uuid),
               log_number("sequence", generation->sequence),
               log_number("chunks", generation->chunk_count), log_text("error", err->text));
 }
@@ -256,7 +255,8 @@ static int restore_from(struct restore_source *source, const struct options *opt
     if (!source->kube)
         chunks = state_source_directory(&source->directory_fd);
     if (state_restore(set, &chunks, parent, name, on_skip, counts, &restored, err) < 0)
-        return error_wrap(err, "restore the state");
+        return error_wrap(err, "restore the state of item \"%s/%s\"", options->item_namespace,
+                          options->item_name);
     if (restored.generation) {
         counts->uuid = xstrdup(restored.generation->uuid);
         counts->sequence = restored.generation->sequence;
@@ -264,7 +264,7 @@ static int restore_from(struct restore_source *source, const struct options *opt
     counts->entries = restored.entries;
     counts->bytes = restored.bytes;
     if (source->kube)
-        counts->removed = remove_garbage(source, set);
+        counts->removed = delete_old_generations(source, set);
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of the last run, put back: from chunks that our controller has mounted, or from Secrets
- * through the API where the Go controller has mounted a token. */
+/* Restores the state of the last run: from chunks that our controller has mounted, or from Secrets
+ * through the API, if the Go controller has mounted a token. */
 #pragma once
 
 #include <stdint.h>
@@ -11,20 +11,21 @@
 
 struct restore_counts {
     char source[16]; /* "mounted", "secrets" or "none" */
-    char *uuid;      /* of the generation, or NULL: there was nothing to restore */
+    char *uuid;      /* of the restored generation; NULL: there is no state */
     int64_t sequence;
     uint64_t entries, bytes;
-    size_t skipped; /* generations that were torn or altered */
-    size_t removed; /* Secrets of older generations (Go controller only) */
+    size_t skipped; /* generations that were incomplete or damaged */
+    size_t removed; /* Secrets of old generations; only under the Go controller */
 };
 
-/* Opened before the sandbox closes: what there is to read from. */
+/* Where the state is read from. Opened before init enters the sandbox. */
 struct restore_source;
 int restore_source_open(const struct options *options, struct loop *loop, struct http_client *http,
                         struct restore_source **ret_source, struct error *err) must_check;
 void restore_source_free(struct restore_source *source);
 
-/* Logs what is passed over. */
+/* Blocks. Logs generations and Secrets that are skipped. A state that can't be read, or of which no
+ * generation is usable, is an error: a run without its state would do harm. */
 int restore_state(struct restore_source *source, const struct options *options,
                   const struct volume *volume, struct restore_counts *ret_counts, struct error *err)
     must_check;

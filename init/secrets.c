@@ -16,7 +16,7 @@ enum { SECRET_FILE_MAX_BYTES = 2 * 1024 * 1024, DEPTH_MAX = 8 };
 struct walk {
     struct keyring *keyring;
     struct secrets_counts *counts;
-    const char *only, *skipped; /* subdirectories of the top */
+    const char *only, *skipped; /* names of subdirectories at the top, or NULL */
 };
 
 int secrets_load_file(const char *path, struct keyring *keyring, struct secrets_counts *counts,
@@ -32,7 +32,7 @@ int secrets_load_file(const char *path, struct keyring *keyring, struct secrets_
         goto out;
     if (doc_parse_json(text.data ? text.data : "", text.size, SECRET_FILE_MAX_BYTES, &config, err) <
         0) {
-        (void)error_wrap(err, "docker config '%s'", path);
+        (void)error_wrap(err, "Docker configuration \"%s\"", path);
         goto out;
     }
     result = keyring_add_docker_config(keyring, path, config, &helpers, err);
@@ -59,10 +59,10 @@ static int walk_entry(const struct walk *walk, const char *path, const char *nam
     cleanup_free char *child = xasprintf("%s/%s", path, name);
     struct stat status;
 
-    /* A kubelet's volume keeps its files in "..<time>" and links to them, and to directories among
-     * them: links are followed, and what begins with ".." is passed over, so all is seen once. */
+    /* The kubelet keeps the files of a volume in a directory "..<time>" and creates symlinks to
+     * them. Following symlinks and skipping names with ".." reads every file once. */
     if (stat(child, &status) < 0)
-        return error_set_errno(err, errno, "look at '%s'", child);
+        return error_set_errno(err, errno, "stat \"%s\"", child);
     if (S_ISDIR(status.st_mode)) {
         if (strncmp(name, "..", 2) == 0 || depth >= DEPTH_MAX ||
             (depth == 0 && walk->only && strcmp(walk->only, name) != 0) ||
@@ -91,7 +91,7 @@ static int walk_directory(const struct walk *walk, const char *path, unsigned de
     if (count < 0 && errno == ENOENT && depth == 0)
         return 0;
     if (count < 0)
-        return error_set_errno(err, errno, "list '%s'", path);
+        return error_set_errno(err, errno, "read directory \"%s\"", path);
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Credentials from the tree of mounted pull secrets. */
+/* Reads credentials from mounted pull secrets. */
 #pragma once
 
 #include <stddef.h>
@@ -10,12 +10,12 @@ struct secrets_counts {
     size_t files, entries, helpers;
 };
 
-/* Adds every .dockerconfigjson and .dockercfg below directory, those below the subdirectory named
- * first before the others (NULL: none): of two entries for one place the first counts. A directory
- * that is not there holds no credentials. A file that can't be read as a Docker config is
- * ERROR_INVALID. */
+/* Adds every .dockerconfigjson and .dockercfg below directory to the keyring. Those in the
+ * subdirectory named first (NULL: none) are added before the others, because the first of two
+ * entries for the same address wins. A directory that does not exist has no credentials.
+ * ERROR_INVALID if a file is not a Docker configuration. */
 int secrets_load(const char *directory, const char *first, struct keyring *keyring,
                  struct secrets_counts *ret_counts, struct error *err) must_check;
-/* One Docker config in a file. */
+/* Adds the Docker configuration in one file. */
 int secrets_load_file(const char *path, struct keyring *keyring, struct secrets_counts *counts,
                       struct error *err) must_check;

@@ -7,14 +7,14 @@
 
 #include "common/base/log.h"
 #include "common/base/memory.h"
+#include "common/component/component_name.h"
+#include "common/component/file_repository.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/sandbox/sandbox.h"
-#include "init/component/files.h"
-#include "init/component/names.h"
 #include "init/secrets.h"
 
-/* Names that the Go controller gives the two pull secrets. */
+/* The names of the two pull secrets as mounted by the Go controller. */
 #define SECRET_COMPONENTS "cd-pull-secret"
 #define SECRET_BLUEPRINT "blueprint-pull-secret"
 #define USER_AGENT "longshore-init/" LONGSHORE_VERSION
@@ -37,7 +37,7 @@ void setup_done(struct setup *setup)
         repository_free(setup->resolvers[i]);
     free(setup->resolvers);
     repository_free(setup->context);
-    repository_free(setup->given);
+    repository_free(setup->inline_descriptors);
     keyring_free(setup->component_keyring);
     keyring_free(setup->artifact_keyring);
     ocmconfig_done(&setup->ocm);
@@ -65,11 +65,11 @@ static int load_ocm_config(const char *path, struct keyring *keyring, struct ocm
     if (text.data)
         explicit_bzero(text.data, text.capacity);
     buffer_done(&text);
-    return result < 0 ? error_wrap(err, "OCM configuration '%s'", path) : 0;
+    return result < 0 ? error_wrap(err, "OCM configuration \"%s\"", path) : 0;
 }
 
-/* Explicit credentials of the OCM configuration first, then the pull secrets, the wanted one before
- * the others: of two entries for one place the first counts. */
+/* The first of several entries for the same address wins: those of the OCM configuration, then the
+ * preferred pull secret, then the others. */
 static int load_keyring(const struct options *options, const char *first, struct keyring *keyring,
                         struct ocmconfig *ret_config, struct error *err)
 {
@@ -80,15 +80,15 @@ static int load_keyring(const struct options *options, const char *first, struct
         return -1;
     for (size_t i = 0; i < ret_config->docker_config_file_count; i++) {
         if (secrets_load_file(ret_config->docker_config_files[i], keyring, &counts, err) < 0)
-            return error_wrap(err, "OCM configuration '%s'", options->ocm_configuration_path);
+            return error_wrap(err, "OCM configuration \"%s\"", options->ocm_configuration_path);
     }
     if (options->registry_secrets_dir &&
         secrets_load(options->registry_secrets_dir, first, keyring, &counts, err) < 0)
         return -1;
-    log_debug("credentials read", log_text("first", first), log_number("files", counts.files),
+    log_debug("read credentials", log_text("first", first), log_number("files", counts.files),
               log_number("entries", counts.entries));
     if (counts.helpers > 0)
-        log_info("credential helpers of Docker configs are not used",
+        log_info("ignored credential helpers of Docker configurations",
                  log_number("helpers", counts.helpers));
     return 0;
 }
@@ -104,7 +104,8 @@ static int load_keyrings(struct setup *setup, const struct options *options, str
     return load_keyring(options, SECRET_BLUEPRINT, setup->artifact_keyring, &again, err);
 }
 
-/* Descriptors that labels of the references carry, as documented for inline descriptors. */
+/* Labels of references may hold descriptors, see the Landscaper documentation of inline component
+ * descriptors. */
 static int take_nested(struct setup *setup, const json_t *descriptor, struct error *err)
 {
     const json_t *references = doc_get(descriptor, "component.componentReferences");
@@ -119,12 +120,12 @@ static int take_nested(struct setup *setup, const json_t *descriptor, struct err
 
             if (strcmp(doc_text_or(label, "name", ""), LABEL_NESTED_DESCRIPTOR) != 0)
                 continue;
-            if (setup->given->given_count >= NESTED_DESCRIPTORS_MAX)
-                return error_set(err, ERROR_TOO_LARGE, "more than %d nested descriptors",
+            if (setup->inline_descriptors->descriptor_count >= NESTED_DESCRIPTORS_MAX)
+                return error_set(err, ERROR_TOO_LARGE, "more than %d nested component descriptors",
                                  NESTED_DESCRIPTORS_MAX);
             if (descriptor_from_doc(value, &nested, err) < 0)
-                return error_wrap(err, "componentReferences[%zu]: nested descriptor", i);
-            repository_take_descriptor(setup->given, nested);
+                return error_wrap(err, "componentReferences[%zu]: nested component descriptor", i);
+            repository_take_descriptor(setup->inline_descriptors, nested);
             if (take_nested(setup, value, err) < 0)
                 return -1;
         }
@@ -132,8 +133,8 @@ static int take_nested(struct setup *setup, const json_t *descriptor, struct err
     return 0;
 }
 
-/* An inline descriptor may come without repository contexts: then there is no list, and nothing to
- * check either. */
+/* Without repository contexts references can't be resolved. As in Go, there is no component
+ * descriptor list then; that is an error only if a blueprint has to be found. */
 static int use_inline_descriptor(struct setup *setup, struct error *err)
 {
     const json_t *doc = setup->configuration.inline_descriptor;
@@ -142,15 +143,16 @@ static int use_inline_descriptor(struct setup *setup, struct error *err)
 
     if (json_array_size(contexts) == 0) {
         if (setup->configuration.resource_name)
-            return error_set(err, ERROR_INVALID,
-                             "inline: component.repositoryContexts: at least one is required for a "
-                             "blueprint by reference");
+            return error_set(
+                err, ERROR_INVALID,
+                "inline: component.repositoryContexts: at least one is required to find "
+                "the blueprint");
         return 0;
     }
     if (descriptor_from_doc(doc, &descriptor, err) < 0)
         return error_wrap(err, "inline");
-    setup->given = repository_new_given();
-    repository_take_descriptor(setup->given, descriptor);
+    setup->inline_descriptors = repository_new_descriptors();
+    repository_take_descriptor(setup->inline_descriptors, descriptor);
     setup->component_name = xstrdup(descriptor_name(descriptor));
     setup->component_version = xstrdup(descriptor_version(descriptor));
     if (take_nested(setup, doc, err) < 0)
@@ -162,18 +164,19 @@ static int use_reference(struct setup *setup, struct error *err)
 {
     const struct configuration *configuration = &setup->configuration;
 
-    /* Without a place to look at there is no list; only a blueprint makes that an error. */
+    /* No list, as above. */
     if (!configuration->repository_context && setup->ocm.resolver_count == 0) {
         if (configuration->resource_name)
             return error_set(err, ERROR_INVALID,
-                             "ref: there is neither a repositoryContext nor an OCM resolver");
+                             "ref: neither a repositoryContext nor an OCM resolver is configured");
         return 0;
     }
     if (!component_name_is_valid(configuration->component_name))
-        return error_set(err, ERROR_INVALID, "ref: componentName: '%.300s' is no component name",
+        return error_set(err, ERROR_INVALID,
+                         "ref: componentName: invalid component name \"%.300s\"",
                          configuration->component_name);
     if (!version_is_valid(configuration->component_version))
-        return error_set(err, ERROR_INVALID, "ref: version: '%.300s' is no version",
+        return error_set(err, ERROR_INVALID, "ref: version: invalid version \"%.300s\"",
                          configuration->component_version);
     if (configuration->repository_context &&
         repository_parse(configuration->repository_context, &setup->context, err) < 0)
@@ -194,7 +197,7 @@ int setup_configure(struct setup *setup, const struct options *options, struct e
     setup->resolvers = xcalloc(setup->ocm.resolver_count + 1, sizeof(struct repository *));
     for (size_t i = 0; i < setup->ocm.resolver_count; i++) {
         if (repository_parse(setup->ocm.resolvers[i].repository, &setup->resolvers[i], err) < 0)
-            return error_wrap(err, "OCM configuration '%s': resolver %zu",
+            return error_wrap(err, "OCM configuration \"%s\": resolver %zu",
                               options->ocm_configuration_path, setup->ocm.resolvers[i].place);
     }
     if (setup->configuration.inline_descriptor ? use_inline_descriptor(setup, err) < 0
@@ -205,7 +208,15 @@ int setup_configure(struct setup *setup, const struct options *options, struct e
 
 /* ---- opening ---- */
 
-static int open_registries(struct setup *setup, const struct options *options, struct error *err)
+static void on_retry(void *data, const struct error *err, uint32_t delay_ms)
+{
+    progress_clear(data);
+    log_info("retrying registry request", log_text("error", err->text),
+             log_number("delayMs", delay_ms));
+}
+
+static int open_registries(struct setup *setup, const struct options *options,
+                           struct progress *progress, struct error *err)
 {
     struct registry_options registry = {
         .keyring = setup->component_keyring,
@@ -213,6 +224,8 @@ static int open_registries(struct setup *setup, const struct options *options, s
         .is_insecure = options->is_insecure,
         .deadline_ms = options->deadline_ms,
         .extra_ca_pem = setup->ocm.ca_pem.size > 0 ? setup->ocm.ca_pem.data : NULL,
+        .on_retry = on_retry,
+        .on_retry_data = progress,
     };
 
     if (registry_new(setup->loop, setup->http, &registry, &setup->component_registry, err) < 0)
@@ -226,15 +239,16 @@ static int open_repository(struct setup *setup, struct repository *repository, c
 {
     if (!repository || !repository->path)
         return 0;
-    return files_open(repository, setup->volume.work_fd, name, err);
+    return file_repository_open(repository, setup->volume.work_fd, name, err);
 }
 
-int setup_open(struct setup *setup, const struct options *options, struct error *err)
+int setup_open(struct setup *setup, const struct options *options, struct progress *progress,
+               struct error *err)
 {
     if (volume_open(options, &setup->volume, err) < 0 ||
         loop_new(clock_system(), &setup->loop, err) < 0 ||
         http_client_new(setup->loop, USER_AGENT, &setup->http, err) < 0 ||
-        open_registries(setup, options, err) < 0 ||
+        open_registries(setup, options, progress, err) < 0 ||
         open_repository(setup, setup->context, "context", err) < 0)
         return -1;
     for (size_t i = 0; i < setup->ocm.resolver_count; i++) {
@@ -261,14 +275,26 @@ static void allow(struct paths *paths, const char *path, bool is_writable)
     paths->items[paths->count++] = (struct sandbox_path){.path = path, .is_writable = is_writable};
 }
 
+/* A list of directories with colons between, as SSL_CERT_DIR has it. list is changed and must
+ * outlive paths. */
+static void allow_each(struct paths *paths, char *list)
+{
+    char *rest = NULL;
+
+    for (char *path = strtok_r(list, ":", &rest); path; path = strtok_r(NULL, ":", &rest))
+        allow(paths, path, false);
+}
+
 static void allow_repository(struct paths *paths, const struct repository *repository)
 {
     if (repository && repository->path)
         allow(paths, repository->path, false);
 }
 
-int setup_lock_in(struct setup *setup, const struct options *options, struct error *err)
+int setup_enter_sandbox(struct setup *setup, const struct options *options, struct error *err)
 {
+    const char *certificate_dir_list = getenv("SSL_CERT_DIR");
+    cleanup_free char *certificate_dirs = xstrdup(certificate_dir_list ? certificate_dir_list : "");
     struct paths paths = {0};
     struct sandbox_options sandbox = {.is_network_allowed = true};
     struct sandbox_result result = {0};
@@ -279,7 +305,7 @@ int setup_lock_in(struct setup *setup, const struct options *options, struct err
     allow(&paths, options->state_source_dir, false);
     allow(&paths, PATH_SERVICE_ACCOUNT, false);
     allow(&paths, getenv("SSL_CERT_FILE"), false);
-    allow(&paths, getenv("SSL_CERT_DIR"), false);
+    allow_each(&paths, certificate_dirs);
     allow_repository(&paths, setup->context);
     for (size_t i = 0; i < setup->ocm.resolver_count; i++)
         allow_repository(&paths, setup->resolvers[i]);

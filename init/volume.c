@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/archive/beneath.h"
+#include "common/base/file.h"
 #include "common/base/memory.h"
 
 #define DIRECTORY_WORK ".longshore-init"
@@ -30,7 +30,7 @@ static void list_outputs(const struct options *options, const char *ret_paths[OU
     ret_paths[5] = options->state_path;
 }
 
-/* The longest directory that holds all of them. */
+/* The length of the deepest directory that contains all outputs. */
 static size_t common_length(const char *const paths[OUTPUT_COUNT])
 {
     size_t length = parent_length(paths[0]);
@@ -47,23 +47,8 @@ static size_t common_length(const char *const paths[OUTPUT_COUNT])
     return length;
 }
 
-/* The way to the volume itself is the controller's to name, and may lead through symlinks. */
-static int make_root(const char *root, struct error *err)
-{
-    cleanup_free char *path = xstrdup(root);
-
-    for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
-        if (slash)
-            *slash = '\0';
-        if (mkdir(path, 0777) < 0 && errno != EEXIST)
-            return error_set_errno(err, errno, "make directory '%s'", path);
-        if (!slash)
-            return 0;
-        *slash = '/';
-    }
-}
-
-const char *volume_relative(const struct volume *volume, const char *path)
+/* path relative to root. Borrowed from path. */
+static const char *relative_to_root(const struct volume *volume, const char *path)
 {
     return path + strlen(volume->root) + 1;
 }
@@ -71,13 +56,13 @@ const char *volume_relative(const struct volume *volume, const char *path)
 int volume_open_parent(const struct volume *volume, const char *path, const char **ret_name,
                        struct error *err)
 {
-    const char *relative = volume_relative(volume, path);
+    const char *relative = relative_to_root(volume, path);
     cleanup_free char *parent = xstrndup(relative, parent_length(relative));
     const char *slash = strrchr(path, '/');
     int fd = beneath_make_directories(volume->root_fd, parent, err);
 
     if (fd < 0)
-        return error_wrap(err, "'%s'", path);
+        return error_wrap(err, "\"%s\"", path);
     *ret_name = slash + 1;
     return fd;
 }
@@ -94,25 +79,25 @@ static int make_outputs(const struct options *options, const struct volume *volu
         cleanup_close int fd = -1;
 
         if (!*(strrchr(paths[i], '/') + 1))
-            return error_set(err, ERROR_INVALID, "'%s' ends in a slash", paths[i]);
+            return error_set(err, ERROR_INVALID, "output path \"%s\" ends with a slash", paths[i]);
         fd = volume_open_parent(volume, paths[i], &name, err);
         if (fd < 0)
             return -1;
     }
     for (size_t i = 0; i < array_length(directories); i++) {
-        cleanup_close int fd =
-            beneath_make_directories(volume->root_fd, volume_relative(volume, directories[i]), err);
+        cleanup_close int fd = beneath_make_directories(
+            volume->root_fd, relative_to_root(volume, directories[i]), err);
 
         if (fd < 0)
-            return error_wrap(err, "'%s'", directories[i]);
+            return error_wrap(err, "\"%s\"", directories[i]);
     }
     return 0;
 }
 
-/* Beside the content: the place that is certain to have room for a blueprint. */
+/* Next to the content, hence on the volume that has the space for a blueprint. */
 static int make_workspace(const struct options *options, struct volume *volume, struct error *err)
 {
-    const char *relative = volume_relative(volume, options->content_path);
+    const char *relative = relative_to_root(volume, options->content_path);
     size_t length = parent_length(relative);
     cleanup_free char *work =
         xasprintf("%.*s%s%s", (int)length, relative, length > 0 ? "/" : "", DIRECTORY_WORK);
@@ -122,7 +107,7 @@ static int make_workspace(const struct options *options, struct volume *volume, 
     volume->work_fd = beneath_make_directories(volume->root_fd, work, err);
     if (volume->work_fd < 0)
         return -1;
-    volume->work_parent = steal(&work);
+    volume->work_path = steal(&work);
     return 0;
 }
 
@@ -135,12 +120,13 @@ int volume_open(const struct options *options, struct volume *ret_volume, struct
     volume.root = xstrndup(paths[0], common_length(paths));
     if (!*volume.root)
         return error_set(err, ERROR_INVALID,
-                         "the output paths of the environment have no directory in common");
-    if (make_root(volume.root, err) < 0)
+                         "environment: the output paths have no common parent directory");
+    /* Its path is given by the controller, so that symlinks in it may be followed. */
+    if (file_make_directories(volume.root, 0777, err) < 0)
         return -1;
     volume.root_fd = open(volume.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (volume.root_fd < 0)
-        return error_set_errno(err, errno, "open '%s'", volume.root);
+        return error_set_errno(err, errno, "open \"%s\"", volume.root);
     if (make_outputs(options, &volume, err) < 0 || make_workspace(options, &volume, err) < 0)
         return -1;
     *ret_volume = volume;
@@ -154,21 +140,21 @@ void volume_done(struct volume *volume)
 
     if (volume->work_fd >= 0) {
         (void)close(volume->work_fd);
-        (void)!beneath_remove_tree(volume->root_fd, volume->work_parent, &ignored);
+        (void)!beneath_remove_tree(volume->root_fd, volume->work_path, &ignored);
     }
     if (volume->root_fd >= 0)
         (void)close(volume->root_fd);
     free(volume->root);
-    free(volume->work_parent);
+    free(volume->work_path);
     *volume = (struct volume){.root_fd = -1, .work_fd = -1};
 }
 
 int volume_write(const struct volume *volume, const char *path, const void *data, size_t size,
                  struct error *err)
 {
-    if (beneath_write_file(volume->root_fd, volume_relative(volume, path), data, size, 0666, err) <
+    if (beneath_write_file(volume->root_fd, relative_to_root(volume, path), data, size, 0666, err) <
         0)
-        return error_wrap(err, "write '%s'", path);
+        return error_wrap(err, "write \"%s\"", path);
     return 0;
 }
 
@@ -180,11 +166,11 @@ int volume_file_begin(const struct volume *volume, const char *path, struct volu
     file.parent_fd = volume_open_parent(volume, path, &file.name, err);
     if (file.parent_fd < 0)
         return -1;
-    file.aside = xasprintf(".longshore-init.%s", file.name);
-    file.fd = beneath_create_file(file.parent_fd, file.aside, 0666, err);
+    file.temporary_name = xasprintf(".longshore-init.%s", file.name);
+    file.fd = beneath_create_file(file.parent_fd, file.temporary_name, 0666, err);
     if (file.fd < 0) {
         volume_file_done(&file);
-        return error_wrap(err, "write '%s'", path);
+        return error_wrap(err, "write \"%s\"", path);
     }
     *ret_file = file;
     return 0;
@@ -193,10 +179,10 @@ int volume_file_begin(const struct volume *volume, const char *path, struct volu
 int volume_file_publish(struct volume_file *file, struct error *err)
 {
     if (close(steal_fd(&file->fd)) < 0 ||
-        renameat(file->parent_fd, file->aside, file->parent_fd, file->name) < 0)
-        return error_set_errno(err, errno, "write '%s'", file->name);
-    free(file->aside);
-    file->aside = NULL;
+        renameat(file->parent_fd, file->temporary_name, file->parent_fd, file->name) < 0)
+        return error_set_errno(err, errno, "write \"%s\"", file->name);
+    free(file->temporary_name);
+    file->temporary_name = NULL;
     return 0;
 }
 
@@ -204,25 +190,10 @@ void volume_file_done(struct volume_file *file)
 {
     if (file->fd >= 0)
         (void)close(file->fd);
-    if (file->aside)
-        (void)unlinkat(file->parent_fd, file->aside, 0);
+    if (file->temporary_name)
+        (void)unlinkat(file->parent_fd, file->temporary_name, 0);
     if (file->parent_fd >= 0)
         (void)close(file->parent_fd);
-    free(file->aside);
+    free(file->temporary_name);
     *file = (struct volume_file){.fd = -1, .parent_fd = -1};
-}
-
-int volume_scratch(const struct volume *volume, struct error *err)
-{
-    static const char name[] = "scratch";
-    cleanup_close int made = beneath_create_file(volume->work_fd, name, 0600, err);
-    int fd = -1;
-
-    if (made < 0)
-        return -1;
-    fd = openat(volume->work_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return error_set_errno(err, errno, "open a file of the workspace");
-    (void)unlinkat(volume->work_fd, name, 0);
-    return fd;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shared volume: every output lies below one directory, which is opened once; what is below it
- * is reached by descriptor, as another program may have left anything there. */
+/* The shared volume. All outputs are below one directory, which is opened once. Other programs can
+ * write to the volume, so that everything below is opened relative to that descriptor, without
+ * following symlinks. */
 #pragma once
 
 #include <stddef.h>
@@ -9,42 +10,37 @@
 #include "init/options.h"
 
 struct volume {
-    char *root; /* the common directory of all outputs */
+    char *root; /* path of the deepest directory that contains all outputs */
     int root_fd;
-    int work_fd;       /* for what is only needed while init runs; gone afterwards */
-    char *work_parent; /* below root */
+    int work_fd;     /* a directory for temporary files, removed at the end */
+    char *work_path; /* of that, relative to root */
 };
 
-/* Makes all directories of the contract (0777 less umask, never chmod: the set-gid bit of the
- * volume gives the files their group). */
+/* Creates the directories of all outputs, mode 0777 less umask. Never calls chmod(): it would clear
+ * the set-gid bit, by which files get the group of the volume. */
 int volume_open(const struct options *options, struct volume *ret_volume, struct error *err)
     must_check;
-/* Removes the workspace and closes. A zeroed volume with fds of -1 is fine. */
+/* Removes the temporary files and closes the descriptors. */
 void volume_done(struct volume *volume);
 
-/* The path below root. Borrowed from path. */
-const char *volume_relative(const struct volume *volume, const char *path);
-/* The directory that path lies in; *ret_name is its last component, borrowed from path. A
- * descriptor of the caller's. */
+/* Opens the parent directory of path and creates it if necessary. Returns a descriptor of the
+ * caller's; *ret_name is the last component, borrowed from path. */
 int volume_open_parent(const struct volume *volume, const char *path, const char **ret_name,
                        struct error *err) must_check;
-/* All or nothing. */
+/* Writes a file atomically. */
 int volume_write(const struct volume *volume, const char *path, const void *data, size_t size,
                  struct error *err) must_check;
 
-/* A file that grows before it takes its name. */
+/* A file that is written piece by piece and becomes visible when it is published. */
 struct volume_file {
     int fd, parent_fd;
-    char *aside;
-    const char *name; /* borrowed from the path */
+    char *temporary_name;
+    const char *name; /* borrowed from path */
 };
 int volume_file_begin(const struct volume *volume, const char *path, struct volume_file *ret_file,
                       struct error *err) must_check;
 int volume_file_publish(struct volume_file *file, struct error *err) must_check;
-void volume_file_done(struct volume_file *file); /* removes what was not published */
-
-/* A file without a name in the workspace, for reading and writing. */
-int volume_scratch(const struct volume *volume, struct error *err) must_check;
+void volume_file_done(struct volume_file *file); /* removes it unless it was published */
 
 static inline void volume_donep(struct volume *volume)
 {

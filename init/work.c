@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "init/blueprint/access.h"
-#include "init/blueprint/blob.h"
-#include "init/blueprint/content.h"
-#include "init/component/resolve.h"
+#include "common/component/access.h"
+#include "common/component/blob.h"
+#include "common/component/resolve.h"
+#include "common/component/scratch_file.h"
+#include "init/content.h"
 #include "init/inputs.h"
 
 struct work {
@@ -38,7 +39,7 @@ static int write_descriptors(struct work *work, struct error *err)
     if (volume_file_begin(&work->setup->volume, path, &file, err) < 0)
         return -1;
     if (resolution_write(work->resolution, file.fd, err) < 0)
-        return error_wrap(err, "write '%s'", path);
+        return error_wrap(err, "write \"%s\"", path);
     return volume_file_publish(&file, err);
 }
 
@@ -50,11 +51,11 @@ static void log_components(const struct work *work)
     uint64_t requests = 0;
 
     if (resolution_cycle(work->resolution, &from, &to))
-        log_info("component references lead in a circle", log_text("component", from),
+        log_info("component references form a cycle", log_text("component", from),
                  log_text("refersTo", to));
     http_client_counts(work->setup->http, &connections, &requests);
     log_info(
-        "component descriptors written", log_text("path", work->options->component_descriptor_path),
+        "wrote component descriptors", log_text("path", work->options->component_descriptor_path),
         log_number("components", resolution_count(work->resolution)),
         log_number("bytes", resolution_bytes(work->resolution)), log_number("requests", requests),
         log_number("connections", connections), log_number("ms", step_ms(work)));
@@ -65,7 +66,7 @@ static int resolve(struct work *work, struct error *err)
     struct setup *setup = work->setup;
     const struct lookup lookup = {.loop = setup->loop,
                                   .registry = setup->component_registry,
-                                  .given = setup->given,
+                                  .inline_descriptors = setup->inline_descriptors,
                                   .context = setup->context,
                                   .resolvers = setup->resolvers,
                                   .config = &setup->ocm};
@@ -78,10 +79,10 @@ static int resolve(struct work *work, struct error *err)
 
     if (!setup->component_name) {
         if (setup->configuration.has_descriptor)
-            log_info("no component descriptors: there is no repository context to look them up in");
+            log_info("wrote no component descriptors: there is no repository context");
         return 0;
     }
-    spool = volume_scratch(&setup->volume, err);
+    spool = scratch_file_open(setup->volume.work_fd, err);
     if (spool < 0)
         return -1;
     options.spool_fd = spool;
@@ -119,15 +120,15 @@ static int fetch_content(struct work *work, int parent_fd, struct content_counts
     if (access_parse(root.resource, &access, err) < 0)
         return -1;
     if (blob_fetch(&env, &access, &root, &blob, err) < 0)
-        return error_wrap(err, "resource '%s'", setup->configuration.resource_name);
+        return error_wrap(err, "resource \"%s\"", setup->configuration.resource_name);
     progress_clear(work->progress);
     *ret_packed = blob.bytes;
     if (content_from_blob(&blob, parent_fd, ret_counts, err) < 0)
-        return error_wrap(err, "resource '%s'", setup->configuration.resource_name);
+        return error_wrap(err, "resource \"%s\"", setup->configuration.resource_name);
     return 0;
 }
 
-static int put_content(struct work *work, int parent_fd, const char *name, struct error *err)
+static int publish_content(struct work *work, int parent_fd, const char *name, struct error *err)
 {
     const struct configuration *configuration = &work->setup->configuration;
     struct content_counts counts = {0};
@@ -138,17 +139,17 @@ static int put_content(struct work *work, int parent_fd, const char *name, struc
             : fetch_content(work, parent_fd, &counts, &packed, err) < 0)
         return -1;
     if (counts.lists > 0)
-        log_info("entries of the inline blueprint that are lists were left out",
+        log_info("skipped entries of the inline blueprint that are lists",
                  log_number("entries", counts.lists));
     if (content_publish(parent_fd, name, err) < 0)
         return -1;
-    log_info("blueprint content written", log_text("path", work->options->content_path),
+    log_info("wrote blueprint content", log_text("path", work->options->content_path),
              log_number("files", counts.files), log_number("bytes", counts.bytes),
              log_number("packedBytes", packed), log_number("ms", step_ms(work)));
     return 0;
 }
 
-static int materialise(struct work *work, struct error *err)
+static int write_content(struct work *work, struct error *err)
 {
     const char *name = NULL;
     cleanup_close int parent_fd = -1;
@@ -159,7 +160,7 @@ static int materialise(struct work *work, struct error *err)
     parent_fd = volume_open_parent(&work->setup->volume, work->options->content_path, &name, err);
     if (parent_fd < 0)
         return -1;
-    result = put_content(work, parent_fd, name, err);
+    result = publish_content(work, parent_fd, name, err);
     if (result < 0)
         content_discard(parent_fd);
     return result;
@@ -174,7 +175,7 @@ static int write_imports(struct work *work, struct error *err)
     if (inputs_write_imports(&work->setup->volume, work->options->imports_path, values, err) < 0)
         return -1;
     if (values)
-        log_info("imports written", log_text("path", work->options->imports_path),
+        log_info("wrote import values", log_text("path", work->options->imports_path),
                  log_number("bytes", strlen(values)), log_number("ms", step_ms(work)));
     return 0;
 }
@@ -186,7 +187,7 @@ static int write_target(struct work *work, struct error *err)
     if (inputs_write_target(&work->setup->volume, work->options->target_path,
                             work->options->target_source, &size, err) < 0)
         return -1;
-    log_info("target written", log_text("path", work->options->target_path),
+    log_info("wrote target", log_text("path", work->options->target_path),
              log_number("bytes", size), log_number("ms", step_ms(work)));
     return 0;
 }
@@ -198,10 +199,10 @@ static int restore(struct work *work, struct error *err)
     if (restore_state(work->setup->state, work->options, &work->setup->volume, &counts, err) < 0)
         return -1;
     if (counts.uuid)
-        log_info("state restored", log_text("path", work->options->state_path),
+        log_info("restored state", log_text("path", work->options->state_path),
                  log_text("source", counts.source), log_text("uuid", counts.uuid),
                  log_number("sequence", counts.sequence), log_number("entries", counts.entries),
-                 log_number("bytes", counts.bytes), log_number("passedOver", counts.skipped),
+                 log_number("bytes", counts.bytes), log_number("skipped", counts.skipped),
                  log_number("removedSecrets", counts.removed), log_number("ms", step_ms(work)));
     else
         log_info("no state to restore", log_text("source", counts.source),
@@ -210,7 +211,7 @@ static int restore(struct work *work, struct error *err)
     return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- the steps ---- */
 
 int work_run(struct setup *setup, const struct options *options, struct progress *progress,
              enum step *ret_step, struct error *err)
@@ -219,7 +220,7 @@ int work_run(struct setup *setup, const struct options *options, struct progress
         enum step step;
         int (*run)(struct work *work, struct error *err);
     } steps[] = {
-        {STEP_COMPONENTS, resolve},  {STEP_BLUEPRINT, materialise}, {STEP_IMPORTS, write_imports},
+        {STEP_COMPONENTS, resolve},  {STEP_BLUEPRINT, write_content}, {STEP_IMPORTS, write_imports},
         {STEP_TARGET, write_target}, {STEP_STATE, restore},
     };
     struct work work = {.setup = setup, .options = options, .progress = progress};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "wait/quiet.h"
+#include "wait/activity.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,14 +8,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/base/buffer.h"
+#include "common/base/file.h"
 #include "common/base/memory.h"
 #include "common/base/number.h"
 
 enum {
     TABLE_MAX_BYTES = 1 << 20,
     OWN_MAX = 64,
-    ENTRIES_MAX = 200000, /* a look at more would cost more than it is worth */
+    ENTRIES_MAX = 200000, /* a check of more files would cost too much CPU time */
     DEPTH_MAX = 64,
 };
 
@@ -26,40 +26,40 @@ static const struct {
     {"net/tcp", 9}, {"net/tcp6", 9}, {"net/udp", 9}, {"net/udp6", 9}, {"net/unix", 6},
 };
 
-struct quiet {
+struct activity {
     const struct volume *volume;
-    int own_fd;                          /* the directory of our descriptors */
-    int table_fds[array_length(tables)]; /* -1: the kernel has no such table */
-    bool has_looked;
+    int own_fd;                          /* /proc/self/fd */
+    int table_fds[array_length(tables)]; /* -1: this kernel does not have it */
+    bool has_fingerprint;
     uint64_t fingerprint;
 };
 
-int quiet_new(const struct volume *volume, const char *process_dir, struct quiet **ret_quiet,
-              struct error *err)
+int activity_new(const struct volume *volume, const char *process_dir,
+                 struct activity **ret_activity, struct error *err)
 {
-    cleanup_quiet struct quiet *quiet = xcalloc(1, sizeof(*quiet));
+    cleanup_activity struct activity *activity = xcalloc(1, sizeof(*activity));
     cleanup_close int process_fd = open(process_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    quiet->volume = volume;
-    quiet->own_fd = -1;
+    activity->volume = volume;
+    activity->own_fd = -1;
     for (size_t i = 0; i < array_length(tables); i++)
-        quiet->table_fds[i] = openat(process_fd, tables[i].path, O_RDONLY | O_CLOEXEC);
+        activity->table_fds[i] = openat(process_fd, tables[i].path, O_RDONLY | O_CLOEXEC);
     if (process_fd >= 0)
-        quiet->own_fd = openat(process_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (quiet->own_fd < 0 || quiet->table_fds[0] < 0)
-        return error_set_errno(err, errno, "open the list of sockets in '%s'", process_dir);
-    *ret_quiet = steal(&quiet);
+        activity->own_fd = openat(process_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (activity->own_fd < 0 || activity->table_fds[0] < 0)
+        return error_set_errno(err, errno, "open the socket tables in '%s'", process_dir);
+    *ret_activity = steal(&activity);
     return 0;
 }
 
-void quiet_free(struct quiet *quiet)
+void activity_free(struct activity *activity)
 {
-    if (!quiet)
+    if (!activity)
         return;
-    closep(&quiet->own_fd);
+    closep(&activity->own_fd);
     for (size_t i = 0; i < array_length(tables); i++)
-        closep(&quiet->table_fds[i]);
-    free(quiet);
+        closep(&activity->table_fds[i]);
+    free(activity);
 }
 
 /* ---- sockets ---- */
@@ -73,7 +73,7 @@ static bool is_own(uint64_t inode, const uint64_t *own, size_t own_count)
     return false;
 }
 
-/* False if the line is shorter, or has something else than a number in this column. */
+/* False if the line has no such column or the column is not a number. */
 static bool number_in_column(const char *line, size_t column, uint64_t *ret_number)
 {
     size_t length = 0;
@@ -87,8 +87,8 @@ static bool number_in_column(const char *line, size_t column, uint64_t *ret_numb
     return length > 0 && (line[length] == ' ' || line[length] == '\n' || line[length] == '\0');
 }
 
-bool quiet_has_foreign_socket(const char *table, size_t inode_column, const uint64_t *own,
-                              size_t own_count)
+bool activity_has_foreign_socket(const char *table, size_t inode_column, const uint64_t *own,
+                                 size_t own_count)
 {
     const char *line = strchr(table, '\n'); /* the first line is the header */
 
@@ -103,7 +103,7 @@ bool quiet_has_foreign_socket(const char *table, size_t inode_column, const uint
     return false;
 }
 
-uint64_t quiet_socket_inode(const char *target)
+uint64_t activity_socket_inode(const char *target)
 {
     static const char prefix[] = "socket:[";
     const char *digits = target + strlen(prefix);
@@ -132,7 +132,7 @@ static size_t list_own_sockets(int own_fd, uint64_t own[OWN_MAX])
         char target[64] = "";
 
         if (readlinkat(own_fd, entry->d_name, target, sizeof(target) - 1) > 0 &&
-            (own[count] = quiet_socket_inode(target)))
+            (own[count] = activity_socket_inode(target)))
             count++;
     }
     (void)closedir(directory);
@@ -141,35 +141,28 @@ static size_t list_own_sockets(int own_fd, uint64_t own[OWN_MAX])
 
 static int read_table(int fd, struct buffer *text, struct error *err)
 {
-    char piece[4096];
-    ssize_t size = 0;
-
     if (lseek(fd, 0, SEEK_SET) < 0)
-        return error_set_errno(err, errno, "read the list of sockets from its start");
+        return error_set_errno(err, errno, "rewind the socket table");
     buffer_clear(text);
-    while ((size = read(fd, piece, sizeof(piece))) > 0) {
-        if (buffer_append(text, piece, (size_t)size, err) < 0)
-            return -1;
-    }
-    return size < 0 ? error_set_errno(err, errno, "read the list of sockets") : 0;
+    return file_read_all(fd, "socket table", text, err);
 }
 
-static bool has_foreign_sockets(const struct quiet *quiet)
+static bool has_foreign_sockets(const struct activity *activity)
 {
     cleanup_buffer struct buffer text = {0};
     struct error ignored = {0};
     uint64_t own[OWN_MAX] = {0};
-    size_t own_count = list_own_sockets(quiet->own_fd, own);
+    size_t own_count = list_own_sockets(activity->own_fd, own);
 
     buffer_init(&text, TABLE_MAX_BYTES);
     for (size_t i = 0; i < array_length(tables); i++) {
-        if (quiet->table_fds[i] < 0)
+        if (activity->table_fds[i] < 0)
             continue;
-        /* What can't be read may be anything. */
-        if (read_table(quiet->table_fds[i], &text, &ignored) < 0)
+        /* Assume that main is active if it can't be checked. */
+        if (read_table(activity->table_fds[i], &text, &ignored) < 0)
             return true;
         if (text.data &&
-            quiet_has_foreign_socket(text.data, tables[i].inode_column, own, own_count))
+            activity_has_foreign_socket(text.data, tables[i].inode_column, own, own_count))
             return true;
     }
     return false;
@@ -198,7 +191,8 @@ static void mix_stat(struct walk *walk, const struct stat *stat)
     mix(walk, (uint64_t)stat->st_ctim.tv_sec * 1000000007ULL + (uint64_t)stat->st_ctim.tv_nsec);
 }
 
-/* Takes fd over. Order is the file system's own, which is the same as long as nothing changes. */
+/* Takes fd over. Does not sort: a directory that is not changed is listed in the same order again.
+ */
 static void walk_directory(struct walk *walk, int fd, unsigned depth)
 {
     DIR *directory = fdopendir(fd);
@@ -234,16 +228,16 @@ static void walk_place(struct walk *walk, const struct volume_place *place)
         walk_directory(walk, fd, 1);
 }
 
-bool quiet_look(struct quiet *quiet)
+bool activity_is_idle(struct activity *activity)
 {
     struct walk walk = {.hash = 0xcbf29ce484222325ULL};
     bool is_same = false;
 
-    walk_place(&walk, &quiet->volume->state);
-    if (strcmp(quiet->volume->state.root_path, quiet->volume->exports.root_path) != 0)
-        walk_place(&walk, &quiet->volume->exports);
-    is_same = quiet->has_looked && walk.hash == quiet->fingerprint && !walk.is_too_large;
-    quiet->has_looked = true;
-    quiet->fingerprint = walk.hash;
-    return is_same && !has_foreign_sockets(quiet);
+    walk_place(&walk, &activity->volume->state);
+    if (strcmp(activity->volume->state.root_path, activity->volume->exports.root_path) != 0)
+        walk_place(&walk, &activity->volume->exports);
+    is_same = activity->has_fingerprint && walk.hash == activity->fingerprint && !walk.is_too_large;
+    activity->has_fingerprint = true;
+    activity->fingerprint = walk.hash;
+    return is_same && !has_foreign_sockets(activity);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether main still does anything. Once a pod is being stopped the kubelet reports no container's
- * end until all have ended (kubernetes/kubernetes#106896), us included: without this every stopped
- * pod would last until late in its grace time, though main may have ended at once.
+/* Guesses whether main is still running. While a pod is being stopped the kubelet does not report
+ * the end of any container until all of them have ended (kubernetes/kubernetes#106896), this one
+ * included. Without this check every stopped pod would stay for the whole of main's grace period,
+ * even if main ended at once.
  *
- * A main that holds a socket in the pod's network, or changes a file on the volume, is at work. */
+ * Main counts as active while it holds a socket in the pod's network namespace or changes a file on
+ * the shared volume. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,23 +14,25 @@
 
 #include "wait/volume.h"
 
-struct quiet;
+struct activity;
 
-/* Opens what a sandbox would keep us from later. process_dir is /proc/self, or a test's own. */
-int quiet_new(const struct volume *volume, const char *process_dir, struct quiet **ret_quiet,
-              struct error *err) must_check;
-void quiet_free(struct quiet *quiet); /* NULL is fine */
-define_cleanup(struct quiet *, quiet_free)
-#define cleanup_quiet __attribute__((cleanup(quiet_freep)))
+/* Opens everything that can't be opened inside the sandbox. process_dir is /proc/self; tests pass a
+ * directory of their own. volume is borrowed. */
+int activity_new(const struct volume *volume, const char *process_dir,
+                 struct activity **ret_activity, struct error *err) must_check;
+void activity_free(struct activity *activity); /* NULL is fine */
+define_cleanup(struct activity *, activity_free)
+#define cleanup_activity __attribute__((cleanup(activity_freep)))
 
-/* True if nothing changed since the last look and no socket but our own is open. The first
- * look, and one at more than can be looked at, is false. */
-bool quiet_look(struct quiet *quiet);
+/* True if no file changed since the previous call and no socket but our own is open. False in the
+ * first call, and if there are too many files to check. */
+bool activity_is_idle(struct activity *activity);
 
-/* Whether a table of /proc/net lists a socket other than these; inode_column counts from 0. Sockets
- * that nobody holds any more (inode 0) don't count; a line without a number there may be anything,
- * and does. Pure. */
-bool quiet_has_foreign_socket(const char *table, size_t inode_column, const uint64_t *own,
-                              size_t own_count);
-/* The inode in "socket:[77]", what a descriptor of /proc links to; 0 if it is no socket. Pure. */
-uint64_t quiet_socket_inode(const char *target);
+/* Whether a table of /proc/net lists a socket that is not in own; inode_column counts from 0.
+ * Closed sockets (inode 0) are ignored; a line that can't be parsed counts as a foreign socket.
+ * Pure. */
+bool activity_has_foreign_socket(const char *table, size_t inode_column, const uint64_t *own,
+                                 size_t own_count);
+/* The inode in "socket:[77]", the target of a link in /proc/PID/fd; 0 if it is not a socket. Pure.
+ */
+uint64_t activity_socket_inode(const char *target);

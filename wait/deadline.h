@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long it is worth trying: as long as it takes, until SIGTERM puts an end to it. */
+/* How long requests are retried: without limit, until SIGTERM sets a deadline. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,14 +8,14 @@
 #include "common/base/loop.h"
 #include "wait/decide.h"
 
-struct patience {
+struct deadline {
     struct loop *loop;
     const struct observed *observed; /* may change whenever the loop runs */
-    uint64_t request_ms;             /* for one request; then it is tried again */
+    uint64_t request_ms;             /* timeout of one request; it is retried afterwards */
 };
 
-/* What is left, at most max_ms; 0: it is over. */
-uint64_t patience_left_ms(const struct patience *patience, uint64_t max_ms);
-/* Runs the loop until *is_done (NULL: never), for ms, or until patience is over. */
-int patience_run(const struct patience *patience, const bool *is_done, uint64_t ms,
+/* The time left, at most max_ms; 0: the deadline has passed. */
+uint64_t deadline_left_ms(const struct deadline *deadline, uint64_t max_ms);
+/* Runs the loop until *is_done is true (NULL: never), ms have passed or the deadline has passed. */
+int deadline_run(const struct deadline *deadline, const bool *is_done, uint64_t ms,
                  struct error *err) must_check;

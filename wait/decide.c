@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum {
-    RESERVE_MAX_MS = 60000, /* of the grace time, for storing */
-    MARGIN_MAX_MS = 5000,   /* of it, for saying how it went */
+    RESERVE_MAX_MS = 60000, /* of the grace period, for storing */
+    MARGIN_MAX_MS = 5000,   /* of the grace period, for the termination message */
 };
 
 static uint64_t at_most(uint64_t value, uint64_t max)
@@ -16,24 +16,28 @@ static uint64_t at_most(uint64_t value, uint64_t max)
     return value < max ? value : max;
 }
 
-/* Until when a main that was told to stop is waited for. */
-static uint64_t patience_with_main_ms(const struct observed *observed)
+/* How long after SIGTERM main is waited for. */
+static uint64_t main_grace_ms(const struct observed *observed)
 {
     uint64_t grace_ms = observed->grace_ms;
-    uint64_t end_ms = observed->stopped_at_ms + grace_ms - at_most(grace_ms / 2, RESERVE_MAX_MS);
-    uint64_t since_ms = observed->quiet_since_ms > observed->stopped_at_ms
-                            ? observed->quiet_since_ms
-                            : observed->stopped_at_ms;
 
-    if (observed->is_quiet && observed->quiet_ms)
-        end_ms = at_most(end_ms, since_ms + observed->quiet_ms);
-    return end_ms;
+    return at_most(observed->main_grace_ms, grace_ms - at_most(grace_ms / 2, RESERVE_MAX_MS));
+}
+
+/* When a main that shows no activity after SIGTERM is taken for ended; UINT64_MAX: never. */
+static uint64_t idle_end_ms(const struct observed *observed)
+{
+    uint64_t since_ms = observed->idle_since_ms > observed->stopped_at_ms ? observed->idle_since_ms
+                                                                          : observed->stopped_at_ms;
+
+    return observed->is_idle && observed->idle_ms ? since_ms + observed->idle_ms : UINT64_MAX;
 }
 
 struct plan decide_plan(const struct observed *observed, uint64_t now_ms)
 {
     struct plan plan = {0};
     uint64_t grace_ms = observed->grace_ms;
+    uint64_t end_ms = observed->stopped_at_ms + main_grace_ms(observed);
 
     if (observed->is_stopped)
         plan.give_up_at_ms =
@@ -46,13 +50,16 @@ struct plan decide_plan(const struct observed *observed, uint64_t now_ms)
     case MAIN_LOST:
         plan.is_store_due = true;
         break;
-    case MAIN_RUNS:
+    case MAIN_NOT_STARTED:
+        plan.is_store_due = observed->is_stopped;
+        break;
+    case MAIN_RUNNING:
         if (!observed->is_stopped)
             break;
-        plan.wake_at_ms = patience_with_main_ms(observed);
-        plan.is_store_due = now_ms >= plan.wake_at_ms;
-        if (plan.is_store_due)
-            plan.wake_at_ms = 0;
+        plan.is_main_idle = now_ms >= idle_end_ms(observed);
+        plan.is_store_due = plan.is_main_idle || now_ms >= end_ms;
+        if (!plan.is_store_due)
+            plan.wake_at_ms = at_most(end_ms, idle_end_ms(observed));
         break;
     }
     return plan;
@@ -61,7 +68,7 @@ struct plan decide_plan(const struct observed *observed, uint64_t now_ms)
 const char *delivery_name(enum delivery delivery)
 {
     static const char *const names[] = {
-        [DELIVERY_NOT_DUE] = "not due",     [DELIVERY_STORED] = "stored",
+        [DELIVERY_SKIPPED] = "skipped",     [DELIVERY_STORED] = "stored",
         [DELIVERY_UNCHANGED] = "unchanged", [DELIVERY_NONE] = "none",
         [DELIVERY_FAILED] = "failed",
     };
@@ -69,9 +76,9 @@ const char *delivery_name(enum delivery delivery)
     return names[delivery];
 }
 
-/* Appends to the message; what does not fit is cut at a character, with dots to show it. */
-static void say(struct verdict *verdict, const char *format, ...) printf_like(2, 3);
-static void say(struct verdict *verdict, const char *format, ...)
+/* Appends to the message; truncates at a UTF-8 character and appends " ..." if it does not fit. */
+static void append(struct verdict *verdict, const char *format, ...) printf_like(2, 3);
+static void append(struct verdict *verdict, const char *format, ...)
 {
     static const char dots[] = " ...";
     size_t used = strlen(verdict->message);
@@ -90,69 +97,91 @@ static void say(struct verdict *verdict, const char *format, ...)
     memcpy(verdict->message + used, dots, sizeof(dots));
 }
 
-static void say_main(struct verdict *verdict, const struct observed *observed)
+static void append_main(struct verdict *verdict, const struct observed *observed,
+                        const struct plan *plan)
 {
     const struct main_end *end = &observed->end;
 
     switch (end->kind) {
     case MAIN_ENDED:
-        say(verdict, "main ended with code %d", end->exit_code);
+        append(verdict, "main ended with code %d", end->exit_code);
         if (*end->reason)
-            say(verdict, " (%s)", end->reason);
+            append(verdict, " (%s)", end->reason);
         break;
-    case MAIN_RUNS:
-        say(verdict, "the pod was stopped before main's end was known");
+    case MAIN_NOT_STARTED:
+        append(verdict, "the pod was stopped before main was started");
+        if (*end->reason)
+            append(verdict, " (%s)", end->reason);
+        break;
+    case MAIN_RUNNING:
+        if (plan->is_main_idle)
+            append(verdict, "the pod was stopped; main's exit code is unknown");
+        else
+            append(verdict,
+                   "the pod was stopped and main did not end within %" PRIu64 " s of SIGTERM",
+                   main_grace_ms(observed) / 1000);
         break;
     case MAIN_LOST:
-        say(verdict, "main's end is unknown, because %s",
-            observed->is_stopped ? "the pod is gone" : "whoever ran it is gone");
+        append(verdict, "main's exit code is unknown because %s",
+               observed->is_stopped ? "the pod no longer exists" : "its runner died");
         break;
     }
 }
 
-static void say_state(struct verdict *verdict, const struct state_outcome *state)
+static void append_count(struct verdict *verdict, uint64_t count, const char *unit)
 {
-    say(verdict, "; state: ");
+    append(verdict, "%" PRIu64 " %s%s", count, unit, count == 1 ? "" : "s");
+}
+
+static void append_state(struct verdict *verdict, const struct state_outcome *state)
+{
+    append(verdict, "; state: ");
     switch (state->delivery) {
     case DELIVERY_STORED:
-        say(verdict, "stored as %" PRId64 " (%" PRIu64 " files, %" PRIu64 " bytes)",
-            state->sequence, state->files, state->bytes);
+        append(verdict, "stored as generation %" PRId64 " (", state->sequence);
+        append_count(verdict, state->files, "file");
+        append(verdict, ", ");
+        append_count(verdict, state->bytes, "byte");
+        append(verdict, ")");
         break;
     case DELIVERY_UNCHANGED:
-        say(verdict, "unchanged");
+        append(verdict, "unchanged");
         break;
     case DELIVERY_FAILED:
-        say(verdict, "not stored: %s", state->err.text);
+        append(verdict, "not stored: %s", state->err.text);
         break;
-    case DELIVERY_NOT_DUE:
+    case DELIVERY_SKIPPED:
     case DELIVERY_NONE:
-        say(verdict, "not due");
+        append(verdict, "skipped");
         break;
     }
 }
 
-static void say_exports(struct verdict *verdict, const struct export_outcome *exports)
+static void append_exports(struct verdict *verdict, const struct export_outcome *exports)
 {
-    say(verdict, "; exports: ");
+    append(verdict, "; exports: ");
     switch (exports->delivery) {
     case DELIVERY_STORED:
     case DELIVERY_UNCHANGED:
-        say(verdict, "stored (%" PRIu64 " bytes)", exports->bytes);
+        append(verdict, "stored (");
+        append_count(verdict, exports->bytes, "byte");
+        append(verdict, ")");
         break;
     case DELIVERY_NONE:
-        say(verdict, "none");
+        append(verdict, "none");
         break;
     case DELIVERY_FAILED:
-        say(verdict, "not stored: %s", exports->err.text);
+        append(verdict, "not stored: %s", exports->err.text);
         break;
-    case DELIVERY_NOT_DUE:
-        say(verdict, "not due");
+    case DELIVERY_SKIPPED:
+        append(verdict, "skipped");
         break;
     }
 }
 
-void decide_verdict(const struct observed *observed, const struct state_outcome *state,
-                    const struct export_outcome *exports, struct verdict *ret_verdict)
+void decide_verdict(const struct observed *observed, const struct plan *plan,
+                    const struct state_outcome *state, const struct export_outcome *exports,
+                    struct verdict *ret_verdict)
 {
     bool is_main_fine = observed->end.kind == MAIN_ENDED && observed->end.exit_code == 0;
     bool is_state_fine =
@@ -163,7 +192,7 @@ void decide_verdict(const struct observed *observed, const struct state_outcome 
 
     *ret_verdict = (struct verdict){0};
     ret_verdict->exit_code = is_main_fine && is_state_fine && is_export_fine ? 0 : 1;
-    say_main(ret_verdict, observed);
-    say_state(ret_verdict, state);
-    say_exports(ret_verdict, exports);
+    append_main(ret_verdict, observed, plan);
+    append_state(ret_verdict, state);
+    append_exports(ret_verdict, exports);
 }

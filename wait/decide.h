@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thinking of the program, without I/O: go on waiting or store now, what is due, until when,
- * and what all of it means in the end. */
+/* All decisions of the program, without I/O: wait or store, what to store, until when, and which
+ * exit code and message the results give. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,29 +13,31 @@ struct observed {
     struct main_end end;
     bool is_stopped; /* SIGTERM: drain, eviction, deadline, cancel */
     uint64_t stopped_at_ms;
-    uint64_t grace_ms; /* from then to SIGKILL */
-    bool is_quiet;     /* main does nothing that can be seen */
-    uint64_t quiet_since_ms;
-    uint64_t quiet_ms; /* for so long it must be quiet to be taken for ended; 0: it never is */
+    uint64_t main_grace_ms; /* from then on main is given this long to end */
+    uint64_t grace_ms;      /* from then to SIGKILL */
+    bool is_idle;           /* main shows no activity (activity.h) */
+    uint64_t idle_since_ms;
+    uint64_t idle_ms; /* a stopped main that is idle for this long has ended; 0: never */
 };
 
 struct plan {
-    bool is_store_due; /* else wait on */
+    bool is_store_due; /* else continue to wait */
     bool is_export_due;
-    uint64_t wake_at_ms;    /* decide again then, if nothing happens before; 0: no need to */
-    uint64_t give_up_at_ms; /* storing must be over by then; 0: as long as it takes */
+    bool is_main_idle;      /* main is taken for ended, but its end was not reported */
+    uint64_t wake_at_ms;    /* decide again at this time at the latest; 0: at the next event */
+    uint64_t give_up_at_ms; /* storing must have ended by then; 0: no deadline */
 };
 
-/* After SIGTERM main is given time to end, as it was told to at the same moment and may be writing
- * its last state; but a reserve of the grace time (a minute, at most half of it) is kept for
- * storing. Its end may go unreported then (quiet.h): a main that has been quiet for quiet_ms is not
- * waited for any longer. */
+/* After SIGTERM main has main_grace_ms to end: it got the signal at the same time and may still be
+ * writing its state. A reserve of the pod's grace period (a minute, at most half of it) is kept for
+ * storing. A main that was never started is not waited for, nor one that has been idle for idle_ms,
+ * because its end may not be reported (activity.h). */
 struct plan decide_plan(const struct observed *observed, uint64_t now_ms);
 
 enum delivery {
-    DELIVERY_NOT_DUE,
+    DELIVERY_SKIPPED, /* main did not succeed, so its exports are not stored */
     DELIVERY_STORED,
-    DELIVERY_UNCHANGED, /* the last generation has the same bytes: nothing to store */
+    DELIVERY_UNCHANGED, /* same bytes as the last generation, nothing was written */
     DELIVERY_NONE,      /* main exported nothing */
     DELIVERY_FAILED,
 };
@@ -56,12 +58,13 @@ struct export_outcome {
     struct error err;
 };
 
-enum { VERDICT_MESSAGE_MAX = 4096 }; /* what Kubernetes keeps of it, terminating NUL included */
+enum { VERDICT_MESSAGE_MAX = 4096 }; /* limit of Kubernetes, with the terminating NUL */
 
 struct verdict {
-    int exit_code; /* 0 only if all that was due was stored, and main was fine */
-    char message[VERDICT_MESSAGE_MAX]; /* names what was not, and why */
+    int exit_code; /* 0 only if main succeeded and state and exports are stored */
+    char message[VERDICT_MESSAGE_MAX]; /* the termination message; shown in lastError */
 };
 
-void decide_verdict(const struct observed *observed, const struct state_outcome *state,
-                    const struct export_outcome *exports, struct verdict *ret_verdict);
+void decide_verdict(const struct observed *observed, const struct plan *plan,
+                    const struct state_outcome *state, const struct export_outcome *exports,
+                    struct verdict *ret_verdict);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "wait/runner_line.h"
+#include "wait/exit_pipe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,78 +10,80 @@
 #include "common/base/log.h"
 #include "common/base/memory.h"
 
-struct runner_line {
+struct exit_pipe {
     struct loop *loop;
     int fd;
     struct buffer text;
-    runner_line_fn *on_end;
+    exit_pipe_fn *on_end;
     void *data;
 };
 
-static void finish(struct runner_line *line, const struct error *err)
+static void finish(struct exit_pipe *pipe, const struct error *err)
 {
     struct main_end end = {.kind = MAIN_LOST};
     struct error broken = {0};
-    const char *newline = line->text.size ? memchr(line->text.data, '\n', line->text.size) : NULL;
+    const char *newline = pipe->text.size ? memchr(pipe->text.data, '\n', pipe->text.size) : NULL;
 
-    loop_remove_fd(line->loop, line->fd);
+    loop_remove_fd(pipe->loop, pipe->fd);
     if (err)
-        log_error("the runner's word on main's end can't be read", log_text("error", err->text));
+        log_error("reading main's exit status from the runner failed",
+                  log_text("error", err->text));
     else if (!newline)
-        log_error("the runner went away without a word on main's end");
-    else if (main_end_from_line(line->text.data, (size_t)(newline - line->text.data), &end,
+        log_error("the runner ended without reporting main's exit status");
+    else if (main_end_from_line(pipe->text.data, (size_t)(newline - pipe->text.data), &end,
                                 &broken) < 0)
-        log_error("the runner's word on main's end makes no sense", log_text("error", broken.text));
-    line->on_end(line->data, &end);
+        log_error("the runner reported an invalid exit status of main",
+                  log_text("error", broken.text));
+    pipe->on_end(pipe->data, &end);
 }
 
 static void on_readable(void *data, uint32_t events)
 {
-    struct runner_line *line = data;
+    struct exit_pipe *pipe = data;
     struct error err = {0};
     char piece[512];
-    ssize_t size = read(line->fd, piece, sizeof(piece));
+    ssize_t size = read(pipe->fd, piece, sizeof(piece));
 
     (void)events;
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (size < 0) {
         (void)error_set_errno(&err, errno, "read");
-        finish(line, &err);
+        finish(pipe, &err);
     } else if (size == 0) {
-        finish(line, NULL);
-    } else if (buffer_append(&line->text, piece, (size_t)size, &err) < 0) {
-        finish(line, &err);
+        finish(pipe, NULL);
+    } else if (buffer_append(&pipe->text, piece, (size_t)size, &err) < 0) {
+        finish(pipe, &err);
     } else if (memchr(piece, '\n', (size_t)size)) {
-        finish(line, NULL);
+        finish(pipe, NULL);
     }
 }
 
-int runner_line_start(struct loop *loop, int fd, runner_line_fn *on_end, void *data,
-                      struct runner_line **ret_line, struct error *err)
+int exit_pipe_start(struct loop *loop, int fd, exit_pipe_fn *on_end, void *data,
+                    struct exit_pipe **ret_pipe, struct error *err)
 {
-    cleanup_runner_line struct runner_line *line = xcalloc(1, sizeof(*line));
+    cleanup_exit_pipe struct exit_pipe *pipe = xcalloc(1, sizeof(*pipe));
     int flags = fcntl(fd, F_GETFL);
 
-    line->loop = loop;
-    line->fd = fd;
-    line->on_end = on_end;
-    line->data = data;
-    buffer_init(&line->text, MAIN_END_LINE_MAX);
+    pipe->loop = loop;
+    pipe->fd = fd;
+    pipe->on_end = on_end;
+    pipe->data = data;
+    buffer_init(&pipe->text, MAIN_END_LINE_MAX);
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
-        return error_set_errno(err, errno, "descriptor %d for main's end", fd);
-    if (loop_set_fd(loop, fd, EPOLLIN, on_readable, line, err) < 0)
+        return error_set_errno(err, errno, "use descriptor %d for main's exit status", fd);
+    if (loop_set_fd(loop, fd, EPOLLIN, on_readable, pipe, err) < 0)
         return -1;
-    *ret_line = steal(&line);
+    *ret_pipe = steal(&pipe);
     return 0;
 }
 
-void runner_line_free(struct runner_line *line)
+void exit_pipe_free(struct exit_pipe *pipe)
 {
-    if (!line)
+    if (!pipe)
         return;
-    loop_remove_fd(line->loop, line->fd);
-    closep(&line->fd);
-    buffer_done(&line->text);
-    free(line);
+    loop_remove_fd(pipe->loop, pipe->fd);
+    closep(&pipe->fd);
+    buffer_done(&pipe->text);
+    free(pipe);
 }

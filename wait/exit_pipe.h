@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Learns main's end in the local run: the runner writes one JSON line to a descriptor that we
- * inherited. Its end without a line means that the runner died. */
+/* Reports main's end in a local run (`longshore run`): the runner writes one JSON line to an
+ * inherited pipe. End of file without a line means that the runner died. */
 #pragma once
 
 #include "common/base/loop.h"
 #include "wait/main_end.h"
 
-struct runner_line;
+struct exit_pipe;
 
-/* Exactly once, from the loop; end is never MAIN_RUNS. */
-typedef void runner_line_fn(void *data, const struct main_end *end);
+/* Called exactly once, from the loop; end is MAIN_ENDED or MAIN_LOST. */
+typedef void exit_pipe_fn(void *data, const struct main_end *end);
 
-/* fd is taken over, also on failure. */
-int runner_line_start(struct loop *loop, int fd, runner_line_fn *on_end, void *data,
-                      struct runner_line **ret_line, struct error *err) must_check;
-void runner_line_free(struct runner_line *line); /* NULL is fine; not from inside on_end */
-define_cleanup(struct runner_line *, runner_line_free)
-#define cleanup_runner_line __attribute__((cleanup(runner_line_freep)))
+/* Takes ownership of fd, also on failure. */
+int exit_pipe_start(struct loop *loop, int fd, exit_pipe_fn *on_end, void *data,
+                    struct exit_pipe **ret_pipe, struct error *err) must_check;
+void exit_pipe_free(struct exit_pipe *pipe); /* NULL is fine; not from inside on_end */
+define_cleanup(struct exit_pipe *, exit_pipe_free)
+#define cleanup_exit_pipe __attribute__((cleanup(exit_pipe_freep)))

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "common/archive/beneath.h"
+#include "common/base/file.h"
 #include "common/data/doc.h"
 
 /* The next character that is not white space, or 0. */
@@ -16,7 +17,7 @@ static char next_visible(const char *text, size_t size, size_t *at)
     return *at < size ? text[(*at)++] : '\0';
 }
 
-/* JSON is YAML but for its tabs, and a JSON parser's messages fit it better. */
+/* JSON may be indented with tabs, which YAML forbids, and the JSON parser has better messages. */
 static bool looks_like_json(const char *text, size_t size)
 {
     size_t at = 0;
@@ -54,23 +55,6 @@ int export_check(const char *text, size_t size, bool *ret_is_empty, struct error
     return 0;
 }
 
-static int read_all(int fd, struct buffer *bytes, struct error *err)
-{
-    for (;;) {
-        char piece[16384];
-        ssize_t size = read(fd, piece, sizeof(piece));
-
-        if (size < 0 && errno == EINTR)
-            continue;
-        if (size < 0)
-            return error_set_errno(err, errno, "read");
-        if (size == 0)
-            return 0;
-        if (buffer_append(bytes, piece, (size_t)size, err) < 0)
-            return -1;
-    }
-}
-
 static bool is_same(const struct stat *a, const struct stat *b)
 {
     return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
@@ -86,12 +70,11 @@ static int read_whole(const struct volume_place *place, struct buffer *bytes, st
 
     if (fd < 0)
         return -1;
-    /* Looked at before a byte is read: a sparse file costs main nothing. */
+    /* Checked before reading: main can create a huge sparse file at no cost. */
     if (before.st_size > EXPORT_MAX_BYTES)
-        return error_set(err, ERROR_TOO_LARGE,
-                         "%lld bytes are more than the %d that an export may have",
+        return error_set(err, ERROR_TOO_LARGE, "%lld bytes are more than the maximum of %d",
                          (long long)before.st_size, (int)EXPORT_MAX_BYTES);
-    if (read_all(fd, bytes, err) < 0)
+    if (file_read_all(fd, "exports", bytes, err) < 0)
         return -1;
     if (fstat(fd, &after) < 0)
         return error_set_errno(err, errno, "stat");
@@ -108,13 +91,10 @@ int export_read(const struct volume_place *place, struct buffer *ret_bytes, stru
     if (read_whole(place, ret_bytes, err) < 0 ||
         export_check(ret_bytes->data ? ret_bytes->data : "", ret_bytes->size, &is_empty, err) < 0) {
         buffer_done(ret_bytes);
-        return err->kind == ERROR_NOT_FOUND
-                   ? -1
-                   : error_wrap(err, "export file '%s/%s'", place->root_path, place->path);
+        return err->kind == ERROR_NOT_FOUND ? -1 : error_wrap(err, "$" ENV_EXPORTS_PATH);
     }
     if (!is_empty)
         return 0;
     buffer_done(ret_bytes);
-    return error_set(err, ERROR_NOT_FOUND, "export file '%s/%s' is empty", place->root_path,
-                     place->path);
+    return error_set(err, ERROR_NOT_FOUND, "$" ENV_EXPORTS_PATH ": the file is empty");
 }

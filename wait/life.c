@@ -8,12 +8,12 @@
 #include "common/contract.h"
 #include "common/kube/client.h"
 #include "common/sandbox/sandbox.h"
+#include "wait/activity.h"
+#include "wait/exit_pipe.h"
+#include "wait/memory_trim.h"
 #include "wait/pod_watch.h"
-#include "wait/quiet.h"
-#include "wait/runner_line.h"
 #include "wait/sink.h"
 #include "wait/store.h"
-#include "wait/thrift.h"
 
 struct life {
     const struct settings *settings;
@@ -22,22 +22,22 @@ struct life {
     struct kube *kube; /* NULL in a local run */
     struct sink *sink;
     struct volume volume;
-    struct patience patience;
+    struct deadline deadline;
     struct pod_watch *pod_watch;
-    struct runner_line *runner_line;
-    struct quiet *quiet; /* NULL in a local run, where the runner tells main's end in any case */
-    struct loop_timer quiet_timer;
+    struct exit_pipe *exit_pipe;
+    struct activity *activity; /* NULL in a local run: the runner always reports main's end */
+    struct loop_timer activity_timer;
     struct observed observed;
     struct pod_facts facts;
 };
 
-enum { QUIET_LOOK_MS = 4000 };
+enum { ACTIVITY_CHECK_MS = 4000 };
 
 static void life_done(struct life *life)
 {
-    loop_timer_stop(&life->quiet_timer);
-    quiet_free(life->quiet);
-    runner_line_free(life->runner_line);
+    loop_timer_stop(&life->activity_timer);
+    activity_free(life->activity);
+    exit_pipe_free(life->exit_pipe);
     pod_watch_free(life->pod_watch);
     sink_free(life->sink);
     kube_free(life->kube);
@@ -48,18 +48,18 @@ static void life_done(struct life *life)
 
 #define cleanup_life __attribute__((cleanup(life_done)))
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
-static void look_whether_quiet(void *data)
+static void check_activity(void *data)
 {
     struct life *life = data;
 
-    if (life->observed.end.kind != MAIN_RUNS)
+    if (life->observed.end.kind != MAIN_RUNNING)
         return;
-    life->observed.is_quiet = quiet_look(life->quiet);
-    if (!life->observed.is_quiet)
-        life->observed.quiet_since_ms = loop_now_ms(life->loop); /* if it is so at the next look */
-    loop_timer_start(&life->quiet_timer, QUIET_LOOK_MS);
+    life->observed.is_idle = activity_is_idle(life->activity);
+    if (!life->observed.is_idle)
+        life->observed.idle_since_ms = loop_now_ms(life->loop); /* at the earliest */
+    loop_timer_start(&life->activity_timer, ACTIVITY_CHECK_MS);
 }
 
 static void stop(struct life *life)
@@ -68,8 +68,8 @@ static void stop(struct life *life)
         return;
     life->observed.is_stopped = true;
     life->observed.stopped_at_ms = loop_now_ms(life->loop);
-    if (life->quiet)
-        look_whether_quiet(life);
+    if (life->activity)
+        check_activity(life);
 }
 
 static void on_signal(void *data, int signal_number)
@@ -77,8 +77,9 @@ static void on_signal(void *data, int signal_number)
     struct life *life = data;
 
     if (!life->observed.is_stopped)
-        log_info("told to stop: the state is saved when main has ended, or late in the grace time",
+        log_info("stopping: the state is saved when main has ended or its grace period is over",
                  log_number("signal", signal_number),
+                 log_number("mainGraceSeconds", life->observed.main_grace_ms / 1000),
                  log_number("graceSeconds", life->observed.grace_ms / 1000));
     stop(life);
 }
@@ -90,16 +91,29 @@ static void on_end(void *data, const struct main_end *end)
     life->observed.end = *end;
 }
 
+static void log_change(const struct main_end *before, const struct main_end *now)
+{
+    if (now->kind == before->kind && strcmp(now->reason, before->reason) == 0)
+        return;
+    if (now->kind == MAIN_NOT_STARTED)
+        log_info("main is not started", log_text("reason", now->reason));
+    else if (now->kind == MAIN_RUNNING)
+        log_info("main is running");
+}
+
 static void on_pod_seen(void *data, const struct main_end *end, const struct pod_facts *facts)
 {
     struct life *life = data;
 
+    log_change(&life->observed.end, end);
     life->observed.end = *end;
-    if (end->kind == MAIN_RUNS)
-        thrift_give_back();
+    if (end->kind == MAIN_RUNNING)
+        memory_trim();
     if (*facts->uid)
         life->facts = *facts;
-    /* A pod that is gone, or soon will be, is killed whether it was told or not. */
+    if (facts->grace_seconds && !life->settings->is_grace_known)
+        life->observed.grace_ms = (uint64_t)facts->grace_seconds * 1000;
+    /* The SIGTERM that belongs to it may have been sent before our handler was installed. */
     if (end->kind == MAIN_LOST || facts->is_being_deleted)
         stop(life);
 }
@@ -109,19 +123,20 @@ static void on_pod_seen(void *data, const struct main_end *end, const struct pod
 static int set_up_kube(struct life *life, struct error *err)
 {
     cleanup_kube_config struct kube_config *config = NULL;
-    struct error quiet_err = {0};
+    struct error activity_err = {0};
 
     if (kube_config_in_cluster(life->settings->service_account_dir, &config, err) < 0 ||
         http_client_new(life->loop, "longshore-wait/" LONGSHORE_VERSION, &life->http, err) < 0 ||
         kube_new(life->loop, life->http, config, &life->kube, err) < 0)
         return -1;
-    config = NULL; /* the client's now */
-    /* Without it a stopped main is waited for until late in the grace time, that is all. */
-    if (life->settings->quiet_ms &&
-        quiet_new(&life->volume, "/proc/self", &life->quiet, &quiet_err) < 0)
-        log_info("main's silence can't be told", log_text("error", quiet_err.text));
-    loop_timer_init(&life->quiet_timer, life->loop, look_whether_quiet, life);
-    return sink_kube_new(life->kube, life->settings, &life->patience, &life->sink, err);
+    config = NULL; /* owned by the client */
+    /* Not fatal: a stopped main is then waited for until the end of its grace period. */
+    if (life->settings->idle_ms &&
+        activity_new(&life->volume, "/proc/self", &life->activity, &activity_err) < 0)
+        log_info("can't detect whether main is idle", log_text("error", activity_err.text));
+    loop_timer_init(&life->activity_timer, life->loop, check_activity, life);
+    life->sink = sink_kube_new(life->kube, life->settings, &life->deadline);
+    return 0;
 }
 
 static int set_up(struct life *life, struct clock *clock, struct error *err)
@@ -132,7 +147,7 @@ static int set_up(struct life *life, struct clock *clock, struct error *err)
     if (loop_new(clock, &life->loop, err) < 0 ||
         loop_set_signals(life->loop, signals, array_length(signals), on_signal, life, err) < 0)
         return -1;
-    life->patience = (struct patience){.loop = life->loop,
+    life->deadline = (struct deadline){.loop = life->loop,
                                        .observed = &life->observed,
                                        .request_ms = settings->request_timeout_ms};
     if (volume_open(settings->state_path, settings->exports_path, &life->volume, err) < 0)
@@ -142,9 +157,7 @@ static int set_up(struct life *life, struct clock *clock, struct error *err)
     return set_up_kube(life, err);
 }
 
-/* No capabilities, an allow-list of system calls, and of the file system only what is named here.
- */
-static int lock_in(const struct life *life, struct error *err)
+static int enter_sandbox(const struct life *life, struct error *err)
 {
     const struct settings *settings = life->settings;
     const char *token_dir =
@@ -153,7 +166,7 @@ static int lock_in(const struct life *life, struct error *err)
         {.path = life->volume.state.root_path},
         {.path = life->volume.exports.root_path},
         {.path = settings->sink_dir, .is_writable = true},
-        {.path = settings->sink_dir ? NULL : token_dir}, /* read again when the token rotates */
+        {.path = settings->sink_dir ? NULL : token_dir}, /* read again when the token is rotated */
     };
     struct sandbox_path paths[array_length(wanted)] = {{0}};
     struct sandbox_result result = {0};
@@ -168,7 +181,7 @@ static int lock_in(const struct life *life, struct error *err)
     }
     if (sandbox_enter(&options, &result, err) < 0)
         return error_wrap(err, "sandbox");
-    log_debug("locked in", log_number("landlock", result.has_landlock));
+    log_debug("sandbox entered", log_number("landlock", result.has_landlock));
     return 0;
 }
 
@@ -184,8 +197,8 @@ static int start_waiting(struct life *life, struct error *err)
     };
 
     if (settings->sink_dir)
-        return runner_line_start(life->loop, settings->main_end_fd, on_end, life,
-                                 &life->runner_line, err);
+        return exit_pipe_start(life->loop, settings->main_end_fd, on_end, life, &life->exit_pipe,
+                               err);
     return pod_watch_start(life->kube, &options, &life->pod_watch, err);
 }
 
@@ -216,11 +229,11 @@ static struct last_generation find_last(struct life *life)
     struct error err = {0};
 
     (void)snprintf(last.sha256, sizeof(last.sha256), "%s", settings->last_sha256);
-    if (settings->is_last_told)
+    if (settings->is_last_known)
         return last;
-    /* Without it the state is saved all the same, only perhaps for nothing. */
+    /* Not fatal: an unchanged state is then stored once more. */
     if (life->sink->operations->read_last(life->sink, &last, &err) < 0)
-        log_info("the last generation of the state is not known", log_text("error", err.text));
+        log_info("reading the last generation of the state failed", log_text("error", err.text));
     return last;
 }
 
@@ -240,12 +253,12 @@ static void store_all(struct life *life, const struct plan *plan, struct state_o
     struct store store = {
         .sink = life->sink,
         .volume = &life->volume,
-        .patience = &life->patience,
+        .deadline = &life->deadline,
         .origin = &origin,
         .last = &last,
     };
 
-    thrift_give_back();
+    memory_trim();
     store_state(&store, ret_state);
     log_info("state", log_text("delivery", delivery_name(ret_state->delivery)),
              log_text("error", ret_state->err.text), log_number("sequence", ret_state->sequence),
@@ -264,28 +277,33 @@ int life_run(const struct settings *settings, struct clock *clock, struct verdic
     cleanup_life struct life life = {
         .settings = settings,
         .volume = VOLUME_INIT,
-        .observed = {.grace_ms = settings->grace_ms, .quiet_ms = settings->quiet_ms},
+        .observed = {.main_grace_ms = settings->main_grace_ms,
+                     .grace_ms = settings->grace_ms,
+                     .idle_ms = settings->idle_ms},
     };
     struct plan plan = {0};
     struct state_outcome state = {0};
     struct export_outcome exports = {0};
     struct error report_err = {0};
 
-    if (set_up(&life, clock, err) < 0 || lock_in(&life, err) < 0 || start_waiting(&life, err) < 0)
+    if (set_up(&life, clock, err) < 0 || enter_sandbox(&life, err) < 0 ||
+        start_waiting(&life, err) < 0)
         return -1;
     log_info("waiting for main to end", log_text("pod", settings->pod_name),
              log_text("state", settings->state_path), log_text("exports", settings->exports_path));
     if (wait_for_main(&life, &plan, err) < 0)
         return -1;
-    loop_timer_stop(&life.quiet_timer);
-    log_info("main's end", log_text("end", main_end_kind_name(life.observed.end.kind)),
+    loop_timer_stop(&life.activity_timer);
+    log_info("stopped waiting for main",
+             log_text("main", main_end_kind_name(life.observed.end.kind)),
              log_number("exitCode", life.observed.end.exit_code),
              log_text("reason", life.observed.end.reason));
     store_all(&life, &plan, &state, &exports);
-    decide_verdict(&life.observed, &state, &exports, ret_verdict);
-    if (life.sink->operations->report(life.sink, &life.observed, &state, &exports, &report_err) <
-        0) {
-        log_error("the result can't be written", log_text("error", report_err.text));
+    decide_verdict(&life.observed, &plan, &state, &exports, ret_verdict);
+    if (life.sink->operations->report &&
+        life.sink->operations->report(life.sink, &life.observed, &state, &exports, &report_err) <
+            0) {
+        log_error("writing the result failed", log_text("error", report_err.text));
         ret_verdict->exit_code = 1;
     }
     return 0;

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/base/log.h"
+#include "common/base/process.h"
 #include "common/command_line/table.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/sandbox/sandbox.h"
 #include "wait/life.h"
-#include "wait/thrift.h"
+#include "wait/memory_trim.h"
 
 enum { EXIT_USAGE = 2 };
 
-/* Kubernetes shows what a container leaves here. Not there, as in a shell: then the log has it. */
+/* Opened before the sandbox is entered. Missing outside of a pod: then the message is only logged.
+ */
 static int open_termination_log(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, (mode_t)0644);
 
     if (fd < 0)
-        log_debug("no termination log", log_text("path", path), log_text("error", strerror(errno)));
+        log_debug("could not open the termination log", log_text("path", path),
+                  log_text("error", strerror(errno)));
     return fd;
 }
 
@@ -54,7 +56,7 @@ static int run(const struct settings *settings)
         log_info("done", log_text("result", verdict.message));
         return EXIT_SUCCESS;
     }
-    log_error("not all is well", log_text("result", verdict.message));
+    log_error("run failed", log_text("result", verdict.message));
     write_termination_log(termination_fd, verdict.message);
     return verdict.exit_code;
 }
@@ -65,8 +67,8 @@ int main(int argc, char **argv)
     struct error err = {0};
 
     sandbox_no_core();
-    thrift_set_up();
-    (void)signal(SIGPIPE, SIG_IGN);
+    memory_trim_set_up();
+    process_prepare();
     doc_setup();
     log_configure("longshore-wait", LOG_LEVEL_INFO, LOG_FORMAT_JSON);
     if (settings_read(argc, argv, &settings, &err) < 0)

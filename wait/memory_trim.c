@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "wait/thrift.h"
+#include "wait/memory_trim.h"
 
 #include <link.h>
 #include <stdint.h>
@@ -11,18 +11,18 @@
 
 enum { LARGE_BYTES = 128 * 1024 };
 
-void thrift_set_up(void)
+void memory_trim_set_up(void)
 {
 #ifdef __GLIBC__
-    /* Once set, glibc no longer raises it to the size of what was freed last: chunks of a state
-     * would stay in the heap from the second one on. */
+    /* By default glibc raises the threshold to the size of the largest block freed, so that all
+     * chunks of a state but the first would stay in the heap. */
     (void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     (void)mallopt(M_TRIM_THRESHOLD, LARGE_BYTES);
     (void)mallopt(M_ARENA_MAX, 1);
 #endif
 }
 
-static int let_go(struct dl_phdr_info *object, size_t size, void *data)
+static int unmap_code(struct dl_phdr_info *object, size_t size, void *data)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 
@@ -33,17 +33,17 @@ static int let_go(struct dl_phdr_info *object, size_t size, void *data)
         uintptr_t start = ((uintptr_t)object->dlpi_addr + segment->p_vaddr) & ~(page - 1);
         uintptr_t end = (uintptr_t)object->dlpi_addr + segment->p_vaddr + segment->p_memsz;
 
-        /* Never what is writable, or was until it was relocated: those pages are like no file. */
+        /* Writable segments, relocated ones included, can't be loaded from the file again. */
         if (segment->p_type == PT_LOAD && !(segment->p_flags & PF_W))
             (void)madvise((void *)start, end - start, MADV_DONTNEED); /* NOLINT: an address */
     }
     return 0;
 }
 
-void thrift_give_back(void)
+void memory_trim(void)
 {
 #ifdef __GLIBC__
     (void)malloc_trim(0);
 #endif
-    (void)dl_iterate_phdr(let_go, NULL);
+    (void)dl_iterate_phdr(unmap_code, NULL);
 }

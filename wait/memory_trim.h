@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* We sit beside main for its whole life and do nothing: what start-up and handshakes needed is
- * given back. */
+/* Keeps the resident memory small while wait runs next to main, possibly for hours.
+ *
+ * Measured by e2e/wait/test_memory.py (dynamic build, glibc): without this module 12.2 instead
+ * of 4.0 MiB while waiting, and 21.3 instead of 14.2 MiB at the peak of storing 200 MiB. */
 #pragma once
 
-/* First thing in main(): large buffers are mapped, so that they are gone when they are freed. */
-void thrift_set_up(void);
+/* To be called first in main(): large buffers are allocated with mmap(), so that free() returns
+ * them to the kernel. */
+void memory_trim_set_up(void);
 
-/* Gives free memory back, and lets go of all code and constants: they come from files, and the
- * little that waiting needs is mapped again when it is touched. */
-void thrift_give_back(void);
+/* Returns free heap memory to the kernel and unmaps the pages of code and constants. The kernel
+ * loads those again from the page cache when they are used. */
+void memory_trim(void);

@@ -15,8 +15,8 @@ static int parse_number(const char *name, const char *text, int64_t max, int64_t
     uint64_t value = 0;
 
     if (!number_parse(text, (uint64_t)max, &value))
-        return error_set(err, ERROR_INVALID, "%s: '%s' is no number from 0 to %lld", name, text,
-                         (long long)max);
+        return error_set(err, ERROR_INVALID, "%s: \"%s\" is not a number from 0 to %lld", name,
+                         text, (long long)max);
     *ret = (int64_t)value;
     return 0;
 }
@@ -24,8 +24,10 @@ static int parse_number(const char *name, const char *text, int64_t max, int64_t
 static int use_values(const struct wait_values *values, struct settings *settings,
                       struct error *err)
 {
+    const char *main_grace = getenv(ENV_MAIN_GRACE_SECONDS);
     const char *grace = values->grace ? values->grace : getenv(ENV_GRACE_SECONDS);
-    int64_t grace_seconds = POD_GRACE_SECONDS;
+    int64_t main_grace_seconds = MAIN_GRACE_SECONDS_DEFAULT;
+    int64_t grace_seconds = 0;
     int64_t quiet_seconds = 0;
     int64_t request_seconds = 0;
 
@@ -34,24 +36,29 @@ static int use_values(const struct wait_values *values, struct settings *setting
     settings->service_account_dir = values->service_account_dir;
     if (log_values_read(&values->log, &settings->log_level, &settings->log_format, err) < 0)
         return -1;
-    if (grace && *grace &&
+    if (main_grace && *main_grace &&
+        parse_number(ENV_MAIN_GRACE_SECONDS, main_grace, 86400, &main_grace_seconds, err) < 0)
+        return -1;
+    settings->is_grace_known = grace && *grace;
+    grace_seconds = main_grace_seconds + POD_SAVE_SECONDS;
+    if (settings->is_grace_known &&
         parse_number(values->grace ? "option --grace" : ENV_GRACE_SECONDS, grace, 86400,
                      &grace_seconds, err) < 0)
         return -1;
+    settings->main_grace_ms = (uint64_t)main_grace_seconds * 1000;
     if (parse_number("option --quiet", values->quiet, 86400, &quiet_seconds, err) < 0 ||
         parse_number("option --request-timeout", values->request_timeout, 3600, &request_seconds,
                      err) < 0)
         return -1;
     if (request_seconds == 0)
-        return error_set(err, ERROR_INVALID,
-                         "option --request-timeout: no request is answered in no time");
+        return error_set(err, ERROR_INVALID, "option --request-timeout: must be at least 1");
     settings->grace_ms = (uint64_t)grace_seconds * 1000;
-    settings->quiet_ms = (uint64_t)quiet_seconds * 1000;
+    settings->idle_ms = (uint64_t)quiet_seconds * 1000;
     settings->request_timeout_ms = (uint64_t)request_seconds * 1000;
     return 0;
 }
 
-/* NULL for a variable that is not set, and for one that is empty. */
+/* NULL if the variable is unset or empty. */
 static const char *env_text(const char *name)
 {
     const char *text = getenv(name);
@@ -77,7 +84,7 @@ static int read_last_generation(struct settings *settings, struct error *err)
     const char *sha256 = env_text(ENV_STATE_SHA256);
 
     settings->last_sha256 = sha256 ? sha256 : "";
-    settings->is_last_told = sequence != NULL;
+    settings->is_last_known = sequence != NULL;
     settings->state_name_prefix = env_text(ENV_STATE_NAME_PREFIX);
     settings->export_name = env_text(ENV_EXPORT_NAME);
     if (sequence && *sequence &&
@@ -99,8 +106,8 @@ static int read_local(struct settings *settings, struct error *err)
         parse_number(ENV_MAIN_END_FD, fd_text, 1 << 20, &fd, err) < 0)
         return -1;
     if (fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
-        return error_set(err, ERROR_INVALID, "%s: %s is no open descriptor", ENV_MAIN_END_FD,
-                         fd_text);
+        return error_set(err, ERROR_INVALID, "%s: %s is not an open file descriptor",
+                         ENV_MAIN_END_FD, fd_text);
     settings->main_end_fd = (int)fd;
     settings->item_name = env_text(ENV_DEPLOY_ITEM_NAME);
     settings->item_namespace = env_text(ENV_DEPLOY_ITEM_NAMESPACE);
@@ -143,8 +150,8 @@ int settings_read(int argc, char **argv, struct settings *ret_settings, struct e
     if (options_parse(&COMMAND_WAIT, argc, argv, &values, &first, err) < 0)
         return -1;
     if (first < argc)
-        return error_set(err, ERROR_INVALID, "'%s' is not expected; see 'longshore-wait --help'",
-                         argv[first]);
+        return error_set(err, ERROR_INVALID,
+                         "unexpected argument \"%s\"; see longshore-wait --help", argv[first]);
     if (use_values(&values, &settings, err) < 0)
         return -1;
     if (!settings.is_help && !settings.is_version && read_environment(&settings, err) < 0)

@@ -19,8 +19,8 @@ struct pod_watch {
     struct kube_call *poll;
     struct loop_timer poll_timer;
     uint32_t poll_ms;
-    bool is_over;         /* told the end; nothing more to do */
-    bool is_trouble_told; /* the log has said that the API server can't be reached */
+    bool is_over;           /* main's end was reported */
+    bool is_trouble_logged; /* the current outage was logged */
 };
 
 static void stop_all(struct pod_watch *watch)
@@ -30,39 +30,40 @@ static void stop_all(struct pod_watch *watch)
     loop_timer_stop(&watch->poll_timer);
 }
 
-static void tell(struct pod_watch *watch, const struct main_end *end, const struct pod_facts *facts)
+static void notify(struct pod_watch *watch, const struct main_end *end,
+                   const struct pod_facts *facts)
 {
     if (watch->is_over)
         return;
-    if (end->kind != MAIN_RUNS) {
+    if (end->kind == MAIN_ENDED || end->kind == MAIN_LOST) {
         watch->is_over = true;
         stop_all(watch);
     }
     watch->options.on_seen(watch->options.data, end, facts);
 }
 
-static void tell_lost(struct pod_watch *watch)
+static void notify_lost(struct pod_watch *watch)
 {
     struct main_end end = {.kind = MAIN_LOST};
     struct pod_facts facts = {0};
 
-    tell(watch, &end, &facts);
+    notify(watch, &end, &facts);
 }
 
-static void see_pod(struct pod_watch *watch, const json_t *pod)
+static void take_status(struct pod_watch *watch, const json_t *pod)
 {
     struct main_end end = main_end_from_pod(pod, watch->uid);
     struct pod_facts facts = main_end_pod_facts(pod);
 
-    if (watch->is_trouble_told) {
-        watch->is_trouble_told = false;
-        log_info("the API server answers again");
+    if (watch->is_trouble_logged) {
+        watch->is_trouble_logged = false;
+        log_info("the API server is reachable again");
     }
     if (end.kind == MAIN_LOST) {
-        /* After our own it is our successor. Before, it is our predecessor, out of the memory of an
-         * API server that lags behind, and ours is still to come. */
+        /* Once our pod was seen this is a later pod of the same name. Before that it is an earlier
+         * one from a stale cache of the API server. */
         if (watch->is_own_seen)
-            tell_lost(watch);
+            notify_lost(watch);
         return;
     }
     if (!watch->is_own_seen)
@@ -70,16 +71,15 @@ static void see_pod(struct pod_watch *watch, const json_t *pod)
     watch->is_own_seen = true;
     if (!*watch->uid)
         memcpy(watch->uid, facts.uid, sizeof(watch->uid));
-    tell(watch, &end, &facts);
+    notify(watch, &end, &facts);
 }
 
-static void see_trouble(struct pod_watch *watch, const struct error *err)
+static void log_trouble(struct pod_watch *watch, const struct error *err)
 {
-    /* Once per outage: it may last for an hour. */
-    if (!watch->is_trouble_told)
-        log_info("the pod's status can't be read at the moment, trying on",
-                 log_text("error", err->text));
-    watch->is_trouble_told = true;
+    /* Once per outage, which may last for hours. */
+    if (!watch->is_trouble_logged)
+        log_info("reading the pod's status failed, retrying", log_text("error", err->text));
+    watch->is_trouble_logged = true;
 }
 
 static void on_poll_done(void *data, json_t *pod, const struct error *err)
@@ -88,11 +88,11 @@ static void on_poll_done(void *data, json_t *pod, const struct error *err)
 
     watch->poll = NULL;
     if (pod) {
-        see_pod(watch, pod);
+        take_status(watch, pod);
     } else if (err->kind == ERROR_NOT_FOUND) {
-        tell_lost(watch);
+        notify_lost(watch);
     } else {
-        see_trouble(watch, err);
+        log_trouble(watch, err);
     }
     if (watch->is_over)
         return;
@@ -130,22 +130,22 @@ static void on_event(void *data, enum kube_event event, const json_t *object,
     case KUBE_EVENT_LISTED:
     case KUBE_EVENT_ADDED:
     case KUBE_EVENT_MODIFIED:
-        see_pod(watch, object);
+        take_status(watch, object);
         break;
     case KUBE_EVENT_DELETED:
-        /* The last status comes along and may be the one that we wait for. */
-        see_pod(watch, object);
+        /* The event carries the last status, which may have main's exit code. */
+        take_status(watch, object);
         if (watch->is_own_seen)
-            tell_lost(watch);
+            notify_lost(watch);
         break;
     case KUBE_EVENT_BROKEN:
         if (err->http_status == HTTP_FORBIDDEN) {
-            log_info("watching the pod is denied, asking for it again and again instead",
+            log_info("watching the pod is forbidden, polling it instead",
                      log_text("error", err->text));
             kube_watch_stop(steal(&watch->watch));
             poll_once(watch);
         } else {
-            see_trouble(watch, err);
+            log_trouble(watch, err);
         }
         break;
     case KUBE_EVENT_LISTING:
@@ -162,7 +162,7 @@ int pod_watch_start(struct kube *kube, const struct pod_watch_options *options,
     struct kube_watch_options watch_options = {
         .resource = KUBE_PODS,
         .namespace_name = options->pod_namespace,
-        .is_watch_only = true, /* a list would need a right that the Role need not give */
+        .is_watch_only = true, /* a list would need another permission in the Role */
         .on_event = on_event,
         .data = watch,
     };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Learns main's end from the API server: one watch on our own pod, for as long as it takes. Where
- * the watch is denied (Go's Role has get but not watch) by a GET every second, slowing to every
- * five. */
+/* Reports main's end as the API server knows it, with one watch on the own pod. If the watch is
+ * forbidden (the Role of the Go controller allows get, not watch), the pod is polled every second
+ * at first and every five seconds later. */
 #pragma once
 
 #include "common/kube/client.h"
@@ -9,12 +9,12 @@
 
 struct pod_watch;
 
-/* Each time the pod was seen; the last call has an end that is not MAIN_RUNS. From the loop. */
+/* Called from the loop for each status of the pod; the last call has MAIN_ENDED or MAIN_LOST. */
 typedef void pod_watch_fn(void *data, const struct main_end *end, const struct pod_facts *facts);
 
 struct pod_watch_options {
     const char *pod_name, *pod_namespace; /* borrowed until the watch is stopped */
-    const char *pod_uid;                  /* NULL: that of the first pod seen */
+    const char *pod_uid;                  /* NULL: uid of the first pod seen */
     pod_watch_fn *on_seen;
     void *data;
 };

@@ -6,12 +6,12 @@
 #include "common/net/retry.h"
 
 enum {
-    SLACK_MS = 5000, /* the client's own time limit comes first */
+    SLACK_MS = 5000, /* so that the client's own timeout comes first */
     RETRY_FIRST_MS = 200,
     RETRY_MAX_MS = 10000,
-    LAST_TRY_MS = 500, /* with less left a request makes no sense */
-    /* A token that has just expired is replaced by the kubelet within a minute or so. */
-    UNAUTHORIZED_PATIENCE_MS = 120000,
+    LAST_ATTEMPT_MS = 500, /* no attempt with less time left */
+    /* The kubelet replaces an expired token within about a minute. */
+    UNAUTHORIZED_RETRY_MS = 120000,
     HTTP_UNAUTHORIZED = 401,
 };
 
@@ -32,7 +32,7 @@ static void on_done(void *data, json_t *object, const struct error *err)
         attempt->err = *err;
 }
 
-/* Starts the call; the body is not needed afterwards. */
+/* Starts the call; the body is freed here. */
 static int start(struct kube *kube, const struct kube_request *request, request_body_fn *make_body,
                  const void *body_data, struct kube_call **ret_call, struct error *err)
 {
@@ -43,7 +43,7 @@ static int start(struct kube *kube, const struct kube_request *request, request_
     return kube_start(kube, &own, ret_call, err);
 }
 
-static int attempt_once(struct kube *kube, const struct patience *patience,
+static int attempt_once(struct kube *kube, const struct deadline *deadline,
                         const struct kube_request *request, request_body_fn *make_body,
                         const void *body_data, struct attempt *ret_attempt, struct error *err)
 {
@@ -53,16 +53,16 @@ static int attempt_once(struct kube *kube, const struct patience *patience,
 
     *ret_attempt = (struct attempt){0};
     own.is_not_retried = true;
-    own.timeout_ms = patience->request_ms;
+    own.timeout_ms = deadline->request_ms;
     own.on_done = on_done;
     own.data = ret_attempt;
     if (start(kube, &own, make_body, body_data, &call, err) < 0)
         return -1;
     result =
-        patience_run(patience, &ret_attempt->is_answered, patience->request_ms + SLACK_MS, err);
+        deadline_run(deadline, &ret_attempt->is_answered, deadline->request_ms + SLACK_MS, err);
     if (!ret_attempt->is_answered) {
         kube_cancel(call);
-        (void)error_set(&ret_attempt->err, ERROR_TEMPORARY, "no answer in time");
+        (void)error_set(&ret_attempt->err, ERROR_TEMPORARY, "timed out");
     }
     return result;
 }
@@ -73,39 +73,39 @@ static bool is_worth_retrying(const struct kube_request *request, const struct e
     if (retry_is_useful(err))
         return true;
     if (err->http_status == HTTP_UNAUTHORIZED)
-        return spent_ms < UNAUTHORIZED_PATIENCE_MS;
-    /* A create has no version that could be stale: a conflict there is the server's trouble. */
+        return spent_ms < UNAUTHORIZED_RETRY_MS;
+    /* A create carries no resourceVersion that could be stale; etcd reports such conflicts. */
     return request->verb == KUBE_CREATE && err->kind == ERROR_CONFLICT;
 }
 
-/* 0: try again now. */
-static int pause_before_retry(const struct patience *patience, struct retry *retry,
+/* Returns 0 after the pause, or -1 if the deadline is too close for another attempt. */
+static int pause_before_retry(const struct deadline *deadline, struct retry *retry,
                               struct error *err)
 {
-    uint64_t left_ms = patience_left_ms(patience, UINT64_MAX);
+    uint64_t left_ms = deadline_left_ms(deadline, UINT64_MAX);
     uint64_t pause_ms = retry_next_ms(retry, err);
 
-    if (left_ms < LAST_TRY_MS)
-        return error_wrap(err, "given up at the end of the grace time");
+    if (left_ms < LAST_ATTEMPT_MS)
+        return error_wrap(err, "gave up at the end of the grace period");
     if (pause_ms > left_ms / 2)
         pause_ms = left_ms / 2;
-    log_info("the API server does not take it yet, trying again", log_text("error", err->text),
+    log_info("request failed, retrying", log_text("error", err->text),
              log_number("attempts", retry->attempts));
-    return patience_run(patience, NULL, pause_ms, err);
+    return deadline_run(deadline, NULL, pause_ms, err);
 }
 
-int request_perform(struct kube *kube, const struct patience *patience,
+int request_perform(struct kube *kube, const struct deadline *deadline,
                     const struct kube_request *request, request_body_fn *make_body,
                     const void *body_data, json_t **ret_object, struct error *err)
 {
     struct retry retry = {0};
-    uint64_t started_ms = loop_now_ms(patience->loop);
+    uint64_t started_ms = loop_now_ms(deadline->loop);
 
     retry_init(&retry, RETRY_FIRST_MS, RETRY_MAX_MS);
     for (;;) {
         struct attempt attempt = {0};
 
-        if (attempt_once(kube, patience, request, make_body, body_data, &attempt, err) < 0)
+        if (attempt_once(kube, deadline, request, make_body, body_data, &attempt, err) < 0)
             return -1;
         if (attempt.object) {
             if (ret_object)
@@ -115,8 +115,8 @@ int request_perform(struct kube *kube, const struct patience *patience,
             return 0;
         }
         *err = attempt.err;
-        if (!is_worth_retrying(request, err, loop_now_ms(patience->loop) - started_ms) ||
-            pause_before_retry(patience, &retry, err) < 0)
+        if (!is_worth_retrying(request, err, loop_now_ms(deadline->loop) - started_ms) ||
+            pause_before_retry(deadline, &retry, err) < 0)
             return -1;
     }
 }

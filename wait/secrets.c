@@ -11,7 +11,7 @@
 #include "common/data/doc.h"
 #include "common/data/names.h"
 
-/* "-<uuid>-<number>" must fit behind it. */
+/* Leaves room for "-<uuid>-<number>". */
 enum { STATE_PREFIX_MAX = NAME_MAX_SUBDOMAIN - 1 - (UUID_TEXT_SIZE - 1) - 1 - 19 };
 
 char *secret_state_prefix(const char *prefix, const char *item_namespace, const char *item_name)
@@ -22,7 +22,7 @@ char *secret_state_prefix(const char *prefix, const char *item_namespace, const 
     if (prefix) {
         size_t length = strlen(prefix);
 
-        /* Given with or without the dash that follows it. */
+        /* Accepted with or without the trailing dash. */
         while (length > 0 && prefix[length - 1] == '-')
             length--;
         return xstrndup(prefix, length);
@@ -115,7 +115,7 @@ json_t *secret_state_chunk(const char *prefix, const struct generation *generati
     return secret;
 }
 
-/* The object below key, made if there is none. */
+/* The object at key, created if it is missing. */
 static json_t *object_below(json_t *parent, const char *key)
 {
     json_t *child = json_object_get(parent, key);
@@ -141,7 +141,7 @@ json_t *secret_export(const char *name, const json_t *existing, const struct ori
     set_text(labels, LABEL_NAME, name_value);
     set_text(labels, LABEL_ROLE, LABEL_ROLE_RUN);
     add_item_annotations(annotations, origin);
-    /* A run that knows no job must not keep an earlier run's mark. */
+    /* Not left over from an earlier run if this run does not know its job. */
     (void)json_object_del(annotations, ANNOTATION_JOB);
     (void)json_object_del(annotations, ANNOTATION_POD_UID);
     set_text(annotations, ANNOTATION_JOB, origin->job);
@@ -158,6 +158,6 @@ bool secret_export_is_newer(const json_t *existing, const struct origin *origin)
     const char *text = json_is_string(value) ? json_string_value(value) : "0";
     uint64_t sequence = 0;
 
-    /* What is no sequence must not keep a run from its exports for good. */
+    /* An invalid sequence must not block all exports forever. */
     return number_parse(text, INT64_MAX, &sequence) && (int64_t)sequence > origin->sequence;
 }

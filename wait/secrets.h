@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Secrets that we write, as objects: names, labels, annotations. Pure. */
+/* The Secrets that wait writes: names, labels, annotations. No I/O. */
 #pragma once
 
 #include <jansson.h>
@@ -9,20 +9,21 @@
 
 #include "wait/sink.h"
 
-/* What all state Secrets of an item start with: prefix if not NULL, else "state-NS-N", shortened
- * with a hash where it would not leave room for uuid and number. Belongs to the caller. */
+/* The name prefix of all state Secrets of an item: prefix if not NULL, else
+ * "state-<namespace>-<name>", hashed if uuid and number would not fit behind it. Belongs to the
+ * caller. */
 char *secret_state_prefix(const char *prefix, const char *item_namespace, const char *item_name);
-/* "NS-N-export", where the Go controller looks for it, or a hashed form where that is too long. */
+/* "<namespace>-<name>-export", as the Go controller expects, hashed if that is too long. */
 char *secret_export_name(const char *item_namespace, const char *item_name);
-/* Selects an item's state, Go's and ours. */
+/* Label selector of an item's state, written by Go or by us. */
 char *secret_state_selector(const char *item_namespace, const char *item_name);
 
-/* A chunk under its fixed name: trying again after a lost answer finds it there. */
+/* The name depends only on prefix, generation and number, so a retried create is recognized. */
 json_t *secret_state_chunk(const char *prefix, const struct generation *generation, int64_t number,
                            const void *bytes, size_t size);
 
-/* The export Secret, made or changed: existing (borrowed) is what is there, or NULL. */
+/* The export Secret: new, or a changed copy of existing (borrowed; may be NULL). */
 json_t *secret_export(const char *name, const json_t *existing, const struct origin *origin,
                       const void *bytes, size_t size);
-/* Whether a newer run than ours wrote it: then it is not ours to touch. */
+/* Whether a newer run wrote it; it must not be changed then. */
 bool secret_export_is_newer(const json_t *existing, const struct origin *origin);

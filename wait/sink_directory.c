@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The local run's sink:
  *
- *     state/<sequence>-<uuid>/<number>/{config,metadata.json}    a generation, its chunks
- *     exports                                                    main's file as it was
- *     result.json                                                how it went
+ *     state/<sequence>-<uuid>/<number>/{config,metadata.json}    the chunks of a generation
+ *     exports                                                    a copy of main's file
+ *     result.json                                                the result of the run
  *
- * Everything is written aside, synced and renamed, so what has its name is whole. */
+ * Everything is written under a temporary name, synced and renamed, so what has its final name is
+ * complete. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "common/archive/beneath.h"
+#include "common/base/file.h"
 #include "common/base/memory.h"
 #include "common/base/number.h"
 #include "common/contract.h"
@@ -25,16 +27,16 @@
 #define STATE_DIR "state"
 #define EXPORTS_FILE "exports"
 #define RESULT_FILE "result.json"
-#define ASIDE_PREFIX ".new-" /* a leading dot: readers pass it over */
+#define TEMPORARY_PREFIX ".new-" /* readers ignore names with a leading dot */
 
 struct sink_directory {
-    struct sink sink; /* first, so that the one is the other */
+    struct sink sink; /* first, so that the pointers can be converted */
     struct clock *clock;
-    char *path; /* for people */
+    char *path; /* for messages */
     int fd;
 };
 
-/* Names below it say little to somebody whose disk is full. */
+/* Names relative to the directory would not tell the user which disk is full. */
 static int fail(const struct sink_directory *self, struct error *err)
 {
     return error_wrap(err, "store in '%s'", self->path);
@@ -47,20 +49,11 @@ static int write_synced(int directory_fd, const char *name, const void *bytes, s
 {
     cleanup_close int fd = openat(
         directory_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, (mode_t)0600);
-    const char *at = bytes;
 
     if (fd < 0)
         return error_set_errno(err, errno, "create '%s'", name);
-    while (size > 0) {
-        ssize_t written = write(fd, at, size);
-
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return error_set_errno(err, errno, "write '%s'", name);
-        at += written;
-        size -= (size_t)written;
-    }
+    if (file_write_all(fd, name, bytes, size, err) < 0)
+        return -1;
     if (fsync(fd) < 0)
         return error_set_errno(err, errno, "sync '%s'", name);
     return 0;
@@ -75,23 +68,23 @@ static int rename_synced(int directory_fd, const char *from, const char *to, str
     return 0;
 }
 
-/* All or nothing. */
+/* Atomic: readers see the old or the new content. */
 static int replace_file(int directory_fd, const char *name, const void *bytes, size_t size,
                         struct error *err)
 {
-    cleanup_free char *aside = xasprintf(ASIDE_PREFIX "%s", name);
+    cleanup_free char *temporary = xasprintf(TEMPORARY_PREFIX "%s", name);
 
-    if (write_synced(directory_fd, aside, bytes, size, err) < 0)
+    if (write_synced(directory_fd, temporary, bytes, size, err) < 0)
         return -1;
-    return rename_synced(directory_fd, aside, name, err);
+    return rename_synced(directory_fd, temporary, name, err);
 }
 
-static int open_made_directory(int parent_fd, const char *name, struct error *err)
+static int open_or_create_directory(int parent_fd, const char *name, struct error *err)
 {
     int fd = -1;
 
     if (mkdirat(parent_fd, name, 0700) < 0 && errno != EEXIST)
-        return error_set_errno(err, errno, "make directory '%s'", name);
+        return error_set_errno(err, errno, "create directory '%s'", name);
     fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return error_set_errno(err, errno, "open directory '%s'", name);
@@ -116,7 +109,7 @@ int64_t sink_directory_sequence(const char *name)
 static int read_last(struct sink *sink, struct last_generation *ret_last, struct error *err)
 {
     struct sink_directory *self = (struct sink_directory *)sink;
-    int fd = open_made_directory(self->fd, STATE_DIR, err);
+    int fd = open_or_create_directory(self->fd, STATE_DIR, err);
     DIR *directory = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *entry = NULL;
 
@@ -141,15 +134,16 @@ static int write_chunk(struct sink *sink, const struct generation *generation, i
     struct sink_directory *self = (struct sink_directory *)sink;
     const struct origin *origin = generation->origin;
     cleanup_free char *name = generation_name(generation);
-    cleanup_free char *aside = xasprintf(ASIDE_PREFIX "%s", name);
+    cleanup_free char *temporary = xasprintf(TEMPORARY_PREFIX "%s", name);
     cleanup_free char *chunk = xasprintf("%" PRId64, number);
     cleanup_free char *text = NULL;
     cleanup_json json_t *metadata = NULL;
     char created[TIMESTAMP_MAX] = "";
-    cleanup_close int state_fd = open_made_directory(self->fd, STATE_DIR, err);
-    cleanup_close int generation_fd = state_fd < 0 ? -1 : open_made_directory(state_fd, aside, err);
+    cleanup_close int state_fd = open_or_create_directory(self->fd, STATE_DIR, err);
+    cleanup_close int generation_fd =
+        state_fd < 0 ? -1 : open_or_create_directory(state_fd, temporary, err);
     cleanup_close int chunk_fd =
-        generation_fd < 0 ? -1 : open_made_directory(generation_fd, chunk, err);
+        generation_fd < 0 ? -1 : open_or_create_directory(generation_fd, chunk, err);
 
     if (chunk_fd < 0)
         return fail(self, err);
@@ -174,10 +168,10 @@ static int finish_generation(struct sink *sink, const struct generation *generat
 {
     struct sink_directory *self = (struct sink_directory *)sink;
     cleanup_free char *name = generation_name(generation);
-    cleanup_free char *aside = xasprintf(ASIDE_PREFIX "%s", name);
-    cleanup_close int state_fd = open_made_directory(self->fd, STATE_DIR, err);
+    cleanup_free char *temporary = xasprintf(TEMPORARY_PREFIX "%s", name);
+    cleanup_close int state_fd = open_or_create_directory(self->fd, STATE_DIR, err);
 
-    if (state_fd < 0 || rename_synced(state_fd, aside, name, err) < 0)
+    if (state_fd < 0 || rename_synced(state_fd, temporary, name, err) < 0)
         return fail(self, err);
     return 0;
 }
@@ -212,8 +206,8 @@ static json_t *describe_exports(const struct export_outcome *exports)
         return json_string("stored");
     case DELIVERY_NONE:
         return json_string("none");
-    case DELIVERY_NOT_DUE:
-        return json_string("not due");
+    case DELIVERY_SKIPPED:
+        return json_string("skipped");
     case DELIVERY_FAILED:
         break;
     }
@@ -274,7 +268,7 @@ int sink_directory_new(const char *path, struct clock *clock, struct sink **ret_
     int fd = -1;
 
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return error_set_errno(err, errno, "make directory '%s'", path);
+        return error_set_errno(err, errno, "create directory '%s'", path);
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return error_set_errno(err, errno, "open directory '%s'", path);

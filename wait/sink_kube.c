@@ -1,71 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every write can be repeated: chunks have a name that nobody else can have, so "exists" after a
- * lost answer means stored; the export carries the version that was read. So a crash or a lost
- * answer between any two requests leaves nothing that a later run takes for whole. */
+/* All writes can be retried. The name of a chunk contains a new uuid, so "already exists" means
+ * that an earlier attempt succeeded and its response was lost. The export is updated with the
+ * resourceVersion that was read. Chunk 0 is written last, so a crash between two requests leaves no
+ * generation that looks complete. */
 #include "common/base/log.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 #include "common/data/names.h"
-#include "common/kube/watch.h"
+#include "common/kube/list.h"
 #include "common/state/generation.h"
+#include "wait/memory_trim.h"
 #include "wait/request.h"
 #include "wait/secrets.h"
 #include "wait/sink.h"
-#include "wait/thrift.h"
 
 enum {
-    EXPORT_ROUNDS_MAX = 20, /* read, write, conflict, again */
-    LIST_PATIENCE_MS = 60000,
+    EXPORT_ROUNDS_MAX = 20, /* attempts to update the export after conflicts */
+    LIST_TIMEOUT_MS = 60000,
 };
 
 struct sink_kube {
-    struct sink sink; /* first, so that the one is the other */
+    struct sink sink; /* first, so that the pointers can be converted */
     struct kube *kube;
-    const struct patience *patience;
+    const struct deadline *deadline;
     const char *namespace_name;
     char *state_prefix, *export_name, *state_selector;
     char item_hash[NAME_HASH_SIZE];
 };
 
-/* ---- what is there ---- */
+/* ---- the last generation ---- */
 
 struct listing {
-    struct kube_watch *watch; /* NULL once the list is complete */
     const char *item_hash;
     struct state_set set;
-    bool is_complete, is_failed;
-    struct error err;
+    bool is_done;
+    struct error err; /* ERROR_NONE: the list is complete */
 };
 
-static void on_listed(void *data, enum kube_event event, const json_t *object,
-                      const struct error *err)
+static void on_item(void *data, const json_t *object, const struct error *err)
 {
     struct listing *listing = data;
 
-    switch (event) {
-    case KUBE_EVENT_LISTING:
-        state_set_done(&listing->set);
-        listing->set = (struct state_set){0};
-        break;
-    case KUBE_EVENT_LISTED:
-        if (state_secret_is_of_item(object, listing->item_hash))
-            state_set_add_secret(&listing->set, object);
-        break;
-    case KUBE_EVENT_SYNCED:
-        listing->is_complete = true;
-        kube_watch_stop(steal(&listing->watch)); /* before it asks for what comes next */
-        break;
-    case KUBE_EVENT_BROKEN:
-        listing->err = *err;
-        /* A list that is denied stays denied; other trouble passes. */
-        listing->is_failed = err->kind == ERROR_DENIED;
-        break;
-    case KUBE_EVENT_ADDED:
-    case KUBE_EVENT_MODIFIED:
-    case KUBE_EVENT_DELETED:
-    case KUBE_EVENT_REWOUND:
-        break;
-    }
+    (void)err;
+    if (object && state_secret_is_of_item(object, listing->item_hash))
+        state_set_add_secret(&listing->set, object);
+}
+
+static void on_listed(void *data, const char *resource_version, const struct error *err)
+{
+    struct listing *listing = data;
+
+    (void)resource_version;
+    listing->is_done = true;
+    listing->err = *err;
 }
 
 static void take_newest(struct listing *listing, struct last_generation *ret_last)
@@ -79,37 +66,43 @@ static void take_newest(struct listing *listing, struct last_generation *ret_las
         (void)snprintf(ret_last->sha256, sizeof(ret_last->sha256), "%s", newest->sha256);
 }
 
-/* Only under Go's controller, whose Role lets us list Secrets: metadata alone, page by page. */
-static int read_last(struct sink *sink, struct last_generation *ret_last, struct error *err)
+static int list_state(struct sink_kube *self, struct listing *listing, struct error *err)
 {
-    struct sink_kube *self = (struct sink_kube *)sink;
-    struct loop *loop = kube_loop(self->kube);
-    struct listing listing = {.item_hash = self->item_hash};
-    uint64_t until_ms = loop_now_ms(loop) + LIST_PATIENCE_MS;
-    int result = 0;
-    struct kube_watch_options options = {
+    struct kube_list *list = NULL;
+    const struct kube_list_options options = {
         .resource = KUBE_SECRETS,
         .namespace_name = self->namespace_name,
         .label_selector = self->state_selector,
         .is_metadata_only = true,
-        .on_event = on_listed,
-        .data = &listing,
+        .on_item = on_item,
+        .on_done = on_listed,
+        .data = listing,
     };
 
-    if (kube_watch_start(self->kube, &options, &listing.watch, err) < 0)
+    if (kube_list_start(self->kube, &options, &list, err) < 0)
         return -1;
-    while (result == 0 && !listing.is_complete && !listing.is_failed &&
-           loop_now_ms(loop) < until_ms)
-        result = loop_run_once(loop, 1000, err);
-    kube_watch_stop(listing.watch);
-    if (result == 0 && listing.is_complete) {
+    (void)error_set(&listing->err, ERROR_TEMPORARY, "timed out");
+    (void)!deadline_run(self->deadline, &listing->is_done, LIST_TIMEOUT_MS, &listing->err);
+    if (!listing->is_done)
+        kube_list_cancel(list);
+    if (listing->err.kind == ERROR_NONE)
+        return 0;
+    *err = listing->err;
+    return -1;
+}
+
+/* Needed only under the Go controller, whose Role allows to list Secrets. Our controller passes the
+ * last generation in the environment. */
+static int read_last(struct sink *sink, struct last_generation *ret_last, struct error *err)
+{
+    struct sink_kube *self = (struct sink_kube *)sink;
+    struct listing listing = {.item_hash = self->item_hash};
+    int result = list_state(self, &listing, err);
+
+    if (result == 0)
         take_newest(&listing, ret_last);
-    } else if (result == 0) {
-        if (listing.err.kind == ERROR_NONE)
-            (void)error_set(&listing.err, ERROR_TEMPORARY, "no answer in time");
-        *err = listing.err;
-        result = error_wrap(err, "list the state Secrets");
-    }
+    else
+        (void)error_wrap(err, "list the state Secrets");
     state_set_done(&listing.set);
     return result;
 }
@@ -150,21 +143,12 @@ static int write_chunk(struct sink *sink, const struct generation *generation, i
         .grace_seconds = -1,
     };
 
-    thrift_give_back();
-    if (request_perform(self->kube, self->patience, &request, make_chunk, &chunk, NULL, err) == 0 ||
+    memory_trim();
+    if (request_perform(self->kube, self->deadline, &request, make_chunk, &chunk, NULL, err) == 0 ||
         err->kind == ERROR_EXISTS)
         return 0;
     return error_wrap(err, "chunk %lld of %lld", (long long)number + 1,
                       (long long)generation->summary->chunk_count);
-}
-
-static int finish_generation(struct sink *sink, const struct generation *generation,
-                             struct error *err)
-{
-    (void)sink;
-    (void)generation;
-    (void)err;
-    return 0; /* the last chunk made it whole */
 }
 
 /* ---- exports ---- */
@@ -179,7 +163,7 @@ static int get_export(struct sink_kube *self, json_t **ret_secret, struct error 
         .grace_seconds = -1,
     };
 
-    return request_perform(self->kube, self->patience, &request, NULL, NULL, ret_secret, err);
+    return request_perform(self->kube, self->deadline, &request, NULL, NULL, ret_secret, err);
 }
 
 struct export
@@ -215,10 +199,11 @@ static int send_export(struct sink_kube *self, const json_t *existing, const str
         .grace_seconds = -1,
     };
 
-    return request_perform(self->kube, self->patience, &request, make_export, &export, NULL, err);
+    return request_perform(self->kube, self->deadline, &request, make_export, &export, NULL, err);
 }
 
-/* Writes over what an earlier run left; ERROR_NOT_FOUND if there is nothing. */
+/* Updates the existing export Secret. ERROR_NOT_FOUND if there is none, ERROR_CANCELLED if a newer
+ * run wrote it. */
 static int replace_export(struct sink_kube *self, const struct origin *origin, const void *bytes,
                           size_t size, struct error *err)
 {
@@ -228,13 +213,13 @@ static int replace_export(struct sink_kube *self, const struct origin *origin, c
         if (get_export(self, &existing, err) < 0)
             return -1;
         if (secret_export_is_newer(existing, origin))
-            return error_set(err, ERROR_CANCELLED, "a newer run of this item has written it");
+            return error_set(err, ERROR_CANCELLED, "it was written by a newer run of this item");
         if (send_export(self, existing, origin, bytes, size, err) == 0)
             return 0;
         if (err->kind != ERROR_CONFLICT)
             return -1;
     }
-    return error_wrap(err, "changed again and again by somebody else");
+    return error_wrap(err, "still changed by others after %d attempts", EXPORT_ROUNDS_MAX);
 }
 
 static int put_exports(struct sink *sink, const struct origin *origin, const void *bytes,
@@ -247,7 +232,7 @@ static int put_exports(struct sink *sink, const struct origin *origin, const voi
             return 0;
         if (err->kind == ERROR_EXISTS && replace_export(self, origin, bytes, size, err) == 0)
             return 0;
-        /* Removed between the two: make it anew. */
+        /* Deleted between create and get: create it again. */
         if (err->kind != ERROR_NOT_FOUND)
             break;
     }
@@ -260,22 +245,10 @@ static int clear_exports(struct sink *sink, const struct origin *origin, struct 
 
     if (replace_export(self, origin, "", 0, err) == 0 || err->kind == ERROR_NOT_FOUND)
         return 0;
-    /* A newer run's export is nothing that could be taken for ours. */
+    /* The export of a newer run can't be mistaken for ours. */
     if (err->kind == ERROR_CANCELLED)
         return 0;
-    return error_wrap(err, "empty export Secret '%s' of an earlier run", self->export_name);
-}
-
-static int report(struct sink *sink, const struct observed *observed,
-                  const struct state_outcome *state, const struct export_outcome *exports,
-                  struct error *err)
-{
-    (void)sink;
-    (void)observed;
-    (void)state;
-    (void)exports;
-    (void)err;
-    return 0; /* exit code and termination message are the report */
+    return error_wrap(err, "clear export Secret '%s' of an earlier run", self->export_name);
 }
 
 static void sink_kube_free(struct sink *sink)
@@ -288,24 +261,21 @@ static void sink_kube_free(struct sink *sink)
     free(self);
 }
 
-int sink_kube_new(struct kube *kube, const struct settings *settings,
-                  const struct patience *patience, struct sink **ret_sink, struct error *err)
+struct sink *sink_kube_new(struct kube *kube, const struct settings *settings,
+                           const struct deadline *deadline)
 {
     static const struct sink_operations operations = {
         .read_last = read_last,
         .write_chunk = write_chunk,
-        .finish_generation = finish_generation,
         .put_exports = put_exports,
         .clear_exports = clear_exports,
-        .report = report,
         .free = sink_kube_free,
     };
     struct sink_kube *self = xcalloc(1, sizeof(*self));
 
-    (void)err;
     self->sink.operations = &operations;
     self->kube = kube;
-    self->patience = patience;
+    self->deadline = deadline;
     self->namespace_name = settings->pod_namespace;
     self->state_prefix = secret_state_prefix(settings->state_name_prefix, settings->item_namespace,
                                              settings->item_name);
@@ -314,6 +284,5 @@ int sink_kube_new(struct kube *kube, const struct settings *settings,
                             : secret_export_name(settings->item_namespace, settings->item_name);
     self->state_selector = secret_state_selector(settings->item_namespace, settings->item_name);
     name_hash(settings->item_namespace, settings->item_name, self->item_hash);
-    *ret_sink = &self->sink;
-    return 0;
+    return &self->sink;
 }

@@ -5,18 +5,19 @@
 
 #include "common/archive/beneath.h"
 #include "common/base/log.h"
+#include "common/contract.h"
 #include "wait/export.h"
 
 enum {
-    ROUNDS_MAX = 60, /* packs of a tree that main goes on changing */
+    ROUNDS_MAX = 60, /* attempts to pack a state that main is still changing */
     ROUND_PAUSE_MS = 500,
-    SKIPS_NAMED_MAX = 20, /* main can make any number of them */
+    SKIPS_LOGGED_MAX = 20, /* main controls how many there are */
 };
 
-int64_t store_sequence(int64_t told, int64_t last, int64_t pod_created_unix_seconds)
+int64_t store_sequence(int64_t given, int64_t last, int64_t pod_created_unix_seconds)
 {
-    if (told > 0)
-        return told;
+    if (given > 0)
+        return given;
     return last + 1 > pod_created_unix_seconds ? last + 1 : pod_created_unix_seconds;
 }
 
@@ -24,8 +25,8 @@ static void on_skip(void *data, const char *path, const char *kind)
 {
     int64_t *skipped = data;
 
-    if (++*skipped <= SKIPS_NAMED_MAX)
-        log_info("left out of the state: only files, directories and symlinks are kept",
+    if (++*skipped <= SKIPS_LOGGED_MAX)
+        log_info("not stored: state may have only files, directories and symlinks",
                  log_text("path", path), log_text("kind", kind));
 }
 
@@ -34,8 +35,9 @@ static int summarize(int state_fd, struct state_summary *ret_summary, struct err
     int64_t skipped = 0;
     int result = state_summarize(state_fd, on_skip, &skipped, ret_summary, err);
 
-    if (skipped > SKIPS_NAMED_MAX)
-        log_info("more was left out of the state", log_number("count", skipped - SKIPS_NAMED_MAX));
+    if (skipped > SKIPS_LOGGED_MAX)
+        log_info("more entries of the state were not stored",
+                 log_number("count", skipped - SKIPS_LOGGED_MAX));
     return result;
 }
 
@@ -62,6 +64,8 @@ static int store_generation(const struct store *store, int state_fd,
     uuid_make(generation.uuid);
     if (state_write_chunks(state_fd, summary, write_chunk, &writing, err) < 0)
         return -1;
+    if (!store->sink->operations->finish_generation)
+        return 0;
     return store->sink->operations->finish_generation(store->sink, &generation, err);
 }
 
@@ -91,7 +95,6 @@ static int try_once(const struct store *store, struct state_outcome *outcome, st
 
 void store_state(const struct store *store, struct state_outcome *ret_outcome)
 {
-    const struct volume_place *place = &store->volume->state;
     struct error err = {0};
 
     for (int round = 1;; round++) {
@@ -99,16 +102,15 @@ void store_state(const struct store *store, struct state_outcome *ret_outcome)
 
         if (try_once(store, ret_outcome, &err) == 0)
             return;
-        /* Only a main that still runs changes its files under our hands. */
+        /* The state changes while it is packed only if main is still running. */
         if (err.kind != ERROR_CONFLICT || round >= ROUNDS_MAX ||
-            patience_left_ms(store->patience, ROUND_PAUSE_MS) < ROUND_PAUSE_MS)
+            deadline_left_ms(store->deadline, ROUND_PAUSE_MS) < ROUND_PAUSE_MS)
             break;
-        log_info("the state changed while it was read, reading it again",
-                 log_text("error", err.text));
-        if (patience_run(store->patience, NULL, ROUND_PAUSE_MS, &ignored) < 0)
+        log_info("the state changed while it was packed, retrying", log_text("error", err.text));
+        if (deadline_run(store->deadline, NULL, ROUND_PAUSE_MS, &ignored) < 0)
             break;
     }
-    (void)error_wrap(&err, "state directory '%s/%s'", place->root_path, place->path);
+    (void)error_wrap(&err, "$" ENV_STATE_PATH);
     *ret_outcome = (struct state_outcome){.delivery = DELIVERY_FAILED, .err = err};
 }
 

@@ -13,18 +13,18 @@ enum { PATH_DEPTH_MAX = 128 };
 static int clean_absolute(const char *path, char **ret_clean, struct error *err)
 {
     if (path[0] != '/')
-        return error_set(err, ERROR_INVALID, "'%s' is no absolute path", path);
+        return error_set(err, ERROR_INVALID, "'%s' is not an absolute path", path);
     if (beneath_clean_any_path(path + 1, PATH_DEPTH_MAX, ret_clean, err) < 0)
         return error_wrap(err, "path '%s'", path);
     if (!strchr(*ret_clean, '/')) {
         free(steal(ret_clean));
-        return error_set(err, ERROR_INVALID, "'%s' is not below a directory of its own", path);
+        return error_set(err, ERROR_INVALID, "'%s' must be below a subdirectory of '/'", path);
     }
     return 0;
 }
 
-/* Length of the longest run of whole components that both have and that leaves each at least one
- * more; 0 if there is none. Clean paths: "data/ls/shared/state". */
+/* Length of the longest common prefix of whole components that leaves at least one component of
+ * each path; 0 if there is none. Both are normalized, as in "data/ls/shared/state". */
 static size_t common_length(const char *a, const char *b)
 {
     size_t length = 0;
@@ -71,7 +71,7 @@ int volume_open(const char *state_path, const char *exports_path, struct volume 
         return -1;
     state_root = exports_root = common_length(state, exports);
     if (!state_root) {
-        /* exports/values: the directory too is main's, so the root is the one above, if any. */
+        /* Main may also replace the directory of the export file: use its parent, if any. */
         size_t directory = parent_length(exports, strlen(exports));
 
         state_root = parent_length(state, strlen(state));

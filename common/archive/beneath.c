@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why not realpath and a prefix check: whoever owns the directory can swap a component for a
- * symlink between the check and the use. Here the kernel checks while it resolves (openat2), or we
- * hold a descriptor of every directory on the way and never name more than one component at once.
- */
+/* realpath() and a prefix check would be a race: the owner of the directory can replace a component
+ * by a symlink between check and use. Here the kernel checks while it resolves (openat2), or every
+ * step opens a single component relative to the descriptor of its parent. */
 #include "common/archive/beneath.h"
 
 #include <errno.h>
@@ -13,9 +12,10 @@
 #include <sys/random.h>
 #include <sys/syscall.h>
 
+#include "common/base/file.h"
 #include "common/base/memory.h"
 
-/* Somebody who recreates a name as fast as we unlink it gets an error, not an endless loop. */
+/* Bounds the race with a process that recreates a name as fast as we unlink it. */
 enum { TRIES_MAX = 16 };
 
 static bool is_walk_forced;
@@ -46,8 +46,7 @@ static int open_by_kernel(int root_fd, const char *path, int flags)
     return -1;
 }
 
-/* A symlink where a directory should be is ENOTDIR for O_DIRECTORY|O_NOFOLLOW; openat2 says ELOOP,
- * which tells the user more. */
+/* O_DIRECTORY|O_NOFOLLOW fails with ENOTDIR on a symlink, openat2 with the more precise ELOOP. */
 static int open_step(int directory_fd, const char *name, int flags)
 {
     int fd = openat(directory_fd, name, flags | O_NOFOLLOW | O_CLOEXEC);
@@ -62,8 +61,8 @@ static int open_step(int directory_fd, const char *name, int flags)
     return fd;
 }
 
-/* Only directories tell by st_dev that they are mounted there: files of an overlay have the numbers
- * of its layers. That suffices, because who could mount a single file below us is root anyway. */
+/* st_dev reveals a mount point only for directories: files of an overlay have the numbers of its
+ * layers. That suffices, since only root could mount a single file below the directory. */
 static int open_directory_step(int directory_fd, const char *name, int flags, dev_t device)
 {
     cleanup_close int fd = open_step(directory_fd, name, flags | O_DIRECTORY);
@@ -117,7 +116,7 @@ static int open_clean(int root_fd, const char *path, int flags)
     if (is_walk_forced)
         return open_by_walk(root_fd, path, flags);
     fd = open_by_kernel(root_fd, path, flags | O_NOFOLLOW);
-    /* Older kernels do not know it; seccomp profiles of container engines may forbid it. */
+    /* Older kernels lack openat2; seccomp profiles of container engines may forbid it. */
     if (fd < 0 && (errno == ENOSYS || errno == EPERM))
         fd = open_by_walk(root_fd, path, flags);
     return fd;
@@ -129,14 +128,14 @@ static int set_open_error(struct error *err, int os, const char *path)
 
     switch (os) {
     case ELOOP:
-        return error_set(err, ERROR_INVALID, "'%s' is a symlink or leads over one", shown.text);
+        return error_set(err, ERROR_INVALID, "'%s' is a symlink or goes through one", shown.text);
     case ENOTDIR:
-        return error_set(err, ERROR_INVALID, "'%s' leads over something that is no directory",
+        return error_set(err, ERROR_INVALID, "'%s' goes through something that is not a directory",
                          shown.text);
     case EXDEV:
-        return error_set(err, ERROR_INVALID, "'%s' leads to another file system", shown.text);
+        return error_set(err, ERROR_INVALID, "'%s' is on another file system", shown.text);
     case ENXIO: /* open() of a socket */
-        return error_set(err, ERROR_INVALID, "'%s' is no regular file", shown.text);
+        return error_set(err, ERROR_INVALID, "'%s' is not a regular file", shown.text);
     default:
         return error_set_errno(err, os, "open '%s'", shown.text);
     }
@@ -154,9 +153,9 @@ int beneath_open_file(int root_fd, const char *path, struct stat *ret_stat, stru
     if (fd < 0)
         return set_open_error(err, errno, path);
     if (fstat(fd, &stat) < 0)
-        return error_set_errno(err, errno, "look at '%s'", beneath_show(path).text);
+        return error_set_errno(err, errno, "stat '%s'", beneath_show(path).text);
     if (!S_ISREG(stat.st_mode))
-        return error_set(err, ERROR_INVALID, "'%s' is no regular file", beneath_show(path).text);
+        return error_set(err, ERROR_INVALID, "'%s' is not a regular file", beneath_show(path).text);
     if (ret_stat)
         *ret_stat = stat;
     return steal_fd(&fd);
@@ -175,8 +174,8 @@ int beneath_open_directory(int root_fd, const char *path, struct error *err)
     return fd;
 }
 
-/* Makes what is missing of the clean path, one component after the other, each by the descriptor of
- * the one before. Returns an O_PATH descriptor of the last one. */
+/* mkdir -p for a clean path, component by component relative to the parent's descriptor. Returns an
+ * O_PATH descriptor of the last directory. */
 static int make_directories(int root_fd, const char *path, struct error *err)
 {
     cleanup_close int directory_fd = open_clean(root_fd, path, O_PATH | O_DIRECTORY);
@@ -195,7 +194,7 @@ static int make_directories(int root_fd, const char *path, struct error *err)
         memcpy(name, from, length);
         name[length] = '\0';
         if (mkdirat(from_fd, name, 0777) < 0 && errno != EEXIST)
-            return error_set_errno(err, errno, "make directory '%s'", beneath_show(path).text);
+            return error_set_errno(err, errno, "create directory '%s'", beneath_show(path).text);
         next_fd = open_clean(from_fd, name, O_PATH | O_DIRECTORY);
         if (next_fd < 0)
             return set_open_error(err, errno, path);
@@ -234,7 +233,7 @@ int beneath_open_parent(int root_fd, const char *path, bool is_made, const char 
     if (clean(path, &name, err) < 0)
         return -1;
     if (!name[0] || strcmp(name, path) != 0)
-        return error_set(err, ERROR_INVALID, "'%s' is no clean path of a file",
+        return error_set(err, ERROR_INVALID, "'%s' is not a clean path of a file",
                          beneath_show(path).text);
     slash = strrchr(name, '/');
     if (slash)
@@ -250,24 +249,24 @@ int beneath_open_parent(int root_fd, const char *path, bool is_made, const char 
     return fd;
 }
 
-/* Something with this name was in the way: unlinks it, unless it is a directory. */
+/* Unlinks what exists under this name, unless it is a directory. */
 static int clear_way(int parent_fd, const char *name, const char *path, struct error *err)
 {
     struct stat stat = {0};
 
     if (fstatat(parent_fd, name, &stat, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(stat.st_mode))
-        return error_set(err, ERROR_INVALID, "'%s' is a directory already",
+        return error_set(err, ERROR_INVALID, "'%s' already exists as a directory",
                          beneath_show(path).text);
     if (unlinkat(parent_fd, name, 0) < 0 && errno != ENOENT) {
         if (errno == EISDIR)
-            return error_set(err, ERROR_INVALID, "'%s' is a directory already",
+            return error_set(err, ERROR_INVALID, "'%s' already exists as a directory",
                              beneath_show(path).text);
         return error_set_errno(err, errno, "replace '%s'", beneath_show(path).text);
     }
     return 0;
 }
 
-/* What to make under a name of which nothing is known. */
+/* An operation that creates something and fails with EEXIST if the name is taken. */
 struct make {
     int (*run)(int parent_fd, const char *name, const struct make *make); /* -1 with errno */
     mode_t mode;
@@ -296,7 +295,7 @@ static int make_at(int root_fd, const char *path, const struct make *make, struc
         if (clear_way(parent_fd, name, path, err) < 0)
             return -1;
     }
-    return error_set(err, ERROR_CONFLICT, "'%s' is recreated by somebody else all the time",
+    return error_set(err, ERROR_CONFLICT, "'%s' keeps being recreated by another process",
                      beneath_show(path).text);
 }
 
@@ -343,9 +342,9 @@ int beneath_make_link(int root_fd, const char *path, const char *existing, struc
     if (target_fd < 0)
         return -1;
     if (fstatat(target_fd, make.target, &stat, AT_SYMLINK_NOFOLLOW) < 0)
-        return error_set_errno(err, errno, "look at '%s'", beneath_show(existing).text);
+        return error_set_errno(err, errno, "stat '%s'", beneath_show(existing).text);
     if (!S_ISREG(stat.st_mode))
-        return error_set(err, ERROR_INVALID, "'%s' is no regular file",
+        return error_set(err, ERROR_INVALID, "'%s' is not a regular file",
                          beneath_show(existing).text);
     make.target_fd = target_fd;
     return make_at(root_fd, path, &make, err);
@@ -355,27 +354,10 @@ void beneath_temporary_name(char ret_name[BENEATH_TEMPORARY_SIZE])
 {
     unsigned long long random = 0;
 
-    /* Eight bytes come whole, or the kernel has no entropy at all, which O_EXCL survives. */
+    /* Reads of up to 256 bytes are complete or fail; a collision is caught by O_EXCL. */
     if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
         random ^= (unsigned long long)getpid();
     (void)snprintf(ret_name, BENEATH_TEMPORARY_SIZE, ".longshore-%016llx", random);
-}
-
-int beneath_write_all(int fd, const void *data, size_t size, const char *what, struct error *err)
-{
-    const char *from = data;
-
-    while (size) {
-        ssize_t written = write(fd, from, size);
-
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return error_set_errno(err, errno, "write '%s'", beneath_show(what).text);
-        from += written;
-        size -= (size_t)written;
-    }
-    return 0;
 }
 
 int beneath_write_file(int root_fd, const char *path, const void *data, size_t size, mode_t mode,
@@ -395,7 +377,7 @@ int beneath_write_file(int root_fd, const char *path, const void *data, size_t s
     fd = beneath_create_file(parent_fd, temporary, mode, err);
     if (fd < 0)
         return -1;
-    if (beneath_write_all(fd, data, size, path, err) < 0) {
+    if (file_write_all(fd, beneath_show(path).text, data, size, err) < 0) {
         (void)unlinkat(parent_fd, temporary, 0);
         return -1;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lexical half of beneath.h: what a path may look like, and how it is shown to people. */
+/* The part of beneath.h without I/O: checking, normalizing and displaying paths. */
 #include <string.h>
 
 #include "common/archive/beneath.h"
@@ -10,8 +10,8 @@ static bool is_control(unsigned char byte)
     return byte < 0x20 || byte == 0x7f;
 }
 
-/* The length of the UTF-8 sequence that text starts with; 0 if it is none. The NUL at its end stops
- * the look ahead, since it is no continuation byte. */
+/* The length of the UTF-8 sequence at text, 0 if it is invalid. Does not read past the NUL, which
+ * is not a continuation byte. */
 static size_t utf8_length(const unsigned char *text)
 {
     size_t length = text[0] < 0x80                      ? 1
@@ -24,7 +24,7 @@ static size_t utf8_length(const unsigned char *text)
         if ((text[i] & 0xc0) != 0x80)
             return 0;
     }
-    /* Overlong forms, surrogates and what lies past U+10FFFF. */
+    /* Overlong forms, surrogates and code points above U+10FFFF. */
     if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
         (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
         return 0;
@@ -76,10 +76,10 @@ static int clean_path(const char *path, unsigned depth_max, bool is_plain, char 
         size_t length = strcspn(from, "/");
 
         if (length > BENEATH_NAME_MAX)
-            return error_set(err, ERROR_INVALID, "path '%s' has a name of more than %d bytes",
+            return error_set(err, ERROR_INVALID, "path '%s' has a component of more than %d bytes",
                              shown.text, BENEATH_NAME_MAX);
         if (length == 2 && from[0] == '.' && from[1] == '.')
-            return error_set(err, ERROR_INVALID, "path '%s' leads out by '..'", shown.text);
+            return error_set(err, ERROR_INVALID, "path '%s' contains '..'", shown.text);
         for (size_t i = 0; is_plain && i < length; i++) {
             if (is_control((unsigned char)from[i]) || from[i] == '\\')
                 return error_set(err, ERROR_INVALID,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Removes a tree of any depth with three descriptors and no recursion: a directory that is not
- * empty hands its subdirectories up to the top, where they wait for their turn under temporary
- * names. Every directory moves at most once, so the work is linear; nobody's deep nesting can
- * exhaust our descriptors or our stack, and ".." is never used. */
+/* Removes a tree of any depth with three descriptors and without recursion: non-empty
+ * subdirectories are moved to the top directory under temporary names and removed from there. Each
+ * directory moves at most once, so the time is linear. Deep nesting can't exhaust descriptors or
+ * stack, and ".." is never opened. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@ static bool is_dot(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* A directory without read or search permission is made ours first: it is about to go anyway. */
+/* Adds missing permissions, since the directory is removed anyway. */
 static int open_to_empty(int parent_fd, const char *name)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -33,9 +33,9 @@ static int open_to_empty(int parent_fd, const char *name)
     return fd;
 }
 
-/* Moves a directory that has something in it to the top. Writing its ".." and its own contents
- * needs our permission bits on it. */
-static int hand_up(int directory_fd, const char *name, int top_fd)
+/* Moves a non-empty directory to the top directory. Renaming needs write permission on the moved
+ * directory itself, because its ".." changes. */
+static int move_to_top(int directory_fd, const char *name, int top_fd)
 {
     char temporary[BENEATH_TEMPORARY_SIZE];
 
@@ -47,7 +47,7 @@ static int hand_up(int directory_fd, const char *name, int top_fd)
     return renameat(directory_fd, name, top_fd, temporary);
 }
 
-/* Unlinks the entry; a directory that is not empty is handed up, or left if top_fd is negative. */
+/* Unlinks the entry. A non-empty directory is moved to top_fd, or left alone if top_fd is -1. */
 static int remove_entry(int directory_fd, const char *name, int top_fd)
 {
     if (unlinkat(directory_fd, name, 0) == 0 || errno == ENOENT)
@@ -58,10 +58,10 @@ static int remove_entry(int directory_fd, const char *name, int top_fd)
         return 0;
     if (errno != ENOTEMPTY && errno != EEXIST)
         return -1;
-    return top_fd < 0 ? 0 : hand_up(directory_fd, name, top_fd);
+    return top_fd < 0 ? 0 : move_to_top(directory_fd, name, top_fd);
 }
 
-/* Empties the directory and removes it; its subdirectories end below top_fd. */
+/* Removes the directory with its files; its non-empty subdirectories move to top_fd. */
 static int flatten(int parent_fd, const char *name, int top_fd)
 {
     cleanup_directory DIR *directory = NULL;
@@ -84,7 +84,7 @@ static int flatten(int parent_fd, const char *name, int top_fd)
     return unlinkat(parent_fd, name, AT_REMOVEDIR);
 }
 
-/* One pass over the top: files go, directories are flattened. *ret_is_clean: nothing was found. */
+/* One pass over the top directory. *ret_is_clean: it was empty. */
 static int sweep(int top_fd, bool *ret_is_clean)
 {
     cleanup_directory DIR *directory = NULL;

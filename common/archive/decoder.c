@@ -9,7 +9,7 @@
 
 enum {
     PIECE_SIZE = 64 * 1024,
-    /* What liblzma takes besides the dictionary. The next larger dictionary does not fit in. */
+    /* liblzma's memory besides the dictionary; too little for the next larger dictionary. */
     XZ_EXTRA_BYTES = 1024 * 1024,
 };
 
@@ -21,10 +21,10 @@ struct decoder {
 
     ZSTD_DStream *zstd;
     lzma_stream xz;
-    const void *input; /* what the source gave last, from where it is not used yet */
+    const void *input; /* unused rest of the last piece of the source */
     size_t input_size;
     bool is_source_ended;
-    bool is_between; /* at the end of a frame or stream: the source may end here */
+    bool is_between; /* frames or streams: the source may end here */
     char piece[PIECE_SIZE];
 };
 
@@ -75,11 +75,12 @@ static int is_damaged(struct error *err)
 static int is_too_wide(const struct decoder *decoder, struct error *err)
 {
     return error_set(err, ERROR_TOO_LARGE,
-                     "archive needs a window of more than %llu MiB; pack it with a smaller one",
+                     "archive needs a decompression window of more than %llu MiB; compress it with "
+                     "a smaller one",
                      (unsigned long long)(decoder->window_max >> 20));
 }
 
-/* Makes some progress; *ret_size is what came into the piece. */
+/* Decodes a part of the input; *ret_size is the number of bytes in the piece, possibly 0. */
 static int step_zstd(struct decoder *decoder, size_t *ret_size, struct error *err)
 {
     ZSTD_inBuffer in = {.src = decoder->input, .size = decoder->input_size};
@@ -92,7 +93,7 @@ static int step_zstd(struct decoder *decoder, size_t *ret_size, struct error *er
                    : is_damaged(err);
     decoder->input = (const char *)decoder->input + in.pos;
     decoder->input_size -= in.pos;
-    /* Without input and output it has only asked for the next frame. */
+    /* Without input and output, result is only a hint about the next frame. */
     if (in.pos > 0 || out.pos > 0)
         decoder->is_between = result == 0;
     *ret_size = out.pos;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* zstd and xz as streams with a bound on their window, which is what they take in memory.
- * libarchive's own filters take what the stream asks for: up to 128 MiB for zstd, 4 GiB for xz.
+/* Streaming decoders for zstd and xz with a limit on the window, which determines their memory.
+ * libarchive's filters allocate what the stream asks for: up to 128 MiB for zstd, 4 GiB for xz.
  * Internal to common/archive. */
 #pragma once
 
@@ -18,6 +18,6 @@ struct decoder *decoder_new(enum decoder_kind kind, uint64_t window_max, unpack_
                             void *data);
 void decoder_free(struct decoder *decoder); /* NULL is fine */
 
-/* *ret_bytes stays valid until the next call; 0 is the end, -1 failed (ERROR_INVALID: damaged or
- * cut; ERROR_TOO_LARGE: a larger window is needed). */
+/* Returns the number of bytes, which stay valid until the next call, or 0 at the end.
+ * ERROR_INVALID: damaged or truncated; ERROR_TOO_LARGE: a larger window is needed. */
 ssize_t decoder_read(struct decoder *decoder, const void **ret_bytes, struct error *err) must_check;

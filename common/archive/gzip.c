@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* zlib inflates raw deflate data; header and trailer are read here, since zlib would take a cut
- * trailer for an error and what follows it for another member. */
+/* zlib inflates the raw deflate data; header and trailer are parsed here, since zlib treats a
+ * truncated trailer as an error and the bytes after it as another member. */
 #include "common/archive/gzip.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ void gzip_free(struct gzip *gzip)
         return;
     if (gzip->is_stream_open)
         (void)inflateEnd(&gzip->stream);
-    explicit_bzero(gzip->output, sizeof(gzip->output)); /* of somebody's state, maybe */
+    explicit_bzero(gzip->output, sizeof(gzip->output)); /* may contain state */
     free(gzip);
 }
 
@@ -51,7 +51,7 @@ bool gzip_is_cut(const struct gzip *gzip)
     return gzip->is_cut;
 }
 
-/* Makes sure that there is input: 1, or 0 at the end of the source. */
+/* Reads from the source if no input is left. Returns 1, or 0 at the end of the source. */
 static int fill(struct gzip *gzip, struct error *err)
 {
     const void *bytes = NULL;
@@ -81,7 +81,7 @@ static int next_byte(struct gzip *gzip, struct error *err)
     int filled = fill(gzip, err);
 
     if (filled == 0)
-        return set_damaged(err, "its header is cut");
+        return set_damaged(err, "truncated header");
     if (filled < 0)
         return -1;
     gzip->input_size--;
@@ -118,7 +118,7 @@ static int read_header(struct gzip *gzip, struct error *err)
         if (byte < 0)
             return -1;
         if (byte != magic[i])
-            return set_damaged(err, "no gzip header");
+            return set_damaged(err, "not a gzip header");
     }
     flags = next_byte(gzip, err);
     if (flags < 0 || skip_bytes(gzip, 6, err) < 0)
@@ -145,7 +145,7 @@ static int read_header(struct gzip *gzip, struct error *err)
     return 0;
 }
 
-/* The count of bytes in gzip->output, which can be 0 before the end of the data. */
+/* Returns the number of bytes in gzip->output, which can be 0 before the end of the data. */
 static ssize_t read_data(struct gzip *gzip, struct error *err)
 {
     int filled = fill(gzip, err);
@@ -155,7 +155,7 @@ static ssize_t read_data(struct gzip *gzip, struct error *err)
     if (filled < 0)
         return -1;
     if (filled == 0 && !gzip->is_tail_tolerated)
-        return set_damaged(err, "it is cut");
+        return set_damaged(err, "truncated");
     taken = gzip->input_size < OUTPUT_SIZE ? gzip->input_size : OUTPUT_SIZE;
     gzip->stream.next_in = (z_const Bytef *)(uintptr_t)gzip->input;
     gzip->stream.avail_in = (uInt)taken;
@@ -163,7 +163,7 @@ static ssize_t read_data(struct gzip *gzip, struct error *err)
     gzip->stream.avail_out = OUTPUT_SIZE;
     result = inflate(&gzip->stream, Z_NO_FLUSH);
     taken -= gzip->stream.avail_in;
-    if (taken > 0) { /* at the end there may be no input at all, and NULL + 0 is no pointer */
+    if (taken > 0) { /* else next_in may be NULL, and NULL + 0 is undefined */
         gzip->input += taken;
         gzip->input_size -= taken;
     }
@@ -177,7 +177,7 @@ static ssize_t read_data(struct gzip *gzip, struct error *err)
         gzip->is_cut = true;
         gzip->step = STEP_END;
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
-        return set_damaged(err, gzip->stream.msg ? gzip->stream.msg : "no deflate data");
+        return set_damaged(err, gzip->stream.msg ? gzip->stream.msg : "invalid deflate data");
     }
     return (ssize_t)made;
 }
@@ -188,8 +188,8 @@ static void put_little_endian(unsigned char *bytes, uint32_t value)
         bytes[i] = (unsigned char)(value >> (8 * i));
 }
 
-/* With a tolerated tail the CRC alone decides: it covers all of the data, and the length may have
- * lost zero bytes or taken on stale ones where the Go deployer cut its chunks. */
+/* With a tolerated tail only the CRC is compared: it covers all of the data, while the length may
+ * lack zero bytes or contain stale ones where the Go deployer has split its chunks. */
 static int read_trailer(struct gzip *gzip, struct error *err)
 {
     unsigned char expected[TRAILER_SIZE], trailer[TRAILER_SIZE];
@@ -208,16 +208,16 @@ static int read_trailer(struct gzip *gzip, struct error *err)
         gzip->input_size--;
     }
     if (size < TRAILER_SIZE && !gzip->is_tail_tolerated)
-        return set_damaged(err, "its trailer is cut");
+        return set_damaged(err, "truncated trailer");
     if (memcmp(trailer, expected, size < CRC_SIZE ? size : CRC_SIZE) != 0)
-        return set_damaged(err, "its checksum is wrong");
+        return set_damaged(err, "checksum mismatch");
     if (!gzip->is_tail_tolerated && memcmp(trailer, expected, TRAILER_SIZE) != 0)
-        return set_damaged(err, "its length is wrong");
+        return set_damaged(err, "length mismatch");
     gzip->step = gzip->is_tail_tolerated ? STEP_END : STEP_BETWEEN;
     return 0;
 }
 
-/* Another member may follow, or zeros as tapes and block devices pad with. */
+/* Another member may follow, or zeros that tapes and block devices pad with. */
 static int read_between(struct gzip *gzip, struct error *err)
 {
     for (;;) {
@@ -234,7 +234,7 @@ static int read_between(struct gzip *gzip, struct error *err)
             return 0;
         }
         if (*gzip->input != 0)
-            return set_damaged(err, "bytes follow its end");
+            return set_damaged(err, "trailing garbage");
         gzip->input++;
         gzip->input_size--;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tree belongs to somebody who may still write to it: everything is opened by the descriptor of
- * its directory, and what a file or directory looked like before it was read must still be so
- * afterwards. */
+/* Other processes may still write to the tree: everything is opened relative to the descriptor of
+ * its directory, and the stat of a file or directory must be the same before and after reading it.
+ */
 #include "common/archive/pack.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 enum { PIECE_SIZE = 64 * 1024, NAMES_MAX_BYTES = 256 * 1024 };
 
-/* A directory on the way from the root to where we are. */
+/* A directory on the path from the root to the current one. */
 struct level {
     DIR *directory;
     struct stat stat; /* when it was opened */
@@ -75,7 +75,7 @@ static int set_changed(const struct packer *packer, struct error *err)
 
 static int set_failed(const struct packer *packer, const char *what, struct error *err)
 {
-    /* It was there a moment ago: somebody works on the tree. */
+    /* It existed a moment ago, so the tree is being changed. */
     if (errno == ENOENT || errno == ESTALE)
         return set_changed(packer, err);
     if (errno == ELOOP || errno == ENOTDIR || errno == ENXIO)
@@ -83,7 +83,7 @@ static int set_failed(const struct packer *packer, const char *what, struct erro
     return error_set_errno(err, errno, "%s '%s'", what, beneath_show(path_of(packer)).text);
 }
 
-/* Contents and place; not the times of access, not the count of links. */
+/* Compares identity, type, content and times, but not the access time and the number of links. */
 static bool is_same(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
@@ -106,7 +106,7 @@ static int push_level(struct packer *packer, int directory_fd, struct error *err
     struct level level = {.path_size = packer->path.size};
 
     if (fstat(fd, &level.stat) < 0)
-        return set_failed(packer, "look at", err);
+        return set_failed(packer, "stat", err);
     level.directory = fdopendir(fd);
     if (!level.directory)
         return set_failed(packer, "read", err);
@@ -120,7 +120,7 @@ static int push_level(struct packer *packer, int directory_fd, struct error *err
     return 0;
 }
 
-/* A directory to which something was added or from which something went is not what we stored. */
+/* Entries may have been added or removed while the directory was read. */
 static int pop_level(struct packer *packer, struct error *err)
 {
     struct level *level = &packer->levels[packer->depth - 1];
@@ -128,7 +128,7 @@ static int pop_level(struct packer *packer, struct error *err)
 
     cut_path(packer, level->path_size);
     if (fstat(dirfd(level->directory), &stat) < 0)
-        return set_failed(packer, "look at", err);
+        return set_failed(packer, "stat", err);
     if (!is_same(&stat, &level->stat))
         return set_changed(packer, err);
     level_done(level);
@@ -146,11 +146,11 @@ static int pack_directory(struct packer *packer, int parent_fd, const char *name
     if (fd < 0)
         return set_failed(packer, "open", err);
     if (fstat(fd, &stat) < 0)
-        return set_failed(packer, "look at", err);
+        return set_failed(packer, "stat", err);
     if (!is_same(&stat, seen))
         return set_changed(packer, err);
     if (stat.st_dev != packer->device)
-        return error_set(err, ERROR_INVALID, "'%s' is another file system",
+        return error_set(err, ERROR_INVALID, "'%s' is on another file system",
                          beneath_show(path_of(packer)).text);
     if (tar_writer_header(packer->writer, &header, err) < 0)
         return -1;
@@ -161,7 +161,7 @@ static int pack_symlink(struct packer *packer, int parent_fd, const char *name,
                         const struct stat *seen, struct error *err)
 {
     struct tar_header header = header_of(packer, '2', seen);
-    char target[BENEATH_PATH_MAX]; /* Linux has no longer ones */
+    char target[BENEATH_PATH_MAX]; /* the maximum of Linux */
     ssize_t size = readlinkat(parent_fd, name, target, sizeof(target) - 1);
     struct stat stat = {0};
 
@@ -171,7 +171,7 @@ static int pack_symlink(struct packer *packer, int parent_fd, const char *name,
         return set_failed(packer, "read link", err);
     target[size] = '\0';
     if (fstatat(parent_fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
-        return set_failed(packer, "look at", err);
+        return set_failed(packer, "stat", err);
     if (!is_same(&stat, seen))
         return set_changed(packer, err);
     header.target = target;
@@ -187,7 +187,7 @@ static int count_file(struct packer *packer, uint64_t size, struct error *err)
         return error_set(err, ERROR_TOO_LARGE, "'%s' is larger than %llu bytes",
                          beneath_show(path_of(packer)).text, (unsigned long long)limits->file_max);
     if (size > limits->bytes_max - packer->counts.bytes)
-        return error_set(err, ERROR_TOO_LARGE, "the files have more than %llu bytes in all",
+        return error_set(err, ERROR_TOO_LARGE, "the files exceed %llu bytes in total",
                          (unsigned long long)limits->bytes_max);
     packer->counts.bytes += size;
     packer->counts.files++;
@@ -215,8 +215,7 @@ static int copy_data(struct packer *packer, int fd, uint64_t size, struct error 
     return tar_writer_pad(packer->writer, size, err);
 }
 
-/* Hard links are stored as files of their own: Go's reader knows no hard links and would lose them.
- */
+/* Hard links are stored as separate files, since the Go deployer ignores hard links. */
 static int pack_file(struct packer *packer, int parent_fd, const char *name,
                      const struct stat *seen, struct error *err)
 {
@@ -228,7 +227,7 @@ static int pack_file(struct packer *packer, int parent_fd, const char *name,
     if (fd < 0)
         return set_failed(packer, "open", err);
     if (fstat(fd, &stat) < 0)
-        return set_failed(packer, "look at", err);
+        return set_failed(packer, "stat", err);
     if (!is_same(&stat, seen))
         return set_changed(packer, err);
     header.size = (uint64_t)stat.st_size;
@@ -237,7 +236,7 @@ static int pack_file(struct packer *packer, int parent_fd, const char *name,
         copy_data(packer, fd, header.size, err) < 0)
         return -1;
     if (fstat(fd, &stat) < 0)
-        return set_failed(packer, "look at", err);
+        return set_failed(packer, "stat", err);
     return is_same(&stat, seen) ? 0 : set_changed(packer, err);
 }
 
@@ -248,10 +247,10 @@ static int pack_entry(struct packer *packer, int parent_fd, const char *name, st
     const char *kind = NULL;
 
     if (++packer->entries > limits->entries_max)
-        return error_set(err, ERROR_TOO_LARGE, "the tree has more than %llu entries",
+        return error_set(err, ERROR_TOO_LARGE, "the directory has more than %llu entries",
                          (unsigned long long)limits->entries_max);
     if (fstatat(parent_fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
-        return set_failed(packer, "look at", err);
+        return set_failed(packer, "stat", err);
     if (packer->depth > limits->depth_max)
         return error_set(err, ERROR_TOO_LARGE, "'%s' is deeper than %u",
                          beneath_show(path_of(packer)).text, limits->depth_max);

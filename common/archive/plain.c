@@ -4,18 +4,19 @@
 #include <archive.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/archive/decoder.h"
 #include "common/archive/gzip.h"
 #include "common/base/memory.h"
 
-/* The ratio says nothing about small archives: a tar of one short file is mostly zeros. */
+/* The ratio of small archives is meaningless: a tar of one short file is mostly zeros. */
 #define RATIO_FROM_BYTES (UINT64_C(1) << 20)
-/* Headers, padding and trailing blocks on top of the files' bytes. */
+/* Allowance for headers, padding and trailing blocks. */
 #define OVERHEAD_BYTES (UINT64_C(16) << 20)
 #define OVERHEAD_ENTRY_BYTES UINT64_C(4096)
 
-enum { HEAD_SIZE = 6 }; /* the longest magic, that of xz */
+enum { HEAD_SIZE = 6 }; /* length of the longest magic (xz) */
 enum { PIECE_SIZE = 64 * 1024 };
 
 struct plain {
@@ -23,19 +24,19 @@ struct plain {
     unpack_read_fn *read;
     void *data;
 
-    unsigned char head[HEAD_SIZE]; /* looked at for the magic, handed out first */
+    unsigned char head[HEAD_SIZE]; /* checked for the magic, returned first */
     size_t head_size;
     bool is_head_given;
-    const void *rest; /* of the piece that filled the head */
+    const void *rest; /* unused rest of the source's last piece */
     size_t rest_size;
     bool is_source_ended;
 
-    /* At most one of these; none if it is plain. */
+    /* At most one of these; none if the stream is not compressed. */
     struct gzip *gzip;
     struct decoder *decoder; /* zstd, xz */
     struct archive *bzip2;
     uint64_t packed_bytes, plain_bytes, allowance;
-    struct error failure; /* kind ERROR_NONE: none so far */
+    struct error failure; /* the first one */
 };
 
 /* The packed bytes, the head first. */
@@ -65,8 +66,7 @@ static ssize_t read_packed(struct plain *plain, const void **ret_bytes, struct e
     return size;
 }
 
-/* In pieces as a decoder would give them, so that the allowance for a header means something
- * whatever the source hands out at once. */
+/* In pieces of the size that decoders return, so that the allowance works with any source. */
 static ssize_t read_as_it_is(struct plain *plain, const void **ret_bytes, struct error *err)
 {
     ssize_t size = read_packed(plain, ret_bytes, err);
@@ -117,7 +117,7 @@ static la_ssize_t bzip2_read_packed(struct archive *bzip2, void *data, const voi
     return size;
 }
 
-/* libarchive only undoes the compression: its "raw" format is one entry with all the bytes. */
+/* libarchive's "raw" format presents the decompressed stream as a single entry. */
 static int open_bzip2(struct plain *plain, struct error *err)
 {
     struct archive_entry *entry = NULL;
@@ -126,7 +126,7 @@ static int open_bzip2(struct plain *plain, struct error *err)
     if (!plain->bzip2 || archive_read_support_format_raw(plain->bzip2) != ARCHIVE_OK)
         out_of_memory();
     if (archive_read_support_filter_bzip2(plain->bzip2) != ARCHIVE_OK)
-        return error_set(err, ERROR_INTERNAL, "archive reader without bzip2");
+        return error_set(err, ERROR_INTERNAL, "libarchive was built without bzip2");
     if (archive_read_open(plain->bzip2, plain, NULL, bzip2_read_packed, NULL) != ARCHIVE_OK ||
         archive_read_next_header(plain->bzip2, &entry) != ARCHIVE_OK) {
         if (plain->failure.kind != ERROR_NONE) {
@@ -153,6 +153,8 @@ static int open_stream(struct plain *plain, struct error *err)
         return -1;
     if (!plain->head_size)
         return error_set(err, ERROR_INVALID, "archive is empty");
+    if (plain->options.is_gzip_only && !has_magic(plain, "\x1f\x8b", 2))
+        return error_set(err, ERROR_INVALID, "archive is not compressed with gzip");
     if (has_magic(plain, "\x1f\x8b", 2))
         plain->gzip = gzip_new(give_packed, plain, plain->options.is_tail_tolerated);
     else if (has_magic(plain, "\x28\xb5\x2f\xfd", 4))
@@ -215,7 +217,9 @@ static int check_limits(const struct plain *plain, struct error *err)
     const struct archive_limits *limits = plain->options.limits;
     uint64_t max = limits->bytes_max + OVERHEAD_BYTES;
 
-    if (limits->entries_max < UINT64_MAX / OVERHEAD_ENTRY_BYTES)
+    if (plain->options.plain_max)
+        max = plain->options.plain_max;
+    else if (limits->entries_max < UINT64_MAX / OVERHEAD_ENTRY_BYTES)
         max += limits->entries_max * OVERHEAD_ENTRY_BYTES;
     if (plain->plain_bytes > max)
         return error_set(err, ERROR_TOO_LARGE, "archive unpacks to more than %llu bytes",
@@ -243,14 +247,16 @@ static ssize_t read_checked(struct plain *plain, const void **ret_bytes, struct 
     if (size <= 0)
         return size;
     plain->plain_bytes += (uint64_t)size;
+    if (check_limits(plain, err) < 0) {
+        plain->plain_bytes -= (uint64_t)size;
+        return -1;
+    }
     if (plain->allowance != UINT64_MAX) {
-        /* The piece that crosses the line is still given out: it has been read ahead. */
+        /* A piece that exceeds it is still returned, since a reader may read ahead. */
         if (!plain->allowance)
             return error_set(err, ERROR_TOO_LARGE, "archive has an oversized header");
         plain->allowance -= (uint64_t)size < plain->allowance ? (uint64_t)size : plain->allowance;
     }
-    if (check_limits(plain, err) < 0)
-        return -1;
     return size;
 }
 
@@ -272,6 +278,11 @@ void plain_set_allowance(struct plain *plain, uint64_t bytes)
     plain->allowance = bytes;
 }
 
+uint64_t plain_bytes(const struct plain *plain)
+{
+    return plain->plain_bytes;
+}
+
 bool plain_is_cut(const struct plain *plain)
 {
     return plain->gzip && gzip_is_cut(plain->gzip);
@@ -290,4 +301,26 @@ int plain_drain(struct plain *plain, struct error *err)
     while ((size = read_packed(plain, &bytes, err)) > 0)
         continue;
     return size < 0 ? -1 : 0;
+}
+
+struct fd_source *fd_source_new(int fd)
+{
+    struct fd_source *source = xmalloc(sizeof(*source));
+
+    source->fd = fd;
+    return source;
+}
+
+ssize_t fd_source_read(void *data, const void **ret_bytes, struct error *err)
+{
+    struct fd_source *source = data;
+    ssize_t size = 0;
+
+    do {
+        size = read(source->fd, source->piece, sizeof(source->piece));
+    } while (size < 0 && errno == EINTR);
+    if (size < 0)
+        return error_set_errno(err, errno, "read the archive");
+    *ret_bytes = source->piece;
+    return size;
 }

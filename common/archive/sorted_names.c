@@ -6,7 +6,7 @@
 
 #include "common/base/memory.h"
 
-/* What malloc and the array need beside the bytes of a name. */
+/* Overhead of malloc and the array per name. */
 enum { NAME_OVERHEAD = 32 };
 
 void sorted_names_init(struct sorted_names *names, size_t bytes_max)
@@ -42,7 +42,7 @@ static void swap(char **a, char **b)
     *b = kept;
 }
 
-/* The array is a heap with the largest name on top while the directory is read. */
+/* While the directory is read, the array is a heap with the largest name on top. */
 static void push(struct sorted_names *names, const char *name)
 {
     size_t place = names->count;

@@ -7,12 +7,13 @@
 #include <string.h>
 
 #include "common/archive/beneath.h"
+#include "common/base/file.h"
 #include "common/base/memory.h"
 
 enum { END_SIZE = 2 * 512 };
-/* What the headers of one entry may take. libarchive keeps sparse maps as lists of 32 bytes an
- * element, of which four bytes in the archive are enough, so this bounds its memory to a few MiB.
- */
+/* Limit for the headers of one entry. libarchive stores sparse maps as lists with 32 bytes per
+ * element, which needs as little as four bytes in the archive, so this bounds its memory to a few
+ * MiB. */
 enum { HEADER_MAX = 256 * 1024 };
 
 struct tar_reader {
@@ -32,7 +33,8 @@ static la_ssize_t read_plain(struct archive *archive, void *data, const void **r
     return size;
 }
 
-/* libarchive's own words name no file of ours and no secret; they can have bytes of the archive. */
+/* Messages of libarchive contain no local paths or secrets, but may contain bytes of the archive.
+ */
 static int set_archive_error(struct tar_reader *reader, struct error *err)
 {
     const char *text = archive_error_string(reader->archive);
@@ -69,9 +71,9 @@ void tar_reader_free(struct tar_reader *reader)
     free(reader);
 }
 
-/* Names are bytes for us. libarchive warns when it can't turn a pax name into the locale's charset
- * and then leaves the bytes as they are, which is what we want; any other warning means that it
- * read something else than what stands there. */
+/* Names are treated as bytes. libarchive warns if it can't convert a pax name to the locale's
+ * charset and keeps the bytes, as wanted. After any other warning the entry may not be what the
+ * archive says. */
 static bool is_charset_warning(struct archive *archive)
 {
     const char *text = archive_error_string(archive);
@@ -81,7 +83,7 @@ static bool is_charset_warning(struct archive *archive)
 
 static enum tar_kind kind_of(struct archive_entry *entry)
 {
-    /* A hard link has no type of its own, or that of the file: ask first. */
+    /* First, since a hard link may also have the type of its target. */
     if (archive_entry_hardlink(entry))
         return TAR_HARD_LINK;
     switch (archive_entry_filetype(entry)) {
@@ -101,7 +103,9 @@ static int fill_entry(struct archive_entry *from, struct tar_entry *ret_entry, s
     struct tar_entry entry = {
         .kind = kind_of(from),
         .name = archive_entry_pathname(from),
-        .mode = archive_entry_perm(from) & 0777,
+        .mode = archive_entry_perm(from) & 07777,
+        .uid = (uid_t)archive_entry_uid(from),
+        .gid = (gid_t)archive_entry_gid(from),
         .has_mtime = archive_entry_mtime_is_set(from),
         .mtime = {.tv_sec = archive_entry_mtime(from), .tv_nsec = archive_entry_mtime_nsec(from)},
     };
@@ -113,7 +117,7 @@ static int fill_entry(struct archive_entry *from, struct tar_entry *ret_entry, s
         return error_set(err, ERROR_INVALID, "'%s' has a negative size",
                          beneath_show(entry.name).text);
     if (entry.kind != TAR_FILE && size > 0)
-        return error_set(err, ERROR_INVALID, "'%s' is no file but has data",
+        return error_set(err, ERROR_INVALID, "'%s' is not a file but has data",
                          beneath_show(entry.name).text);
     entry.size = (uint64_t)size;
     if (entry.kind == TAR_HARD_LINK)
@@ -133,7 +137,7 @@ int tar_reader_next(struct tar_reader *reader, struct tar_entry *ret_entry, stru
     struct archive_entry *entry = NULL;
     int result = ARCHIVE_OK;
 
-    /* Skipped here, so that only headers are read below. */
+    /* Skip data explicitly, so that the allowance below applies to headers only. */
     if (archive_file_count(reader->archive) > 0) {
         plain_set_allowance(reader->plain, UINT64_MAX);
         if (archive_read_data_skip(reader->archive) != ARCHIVE_OK)
@@ -142,7 +146,7 @@ int tar_reader_next(struct tar_reader *reader, struct tar_entry *ret_entry, stru
     }
     result = archive_read_next_header(reader->archive, &entry);
     plain_set_allowance(reader->plain, UINT64_MAX);
-    /* libarchive takes a source that fails in the last block for the end. */
+    /* libarchive reports a source that fails in the last block as the end of the archive. */
     if (result == ARCHIVE_EOF && reader->failure.kind != ERROR_NONE)
         return set_archive_error(reader, err);
     if (result == ARCHIVE_EOF) {
@@ -172,6 +176,30 @@ ssize_t tar_reader_data(struct tar_reader *reader, const void **ret_bytes, uint6
         return set_archive_error(reader, err);
     *ret_offset = (uint64_t)offset;
     return (ssize_t)size;
+}
+
+int tar_reader_write_file(struct tar_reader *reader, const struct tar_entry *entry, int fd,
+                          struct error *err)
+{
+    struct beneath_shown shown = beneath_show(entry->name);
+    const void *bytes = NULL;
+    uint64_t offset = 0;
+    ssize_t size = 0;
+
+    while ((size = tar_reader_data(reader, &bytes, &offset, err)) > 0) {
+        if (offset > entry->size || (uint64_t)size > entry->size - offset)
+            return error_set(err, ERROR_INVALID, "'%s' has more data than its size", shown.text);
+        if (lseek(fd, (off_t)offset, SEEK_SET) < 0)
+            return error_set_errno(err, errno, "write '%s'", shown.text);
+        if (file_write_all(fd, shown.text, bytes, (size_t)size, err) < 0)
+            return -1;
+    }
+    if (size < 0)
+        return -1;
+    /* A hole at the end of the file has no data that would extend it. */
+    if (ftruncate(fd, (off_t)entry->size) < 0)
+        return error_set_errno(err, errno, "write '%s'", shown.text);
+    return 0;
 }
 
 bool tar_reader_saw_end(const struct tar_reader *reader)

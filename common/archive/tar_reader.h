@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The entries of an untrusted tar stream, one after the other. The only user of libarchive's tar
- * reader. Internal to common/archive. */
+/* Reads the entries of an untrusted tar stream. The only place where libarchive parses tar.
+ * Internal to common/archive. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,34 +18,39 @@ enum tar_kind {
     TAR_OTHER, /* device, FIFO, socket */
 };
 
-/* Texts are raw bytes as they stand in the archive, borrowed until the next entry. */
+/* name and target are the raw bytes of the archive, borrowed until the next entry. */
 struct tar_entry {
     enum tar_kind kind;
     const char *name;
-    const char *target; /* of links, else NULL */
+    const char *target; /* of links, otherwise NULL */
     uint64_t size;      /* of files, holes included */
-    mode_t mode;        /* 0777 at most */
+    mode_t mode;        /* 07777 at most */
+    uid_t uid;
+    gid_t gid;
     bool has_mtime;
     struct timespec mtime;
 };
 
 struct tar_reader;
 
-/* plain stays the caller's. */
+/* plain is borrowed. */
 int tar_reader_new(struct plain *plain, struct tar_reader **ret_reader, struct error *err)
     must_check;
 void tar_reader_free(struct tar_reader *reader); /* NULL is fine */
 define_cleanup(struct tar_reader *, tar_reader_free)
 #define cleanup_tar_reader __attribute__((cleanup(tar_reader_freep)))
 
-/* 1: an entry, 0: the end of the archive, -1: damaged. What is left of the entry before is
- * skipped.
- */
+/* Returns 1 with the next entry, or 0 at the end of the archive. Unread data of the previous entry
+ * is skipped. ERROR_INVALID: damaged. */
 int tar_reader_next(struct tar_reader *reader, struct tar_entry *ret_entry, struct error *err)
     must_check;
-/* The next piece of a file's data and where it belongs; pieces come in order, between them are
- * holes. 0 is the end. */
+/* Returns the size of the next piece of the entry's data, which belongs at *ret_offset, or 0 at the
+ * end. Pieces come in order; there are holes between them. */
 ssize_t tar_reader_data(struct tar_reader *reader, const void **ret_bytes, uint64_t *ret_offset,
                         struct error *err) must_check;
-/* After the end: the two blocks of zeros that end an archive were there. */
+/* Writes the data of entry, the current one, to a new file; holes stay holes. ERROR_INVALID if
+ * there is more data than the entry's size. */
+int tar_reader_write_file(struct tar_reader *reader, const struct tar_entry *entry, int fd,
+                          struct error *err) must_check;
+/* At the end: whether the two blocks of zeros that terminate an archive were present. */
 bool tar_reader_saw_end(const struct tar_reader *reader);

@@ -85,7 +85,7 @@ int tar_writer_pad(struct tar_writer *writer, uint64_t size, struct error *err)
     return over ? tar_writer_data(writer, zeros, BLOCK_SIZE - over, err) : 0;
 }
 
-/* Field of digits with a NUL, as Go writes it: "0000644\0". */
+/* Octal digits and a NUL, as Go writes them: "0000644\0". */
 static void put_octal(char *field, size_t size, uint64_t value)
 {
     field[size - 1] = '\0';
@@ -123,7 +123,7 @@ static void fill_block(struct ustar *block, char type, mode_t mode, uint64_t siz
     put_octal(block->minor, sizeof(block->minor), 0);
 }
 
-/* Puts the name into name and prefix, if there is a slash in the right place. */
+/* Splits the name into prefix and name, if a slash is in the right place. */
 static bool put_name(struct ustar *block, const char *name)
 {
     size_t length = strlen(name);
@@ -169,7 +169,7 @@ static int add_record(struct buffer *pax, const char *key, const char *value, st
     return buffer_append_text(pax, err, "%zu %s=%s\n", length, key, value);
 }
 
-/* What the ustar block could not say. */
+/* Adds records for what the ustar block can't represent. */
 struct gaps {
     bool is_name_missing, is_target_missing, is_size_missing, is_mtime_missing;
 };
@@ -182,7 +182,7 @@ static int add_records(struct buffer *pax, const struct tar_header *header, cons
     char size[32], mtime[64];
 
     (void)snprintf(size, sizeof(size), "%llu", (unsigned long long)header->size);
-    /* Readers do not agree on the fraction of a time before 1970: it is left out. */
+    /* Omitted before 1970, where readers interpret the fraction differently. */
     if (header->mtime.tv_nsec && header->mtime.tv_sec >= 0)
         (void)snprintf(mtime, sizeof(mtime), "%lld.%09ld", (long long)header->mtime.tv_sec,
                        header->mtime.tv_nsec);
@@ -232,7 +232,7 @@ int tar_writer_header(struct tar_writer *writer, const struct tar_header *header
     fill_block(&block, header->type, header->mode & 0777, gaps.is_size_missing ? 0 : header->size,
                is_time_plain ? (uint64_t)seconds : 0);
     gaps.is_name_missing = !put_name(&block, header->name);
-    /* Readers that know no pax at least see where it would go. */
+    /* Readers without pax support see a part of the name. */
     if (gaps.is_name_missing)
         put_text(block.name, sizeof(block.name), header->name, strlen(header->name));
     if (header->target)

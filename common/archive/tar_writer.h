@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a deterministic tar+gzip stream. Our own writer and not libarchive's, because its bytes
- * must not change with a library's defaults, and because names are bytes here.
+/* Writes a deterministic tar+gzip stream. libarchive's writer is not used, because the output must
+ * not depend on a library's defaults, and because names are treated as bytes.
  *
- * Headers are ustar. A pax header comes before an entry only where ustar can't say it: a path over
- * its fields, a link target over 100 bytes, a time with a fraction, a huge size. Bytes outside of
- * ASCII stand raw in the ustar fields; in a pax header they come with hdrcharset=BINARY, since pax
- * wants UTF-8 there and a file name can be anything. Go's archive/tar takes both as they are, and
- * so does libarchive. Internal to common/archive. */
+ * Headers are ustar. A pax header is added only if ustar can't represent an entry: a long path, a
+ * link target over 100 bytes, a time with a fraction, a huge size. Non-ASCII bytes are written
+ * unchanged in ustar fields, and with hdrcharset=BINARY in pax headers, which otherwise require
+ * UTF-8. Go's archive/tar and libarchive read both. Internal to common/archive. */
 #pragma once
 
 #include <stddef.h>
@@ -20,7 +19,7 @@ struct tar_writer;
 
 struct tar_header {
     const char *name;
-    const char *target; /* of a symlink, else NULL */
+    const char *target; /* of a symlink, otherwise NULL */
     char type;          /* '0' file, '2' symlink, '5' directory */
     mode_t mode;
     uint64_t size; /* of a file */
@@ -34,10 +33,10 @@ define_cleanup(struct tar_writer *, tar_writer_free)
 
 int tar_writer_header(struct tar_writer *writer, const struct tar_header *header, struct error *err)
     must_check;
-/* Exactly header->size bytes in all, then tar_writer_pad(). */
+/* Call with header->size bytes in total, then tar_writer_pad(). */
 int tar_writer_data(struct tar_writer *writer, const void *bytes, size_t size, struct error *err)
     must_check;
 int tar_writer_pad(struct tar_writer *writer, uint64_t size, struct error *err) must_check;
-/* The end of the archive and of the gzip stream. */
+/* Ends the archive and the gzip stream. */
 int tar_writer_finish(struct tar_writer *writer, struct error *err) must_check;
 uint64_t tar_writer_packed_bytes(const struct tar_writer *writer);

@@ -11,9 +11,8 @@
 #include "common/archive/unpack_directories.h"
 #include "common/archive/unpack_links.h"
 #include "common/base/buffer.h"
+#include "common/base/file.h"
 #include "common/base/memory.h"
-
-enum { PIECE_SIZE = 64 * 1024 };
 
 struct unpacker {
     int root_fd;
@@ -34,7 +33,7 @@ static void unpacker_done(struct unpacker *unpacker)
 }
 #define cleanup_unpacker __attribute__((cleanup(unpacker_done)))
 
-/* Holes count as bytes: a reader of the file gets them all. */
+/* Holes count, since a reader of the file sees them as bytes. */
 static int count_bytes(struct unpacker *unpacker, const char *path, uint64_t size,
                        struct error *err)
 {
@@ -50,31 +49,6 @@ static int count_bytes(struct unpacker *unpacker, const char *path, uint64_t siz
     return plain_check_ratio(unpacker->plain, unpacker->counts.bytes, err);
 }
 
-/* Writes what the archive has of the file, holes left out, and checks that it keeps to its size. */
-static int write_data(struct unpacker *unpacker, const struct tar_entry *entry, int fd,
-                      struct error *err)
-{
-    const void *bytes = NULL;
-    uint64_t offset = 0;
-    ssize_t size = 0;
-
-    while ((size = tar_reader_data(unpacker->reader, &bytes, &offset, err)) > 0) {
-        if (offset > entry->size || (uint64_t)size > entry->size - offset)
-            return error_set(err, ERROR_INVALID, "'%s' has more data than its size",
-                             beneath_show(entry->name).text);
-        if (lseek(fd, (off_t)offset, SEEK_SET) < 0)
-            return error_set_errno(err, errno, "write '%s'", beneath_show(entry->name).text);
-        if (beneath_write_all(fd, bytes, (size_t)size, entry->name, err) < 0)
-            return -1;
-    }
-    if (size < 0)
-        return -1;
-    /* The size of a file that ends with a hole. */
-    if (ftruncate(fd, (off_t)entry->size) < 0)
-        return error_set_errno(err, errno, "write '%s'", beneath_show(entry->name).text);
-    return 0;
-}
-
 static int unpack_file(struct unpacker *unpacker, const struct tar_entry *entry, const char *path,
                        struct error *err)
 {
@@ -85,9 +59,10 @@ static int unpack_file(struct unpacker *unpacker, const struct tar_entry *entry,
     if (count_bytes(unpacker, path, entry->size, err) < 0)
         return -1;
     fd = beneath_create_file(unpacker->root_fd, path, is_state ? 0600 : 0666, err);
-    if (fd < 0 || write_data(unpacker, entry, fd, err) < 0)
+    if (fd < 0 || tar_reader_write_file(unpacker->reader, entry, fd, err) < 0)
         return -1;
-    if (is_state && (fchmod(fd, entry->mode) < 0 || (entry->has_mtime && futimens(fd, times) < 0)))
+    if (is_state &&
+        (fchmod(fd, entry->mode & 0777) < 0 || (entry->has_mtime && futimens(fd, times) < 0)))
         return error_set_errno(err, errno, "set mode and time of '%s'", beneath_show(path).text);
     return 0;
 }
@@ -101,7 +76,8 @@ static int unpack_directory(struct unpacker *unpacker, const struct tar_entry *e
         return -1;
     if (unpacker->options->policy != UNPACK_STATE || !path[0])
         return 0;
-    return directory_spool_add(&unpacker->directories, unpacker->root_fd, path, entry, err);
+    return directory_spool_add(&unpacker->directories, unpacker->root_fd, path, entry->mode & 0777,
+                               entry, err);
 }
 
 static int unpack_symlink(struct unpacker *unpacker, const struct tar_entry *entry,
@@ -123,7 +99,7 @@ static int unpack_symlink(struct unpacker *unpacker, const struct tar_entry *ent
     return 0;
 }
 
-/* The link takes the place of an earlier file at once; what comes later takes the link's place. */
+/* Replaces an earlier file of the same name; a later one replaces the link (link_table_settle). */
 static int remember_link(struct unpacker *unpacker, const struct tar_entry *entry, const char *path,
                          struct error *err)
 {
@@ -151,7 +127,7 @@ static int unpack_entry(struct unpacker *unpacker, const struct tar_entry *entry
                  : beneath_clean_path(entry->name, limits->depth_max, &path, err) < 0)
         return -1;
     if (!path[0] && entry->kind != TAR_DIRECTORY)
-        return error_set(err, ERROR_INVALID, "'%s' would replace the directory itself",
+        return error_set(err, ERROR_INVALID, "'%s' would replace the target directory",
                          beneath_show(entry->name).text);
     switch (entry->kind) {
     case TAR_FILE:
@@ -173,10 +149,8 @@ static int unpack_entry(struct unpacker *unpacker, const struct tar_entry *entry
 
 static int copy_file(struct unpacker *unpacker, const char *from, const char *to, struct error *err)
 {
-    cleanup_free char *piece = xmalloc(PIECE_SIZE);
     cleanup_close int from_fd = -1, to_fd = -1;
     struct stat stat = {0};
-    ssize_t size = 0;
 
     from_fd = beneath_open_file(unpacker->root_fd, from, &stat, err);
     if (from_fd < 0) {
@@ -190,11 +164,7 @@ static int copy_file(struct unpacker *unpacker, const char *from, const char *to
     to_fd = beneath_create_file(unpacker->root_fd, to, 0666, err);
     if (to_fd < 0)
         return -1;
-    while ((size = read(from_fd, piece, PIECE_SIZE)) > 0) {
-        if (beneath_write_all(to_fd, piece, (size_t)size, to, err) < 0)
-            return -1;
-    }
-    return size < 0 ? error_set_errno(err, errno, "read '%s'", beneath_show(from).text) : 0;
+    return file_copy(from_fd, to_fd, beneath_show(to).text, err);
 }
 
 static int make_copies(struct unpacker *unpacker, struct error *err)
@@ -215,14 +185,14 @@ static int make_copies(struct unpacker *unpacker, struct error *err)
     return 0;
 }
 
-/* A blueprint's archive may lack the blocks of zeros at its end, as some writers forget them and
- * its digest says that it is whole; nothing else says so of a state archive. */
+/* Some writers omit the blocks of zeros at the end. That is accepted for blueprints, whose digest
+ * has been verified; state archives have no other proof that they are complete. */
 static int check_end(const struct unpacker *unpacker, struct error *err)
 {
     if (tar_reader_saw_end(unpacker->reader))
         return 0;
     if (unpacker->options->policy == UNPACK_STATE || plain_is_cut(unpacker->plain))
-        return error_set(err, ERROR_INVALID, "archive is cut");
+        return error_set(err, ERROR_INVALID, "archive is truncated");
     return 0;
 }
 
@@ -251,30 +221,10 @@ int unpack_stream(int root_fd, const struct unpack_options *options, unpack_read
     return 0;
 }
 
-struct fd_source {
-    int fd;
-    char piece[PIECE_SIZE];
-};
-
-static ssize_t read_fd(void *data, const void **ret_bytes, struct error *err)
-{
-    struct fd_source *source = data;
-    ssize_t size = 0;
-
-    do {
-        size = read(source->fd, source->piece, sizeof(source->piece));
-    } while (size < 0 && errno == EINTR);
-    if (size < 0)
-        return error_set_errno(err, errno, "read the archive");
-    *ret_bytes = source->piece;
-    return size;
-}
-
 int unpack_fd(int root_fd, const struct unpack_options *options, int packed_fd,
               struct unpack_counts *ret_counts, struct error *err)
 {
-    cleanup_free struct fd_source *source = xmalloc(sizeof(*source));
+    cleanup_free struct fd_source *source = fd_source_new(packed_fd);
 
-    source->fd = packed_fd;
-    return unpack_stream(root_fd, options, read_fd, source, ret_counts, err);
+    return unpack_stream(root_fd, options, fd_source_read, source, ret_counts, err);
 }

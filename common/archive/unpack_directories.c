@@ -8,14 +8,15 @@
 #include <sys/stat.h>
 
 #include "common/archive/beneath.h"
+#include "common/base/file.h"
 #include "common/base/memory.h"
 
 struct record {
     struct timespec mtime;
     mode_t mode;
     unsigned depth;
-    uint32_t has_mtime; /* no padding: all of it is written */
-    uint32_t path_size; /* with its NUL; the path follows */
+    uint32_t has_mtime; /* not bool: the struct is written and must have no padding */
+    uint32_t path_size; /* of the path that follows, NUL included */
 };
 
 void directory_spool_done(struct directory_spool *spool)
@@ -33,10 +34,10 @@ static int open_spool(int root_fd, struct error *err)
     fd = openat(root_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_set_errno(err, errno, "create a temporary file");
-    /* It would come back as a file of the archive's. */
+    /* If it stayed it would look like a file of the archive. */
     if (unlinkat(root_fd, name, 0) < 0) {
         (void)error_set_errno(err, errno, "remove a temporary file");
-        err->kind = ERROR_INTERNAL; /* it is ours: no error here is the archive's fault */
+        err->kind = ERROR_INTERNAL; /* not the archive's fault */
         return -1;
     }
     return steal_fd(&fd);
@@ -51,12 +52,12 @@ static unsigned depth_of(const char *path)
     return depth;
 }
 
-int directory_spool_add(struct directory_spool *spool, int root_fd, const char *path,
+int directory_spool_add(struct directory_spool *spool, int root_fd, const char *path, mode_t mode,
                         const struct tar_entry *entry, struct error *err)
 {
     struct record record = {
         .mtime = entry->mtime,
-        .mode = entry->mode,
+        .mode = mode,
         .depth = depth_of(path),
         .has_mtime = entry->has_mtime,
         .path_size = (uint32_t)strlen(path) + 1,
@@ -64,29 +65,34 @@ int directory_spool_add(struct directory_spool *spool, int root_fd, const char *
 
     if (spool->fd < 0 && (spool->fd = open_spool(root_fd, err)) < 0)
         return -1;
-    if (beneath_write_all(spool->fd, &record, sizeof(record), path, err) < 0 ||
-        beneath_write_all(spool->fd, path, record.path_size, path, err) < 0)
+    if (file_write_all(spool->fd, "temporary file", &record, sizeof(record), err) < 0 ||
+        file_write_all(spool->fd, "temporary file", path, record.path_size, err) < 0)
         return -1;
     if (record.depth > spool->depth)
         spool->depth = record.depth;
     return 0;
 }
 
-static int apply(int root_fd, const char *path, const struct record *record, struct error *err)
+static int apply(const struct directory_spool *spool, int root_fd, const char *path,
+                 const struct record *record, struct error *err)
 {
     const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, record->mtime};
     cleanup_close int fd = beneath_open_directory(root_fd, path, err);
     struct stat stat = {0};
 
     if (fd < 0)
-        return -1;
+        return spool->is_missing_ignored &&
+                       (err->kind == ERROR_NOT_FOUND || err->kind == ERROR_INVALID)
+                   ? 0
+                   : -1;
     if (fstat(fd, &stat) < 0 || (record->has_mtime && futimens(fd, times) < 0) ||
         fchmod(fd, record->mode | (stat.st_mode & S_ISGID)) < 0)
         return error_set_errno(err, errno, "set mode and time of '%s'", beneath_show(path).text);
     return 0;
 }
 
-static int apply_depth(FILE *file, unsigned depth, int root_fd, struct error *err)
+static int apply_depth(const struct directory_spool *spool, FILE *file, unsigned depth, int root_fd,
+                       struct error *err)
 {
     char path[BENEATH_PATH_MAX];
     struct record record = {0};
@@ -94,8 +100,8 @@ static int apply_depth(FILE *file, unsigned depth, int root_fd, struct error *er
     rewind(file);
     while (fread(&record, sizeof(record), 1, file) == 1) {
         if (record.path_size > sizeof(path) || fread(path, record.path_size, 1, file) != 1)
-            return error_set(err, ERROR_INTERNAL, "temporary file is cut");
-        if (record.depth == depth && apply(root_fd, path, &record, err) < 0)
+            return error_set(err, ERROR_INTERNAL, "temporary file is truncated");
+        if (record.depth == depth && apply(spool, root_fd, path, &record, err) < 0)
             return -1;
     }
     if (ferror(file))
@@ -116,7 +122,7 @@ int directory_spool_apply(const struct directory_spool *spool, int root_fd, stru
         return error_set_errno(err, errno, "read a temporary file");
     (void)steal_fd(&fd);
     for (unsigned depth = spool->depth; depth; depth--) {
-        if (apply_depth(file, depth, root_fd, err) < 0)
+        if (apply_depth(spool, file, depth, root_fd, err) < 0)
             return -1;
     }
     return 0;

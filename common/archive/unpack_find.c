@@ -34,7 +34,7 @@ static const char *skip_root(const char *name)
     }
 }
 
-/* Holes are zeros. */
+/* Appends the zeros of a hole. */
 static int fill_hole(struct buffer *data, uint64_t end, struct error *err)
 {
     static const char zeros[4096];

@@ -51,7 +51,7 @@ static int compare_links(const void *left, const void *right)
     return a->order < b->order ? -1 : 1;
 }
 
-/* 1: keep the link; 0: a later file stands in its place. */
+/* Returns 1 to keep the link, 0 if a later file replaced it. */
 static int is_free(int root_fd, const char *path, struct error *err)
 {
     cleanup_close int parent_fd = -1;
@@ -62,9 +62,8 @@ static int is_free(int root_fd, const char *path, struct error *err)
     if (parent_fd < 0)
         return -1;
     if (fstatat(parent_fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT
-                   ? 1
-                   : error_set_errno(err, errno, "look at '%s'", beneath_show(path).text);
+        return errno == ENOENT ? 1
+                               : error_set_errno(err, errno, "stat '%s'", beneath_show(path).text);
     if (S_ISDIR(stat.st_mode))
         return error_set(err, ERROR_INVALID, "'%s' is both a link and a directory",
                          beneath_show(path).text);
@@ -83,7 +82,7 @@ int link_table_settle(struct link_table *table, int root_fd, struct error *err)
         int keep = is_last ? is_free(root_fd, link->path, err) : 0;
 
         if (keep < 0) {
-            /* The entries in between have moved to the front or are gone. */
+            /* Entries up to here were moved to the front or dropped. */
             memmove(&table->links[kept], link, (table->count - i) * sizeof(*link));
             table->count -= i - kept;
             return -1;
@@ -114,11 +113,11 @@ static const struct link *find_link(const struct link_table *table, const char *
 
 static int set_leads_out(struct error *err, const struct link *link)
 {
-    return error_set(err, ERROR_INVALID, "link '%s' leads out of the archive to '%s'",
+    return error_set(err, ERROR_INVALID, "link '%s' points outside of the archive, to '%s'",
                      beneath_show(link->path).text, beneath_show(link->target).text);
 }
 
-/* Resolution keeps what is walked already (no link in it) and what is still to walk. */
+/* State of a resolution: done is resolved and free of links, rest is not yet resolved. */
 struct walk {
     struct buffer done, rest;
 };
@@ -130,7 +129,7 @@ static void walk_done(struct walk *walk)
 }
 #define cleanup_walk __attribute__((cleanup(walk_done)))
 
-/* Puts the target of a link in front of what is still to walk. */
+/* Prepends the target of a link to rest. */
 static int follow(struct walk *walk, const struct link *link, struct error *err)
 {
     cleanup_free char *rest = buffer_take(&walk->rest);
@@ -145,7 +144,7 @@ static int follow(struct walk *walk, const struct link *link, struct error *err)
     return buffer_append_text(&walk->rest, err, "%s/%s", link->target, rest);
 }
 
-/* Takes one component from rest to done. */
+/* Moves one component from rest to done. */
 static int take_step(struct walk *walk, const struct link *link, struct error *err)
 {
     const char *rest = walk->rest.data ? walk->rest.data : "";
@@ -167,7 +166,7 @@ static int take_step(struct walk *walk, const struct link *link, struct error *e
     return 0;
 }
 
-/* From the link, which has been walked to, until there is neither a link nor a step left. */
+/* Resolves until rest is empty and done is not a link. */
 static int walk_links(struct walk *walk, const struct link_table *table, const struct link *link,
                       struct error *err)
 {
@@ -177,7 +176,7 @@ static int walk_links(struct walk *walk, const struct link_table *table, const s
     do {
         if (next) {
             if (++hops > HOPS_MAX)
-                return error_set(err, ERROR_INVALID, "link '%s' leads in a circle",
+                return error_set(err, ERROR_INVALID, "link '%s' is part of a loop",
                                  beneath_show(link->path).text);
             if (follow(walk, next, err) < 0)
                 return -1;
@@ -200,7 +199,7 @@ int link_table_resolve(const struct link_table *table, const struct link *link, 
         walk_links(&walk, table, link, err) < 0)
         return -1;
     if (!walk.done.size)
-        return error_set(err, ERROR_INVALID, "link '%s' leads to no file",
+        return error_set(err, ERROR_INVALID, "link '%s' does not point to a file",
                          beneath_show(link->path).text);
     *ret_path = buffer_take(&walk.done);
     return 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Links of a blueprint: remembered while the archive is read, made into copies of their targets
- * when all files are there. No link ever exists on the disk, so none can be followed. Internal to
- * common/archive. */
+/* Links of a blueprint. They are collected while the archive is read and become copies of their
+ * targets at the end, so that no link ever exists on disk. Internal to common/archive. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,9 +11,9 @@
 
 struct link {
     char *path;   /* clean */
-    char *target; /* as it stands in the archive */
-    bool is_hard; /* the target counts from the root, not from the link's directory */
-    size_t order; /* the last one of a path wins */
+    char *target; /* as in the archive */
+    bool is_hard; /* target is relative to the root, not to the link's directory */
+    size_t order; /* position in the archive: the last link of a path wins */
 };
 
 struct link_table {
@@ -25,12 +24,13 @@ struct link_table {
 };
 
 void link_table_done(struct link_table *table);
-/* ERROR_TOO_LARGE if the table's texts would take more than 1 MiB. */
+/* ERROR_TOO_LARGE if paths and targets exceed 1 MiB in total. */
 int link_table_add(struct link_table *table, const char *path, const char *target, bool is_hard,
                    struct error *err) must_check;
-/* Drops links of which a file has taken the place; a directory in the place is an error. Sorts. */
+/* Call once after all links were added. Sorts, and drops links that were replaced by a file;
+ * ERROR_INVALID if a directory has the same path. */
 int link_table_settle(struct link_table *table, int root_fd, struct error *err) must_check;
-/* The clean path of the file that the link leads to in the end. Fails if it leads out of the tree,
- * in a circle or to no name. Nothing is known yet about what is there. */
+/* *ret_path is the clean path that the link finally points to, whether it exists or not.
+ * ERROR_INVALID if it is outside of the tree, or the link is part of a loop. */
 int link_table_resolve(const struct link_table *table, const struct link *link, char **ret_path,
                        struct error *err) must_check;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text files of a gzipped tar, looked at and not unpacked: without a file system, and without
- * libarchive, for the controller is privileged and the bytes are its users'. What no writer of
- * state (ours, Go's) writes is told as damage; nothing is guessed. */
+/* Reads the text files of a gzipped state archive without restoring it. The controller does this
+ * with archives of its users, so memory and time are bounded, nothing is written, and compression
+ * other than gzip is refused. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,26 +9,29 @@
 
 #include "common/archive/unpack.h"
 
-/* What may still be looked at; counted down, so that several archives can share one. */
-struct tar_text_budget {
-    size_t unpacked; /* of the tar stream: headers, padding and all kinds of files */
-    size_t text;     /* of text files */
+/* What may still be read; counted down, so that several archives can share one budget. */
+struct text_budget {
+    size_t unpacked; /* bytes of the tar stream, headers and padding included */
+    size_t text;     /* bytes of text files */
 };
 
-/* Borrowed, and wiped afterwards. At least one byte, no NUL among them and one behind them. */
-typedef void tar_text_fn(void *data, const char *text, size_t size);
+/* text is borrowed and wiped after the call. It has size bytes, at least one, none of them NUL, and
+ * a NUL after them. */
+typedef void unpack_text_fn(void *data, const char *text, size_t size);
 
-struct tar_text_options {
+struct unpack_texts_options {
     unpack_read_fn *read; /* the packed bytes */
     void *source;
-    bool is_go_state_tolerated; /* as of unpack_stream() */
-    tar_text_fn *on_text;
+    bool is_go_state_tolerated; /* see struct unpack_options */
+    unpack_text_fn *on_text;
     void *data;
 };
 
-/* Hands on every regular file that has no NUL in it: one that has is no text. Memory and time are
- * bounded by the budget, whatever the archive says. ERROR_INVALID: damaged, or none of ours;
- * ERROR_TOO_LARGE: the budget does not suffice. What was found until then has been handed on. The
- * source is read to its end unless Go's tail is tolerated. */
-int tar_text_find(const struct tar_text_options *options, struct tar_text_budget *budget,
-                  struct error *err) must_check;
+/* Calls on_text for every regular file without a NUL byte, in the order of the archive, with the
+ * content that unpack_stream() would restore. The source is read to its end.
+ *
+ * ERROR_INVALID: damaged, or an entry that state never has (device, FIFO, file with holes);
+ * ERROR_TOO_LARGE: the budget is used up; or the source's error. on_text has then been called for
+ * the files before. */
+int unpack_texts(const struct unpack_texts_options *options, struct text_budget *budget,
+                 struct error *err) must_check;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scope-bound release of what a function owns, and the words that declare it. */
+/* Release of local variables at the end of their scope, and other attributes of functions. */
 #pragma once
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #define must_check __attribute__((warn_unused_result))
 #define printf_like(format_, first_) __attribute__((format(printf, format_, first_)))
 
-/* Defines func##p(type *), the form that __attribute__((cleanup)) wants. */
+/* Defines func##p(type *), the form that __attribute__((cleanup)) needs. */
 #define define_cleanup(type, func)                                                                 \
     static inline void func##p(type *p)                                                            \
     {                                                                                              \
@@ -37,7 +37,7 @@ static inline void fclosep(FILE **file)
 #define cleanup_close __attribute__((cleanup(closep)))
 #define cleanup_file __attribute__((cleanup(fclosep)))
 
-/* steal(&x): the value of x, which is NULL afterwards, so that its cleanup does nothing. */
+/* steal(&x) returns the value of x and sets x to NULL, so that its cleanup does nothing. */
 #define steal(pointer_)                                                                            \
     ({                                                                                             \
         __typeof__(pointer_) steal_from = (pointer_);                                              \

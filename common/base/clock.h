@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time is a parameter: programs pass the machine's clock, tests pass one that they move by hand. */
+/* The clock is a parameter: programs pass the system clock, tests pass one that they advance. */
 #pragma once
 
 #include <stdint.h>
 
 struct clock {
-    uint64_t (*monotonic_ms)(struct clock *clock); /* never goes back: for timeouts */
-    int64_t (*unix_ms)(struct clock *clock);       /* can jump: only for what people read */
+    uint64_t (*monotonic_ms)(struct clock *clock); /* for timeouts */
+    int64_t (*unix_ms)(struct clock *clock);       /* may jump; only for timestamps */
 };
 
-/* The machine's own clock; shared, constant. */
+/* The system clock. Static; not to be freed. */
 struct clock *clock_system(void);
 
 struct clock_fake {
@@ -18,7 +18,7 @@ struct clock_fake {
     int64_t unix_now_ms;
 };
 
-/* Starts at the given wall time, with the monotonic clock at 1. */
+/* Starts at this wall-clock time, with the monotonic clock at 1. */
 void clock_fake_init(struct clock_fake *fake, int64_t unix_ms);
 void clock_fake_advance(struct clock_fake *fake, uint64_t ms);
 

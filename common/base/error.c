@@ -9,8 +9,8 @@
 
 enum { TEXT_SIZE = sizeof(((struct error *)NULL)->text) };
 
-/* A text that was cut may end inside a character, and half a character is no UTF-8. */
-static void drop_half_character(char *text, size_t length)
+/* Removes an incomplete UTF-8 character at the end of a truncated text. */
+static void drop_incomplete_character(char *text, size_t length)
 {
     size_t start = length;
     uint32_t code = 0;
@@ -22,7 +22,7 @@ static void drop_half_character(char *text, size_t length)
         text[start - 1] = '\0';
 }
 
-/* Into a text of its own, because the arguments may be taken from err itself. */
+/* Formats into a separate buffer, because the arguments may be taken from err itself. */
 static printf_like(2, 0) void format_text(char text[TEXT_SIZE], const char *format,
                                           va_list arguments)
 {
@@ -31,7 +31,7 @@ static printf_like(2, 0) void format_text(char text[TEXT_SIZE], const char *form
     if (length < 0)
         text[0] = '\0';
     else if (length >= TEXT_SIZE)
-        drop_half_character(text, TEXT_SIZE - 1);
+        drop_incomplete_character(text, TEXT_SIZE - 1);
 }
 
 /* "text: cause" */
@@ -41,7 +41,7 @@ static void append_cause(char text[TEXT_SIZE], const char *cause)
     int length = snprintf(text + used, TEXT_SIZE - used, ": %s", cause);
 
     if (length >= 0 && used + (size_t)length >= TEXT_SIZE)
-        drop_half_character(text, TEXT_SIZE - 1);
+        drop_incomplete_character(text, TEXT_SIZE - 1);
 }
 
 void error_write(struct error *err, enum error_kind kind, const char *format, ...)

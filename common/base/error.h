@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An error is a value on the caller's stack: nothing to free, nothing that can leak.
+/* Errors are values on the caller's stack, so there is nothing to free.
  *
  * Functions return 0 or -1 (or a count >= 0) and take `struct error *err` last. err is never NULL
- * and is written only on failure. The kind drives the program (retry, report, give up); the text is
- * for a person and ends in logs and status fields, so no secret may ever enter it. */
+ * and is written only on failure. The program decides by the kind (retry, report, give up). The
+ * text is for people and appears in logs and status fields, so it must never contain a secret. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,26 +16,27 @@ enum error_kind {
     ERROR_INVALID,   /* the input is wrong; retrying cannot help */
     ERROR_NOT_FOUND, /* 404 */
     ERROR_DENIED,    /* authentication, RBAC, file mode */
-    ERROR_EXISTS,    /* create of something that is there already */
+    ERROR_EXISTS,    /* create: the object exists already */
     ERROR_CONFLICT,  /* stale resourceVersion, lost lease: read again, then retry */
-    ERROR_GONE,      /* 410: the place in a watch or list has expired, start over */
-    ERROR_TOO_LARGE, /* a stated limit was exceeded */
+    ERROR_GONE,      /* 410: resourceVersion or continue token expired; list again */
+    ERROR_TOO_LARGE, /* a limit was exceeded */
     ERROR_TEMPORARY, /* network, 429, 5xx: retry with back-off */
-    ERROR_CANCELLED, /* we were told to stop */
-    ERROR_INTERNAL,  /* a bug of ours, or the machine fails */
+    ERROR_CANCELLED, /* the caller asked to stop */
+    ERROR_INTERNAL,  /* a bug, or a failure of the machine */
 };
 
 struct error {
     enum error_kind kind;
     int os;                  /* errno, or 0 */
-    int http_status;         /* of the answer that was the cause, or 0 */
-    uint32_t retry_after_ms; /* what a server asked for, or 0 */
+    int http_status;         /* of the response that caused it, or 0 */
+    uint32_t retry_after_ms; /* from the Retry-After header, or 0 */
     char text[1000];
 };
 
-/* All three are -1, so that a function can end with `return error_set(...)`; as macros, because
- * then every compiler and analyzer knows it. error_set_errno() picks the kind by errno.
- * error_wrap() puts context in front: "context: text". */
+/* All three evaluate to -1, so that a function can end with `return error_set(...)`. They are
+ * macros so that compilers and analyzers see the value. error_set_errno() derives the kind from
+ * errno and appends its description. error_wrap() adds context in front: "context: text". The
+ * arguments may be taken from err itself. */
 #define error_set(...)                                                                             \
     ({                                                                                             \
         error_write(__VA_ARGS__);                                                                  \

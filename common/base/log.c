@@ -10,7 +10,7 @@
 #include "common/base/clock.h"
 #include "common/base/utf8.h"
 
-/* A line is written with one write(), so that lines of two processes on one pipe don't mix. */
+/* A line is written with one write(), so that the lines of two processes do not mix in a pipe. */
 enum { LINE_MAX_BYTES = 16384, LINE_END_BYTES = 64 };
 
 static struct {
@@ -70,18 +70,18 @@ static void put(struct buffer *line, const char *text)
 {
     struct error ignored = {0};
 
-    /* Texts are cut long before the line is full: see has_room(). */
+    /* Never fails: texts are truncated before the line is full, see has_room(). */
     (void)!buffer_append(line, text, strlen(text), &ignored);
 }
 
-/* What is past this is left out, so that the line can always be ended well. */
+/* Leaves room for the end of the line. */
 static bool has_room(const struct buffer *line, size_t size)
 {
     return line->size + size <= LINE_MAX_BYTES - LINE_END_BYTES;
 }
 
-/* Bytes that are no UTF-8 would break the readers of the log, so they are replaced. Returns false
- * if the text had to be cut. */
+/* Invalid UTF-8 would break the readers of the log, so it is replaced by U+FFFD. Returns false if
+ * the text had to be truncated. */
 static bool put_quoted(struct buffer *line, const char *text)
 {
     size_t left = strlen(text);
@@ -135,7 +135,7 @@ static bool put_value(struct buffer *line, const struct log_field *field)
     return true;
 }
 
-/* A key is at worst six times as long when it is quoted, and a number has 20 digits. */
+/* Quoting makes a key at most six times as long, and a number has up to 20 digits. */
 static bool has_room_for_field(const struct buffer *line, const struct log_field *field)
 {
     return has_room(line, strlen(field->key) * 6 + 32);
@@ -201,7 +201,7 @@ void log_write(enum log_level level, const char *message, const struct log_field
 
         if (written < 0 && errno == EINTR)
             continue;
-        /* A log that can't be written has nowhere to be reported. */
+        /* There is nowhere to report that the log cannot be written. */
         if (written <= 0)
             return;
         buffer_consume(&line, (size_t)written);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One JSON object a line on stderr: constant message, data in typed fields. Programs log, common/
- * never does. Keys are level, ts, logger and msg, as the Go deployer writes them. */
+/* Structured logging: one JSON object per line on stderr, with a constant message and typed fields.
+ * Programs log; common/ never does. The keys level, ts, logger and msg are those of the Go
+ * deployer. */
 #pragma once
 
 #include <stddef.h>
@@ -25,7 +26,7 @@ struct log_field {
     int64_t number;
 };
 
-/* A function, so that an array such as err.text can be passed; no text is an empty text. */
+/* A function, so that an array such as err.text can be passed. NULL becomes an empty text. */
 static inline struct log_field log_text(const char *key, const char *value)
 {
     return (struct log_field){.key = key, .text = value ? value : ""};
@@ -35,15 +36,16 @@ static inline struct log_field log_text(const char *key, const char *value)
 #define log_number(key_, value_)                                                                   \
     ((struct log_field){.key = (key_), .text = NULL, .number = (int64_t)(value_)})
 
-/* Process-wide; logger is the program's name and stays borrowed. Before the call: json, info. */
+/* Sets the process-wide configuration; the default is JSON at level info. logger is the name of the
+ * program and must stay valid. */
 void log_configure(const char *logger, enum log_level level, enum log_format format);
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
-/* error, info or debug in any case. */
+/* "error", "info" or "debug", in upper or lower case. */
 int log_parse_level(const char *text, enum log_level *ret_level, struct error *err) must_check;
 int log_parse_format(const char *text, enum log_format *ret_format, struct error *err) must_check;
 
-/* Where lines go; fd 2 unless a test says otherwise. */
+/* For tests: writes to this descriptor instead of stderr. */
 void log_set_fd(int fd);
 
 void log_write(enum log_level level, const char *message, const struct log_field *fields,

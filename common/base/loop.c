@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timers live in a binary heap; the nearest one bounds epoll_wait. A descriptor can be removed by a
- * callback while events for it are already in hand, so events carry the slot's serial number and a
- * stale one is dropped. */
+/* Timers are in a binary heap; the next one limits epoll_wait(). A callback may remove a descriptor
+ * for which epoll_wait() has already returned an event, so events carry a serial number and stale
+ * ones are dropped. */
 #include "common/base/loop.h"
 
 #include <errno.h>
@@ -104,8 +104,8 @@ int loop_set_fd(struct loop *loop, int fd, uint32_t events, loop_fd_fn *callback
     if (epoll_ctl(loop->epoll_fd, is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) < 0) {
         if (is_new || errno != ENOENT)
             return error_set_errno(err, errno, "watch descriptor %d", fd);
-        /* A descriptor that was closed and opened anew under the same number is known to us but not
-         * to the kernel. Events in hand belong to the old one. */
+        /* The descriptor was closed and its number reused, so that the kernel no longer watches it.
+         * Events that were already returned belong to the old one. */
         watch->serial = ++loop->next_serial;
         event.data.u64 = (uint64_t)watch->serial << 32 | (uint32_t)fd;
         if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
@@ -244,8 +244,8 @@ static void fire_timers(struct loop *loop)
 {
     uint64_t now_ms = loop_now_ms(loop);
 
-    /* What one timer starts without a delay is done in the same turn, but no timer fires twice in
-     * it: one that starts itself anew would starve the descriptors. */
+    /* A timer that is started by another one without delay fires in the same turn, but no timer
+     * fires twice in a turn: one that restarts itself would starve the descriptors. */
     loop->turn++;
     while (loop->timer_count > 0) {
         struct loop_timer *timer = loop->heap[1];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocation that never returns NULL: out of memory aborts. A pod is killed by its cgroup long
- * before malloc fails, and half of the error paths vanish. In return every buffer that grows from
- * outside data has a stated maximum (buffer.h). */
+/* Allocation that aborts when out of memory and never returns NULL: the cgroup of a pod kills it
+ * long before malloc() fails. Every buffer that grows with data from outside therefore has a
+ * maximum size (buffer.h). */
 #pragma once
 
 #include <stddef.h>
 
 #include "common/base/cleanup.h"
 
-/* Says so and aborts. For what a library answers when its own malloc() has failed; make coverage
- * knows it by its name and wants no test for the lines that call it. */
+/* Prints a message and aborts. For libraries that report a failed malloc(). make coverage excludes
+ * lines that call it. */
 _Noreturn void out_of_memory(void);
 
 void *xmalloc(size_t size) __attribute__((malloc, returns_nonnull));
@@ -22,7 +22,7 @@ char *xstrdup_or_null(const char *text);
 void *xmemdup(const void *data, size_t size) __attribute__((malloc, returns_nonnull));
 char *xasprintf(const char *format, ...) printf_like(1, 2) __attribute__((malloc, returns_nonnull));
 
-/* Overwrites a secret before its memory is given back; the compiler may not leave it out. */
+/* Overwrites the string before freeing it. NULL is fine. */
 void wipe_free(char *secret);
 define_cleanup(char *, wipe_free)
 #define cleanup_wipe __attribute__((cleanup(wipe_freep)))

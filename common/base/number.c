@@ -22,7 +22,7 @@ size_t number_scan(const char *text, uint64_t max, uint64_t *ret_number)
     return length;
 }
 
-/* A number with exactly this behind it. */
+/* Parses a number that is followed by exactly this text. */
 static bool parse_before(const char *text, const char *rest, uint64_t max, uint64_t *ret_number)
 {
     uint64_t number = 0;

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decimal numbers in text from outside: digits and nothing else, in every locale. strtol and its
- * kin pass blanks and signs over, stop at what they do not know, and make the largest number of
- * what does not fit: here all of that is no number. */
+/* Strict decimal parsing, independent of the locale. Unlike strtol: no blanks, no sign, no
+ * trailing text, no saturation. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many digits text begins with, if they are a number of at most max; 0 if there are none or it
- * is larger. *ret_number is left alone on 0. */
+/* Parses the digits at the start of text and returns how many there are. Returns 0, with
+ * *ret_number untouched, if there are none or the number is larger than max. */
 size_t number_scan(const char *text, uint64_t max, uint64_t *ret_number);
-/* False unless all of text is a number of at most max; *ret_number is left alone then. */
+/* Whether the whole text is a number of at most max; otherwise *ret_number is untouched. */
 bool number_parse(const char *text, uint64_t max, uint64_t *ret_number);
-/* The same for a file that holds one number: a line feed at its end is fine. */
+/* The same for the content of a file: one line feed at the end is allowed. */
 bool number_parse_line(const char *text, uint64_t max, uint64_t *ret_number);
-/* As Go's strconv.ParseInt(text, 10, 64): one sign in front is fine. */
+/* As strconv.ParseInt(text, 10, 64) in Go: one sign in front is allowed. */
 bool number_parse_signed(const char *text, int64_t *ret_number);

@@ -30,13 +30,13 @@ static void tables_init(struct tables *tables, const struct option_row *rows)
         tables->count++;
     tables->longs = xcalloc(tables->count + 1, sizeof(*tables->longs));
     tables->shorts = xcalloc(tables->count * 2 + 2, 1);
-    tables->shorts[used++] = ':'; /* tell a missing argument from an unknown option */
+    tables->shorts[used++] = ':'; /* getopt() then tells a missing value from an unknown option */
     for (size_t i = 0; i < tables->count; i++) {
         bool has_value = rows[i].type != OPTION_FLAG;
 
         tables->longs[i] = (struct option){
             .name = rows[i].name,
-            /* Go's flags take "--flag=false". */
+            /* Go accepts "--flag=false". */
             .has_arg = has_value ? required_argument : optional_argument,
             .val = LONG_ONLY + (int)i,
         };
@@ -65,7 +65,7 @@ static bool is_choice(const char *choices, const char *value)
     return false;
 }
 
-/* False if the row does not take this value, which is NULL for a flag that has none. */
+/* value is NULL for a flag without one. Returns false if the value is not allowed. */
 static bool store(const struct option_row *row, void *record, const char *value)
 {
     struct option_list *list = field_of(row, record);
@@ -100,7 +100,7 @@ static const struct option_row *find_row(const struct option_row *rows, int valu
 
     if (value >= LONG_ONLY)
         return &rows[value - LONG_ONLY];
-    /* getopt returns only letters of the table, so one of the rows has it. */
+    /* getopt() returns only letters of the table. */
     while (row->letter != value)
         row++;
     return row;
@@ -113,8 +113,8 @@ static int refuse(const struct option_command *command, const char *name, const 
                      command->program);
 }
 
-/* getopt leaves the option in optopt, or 0 for a long one that it does not know. A value behind '='
- * may be a secret, so it stays out. */
+/* getopt() leaves the option in optopt, or 0 for an unknown long one. What follows '=' may be a
+ * secret and is not shown. */
 static int refuse_option(const struct option_command *command, char *const *argv, bool is_missing,
                          struct error *err)
 {
@@ -126,7 +126,7 @@ static int refuse_option(const struct option_command *command, char *const *argv
         name = xasprintf("-%c", optopt);
     else
         name = xstrndup(argv[optind - 1], strcspn(argv[optind - 1], "="));
-    return refuse(command, name, is_missing ? "needs a value" : "is not known", err);
+    return refuse(command, name, is_missing ? "requires a value" : "is unknown", err);
 }
 
 /* "a, b or c". */
@@ -160,7 +160,7 @@ static int refuse_value(const struct option_command *command, const struct optio
     return refuse(command, name, fault, err);
 }
 
-/* Go's flag packages take `-v=debug` for `-v debug`, and charts written for them say so. */
+/* Go accepts `-v=debug` for `-v debug`, and charts written for the Go deployer use it. */
 static const char *value_of(int option, const char *text)
 {
     return option < LONG_ONLY && text && text[0] == '=' ? text + 1 : text;
@@ -251,7 +251,8 @@ void options_print_help(const struct option_command *command, FILE *out)
         (void)fprintf(out, "%*s%s\n", width < 32 ? 32 - width : 1, "", text);
     }
     if (command->commands)
-        (void)fprintf(out, "\n'%s COMMAND --help' tells more.\n", command->program);
+        (void)fprintf(out, "\nRun '%s COMMAND --help' for the options of a command.\n",
+                      command->program);
 }
 
 void option_list_done(struct option_list *list)

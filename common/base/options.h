@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Command-line options from one table: parsing, --help, man pages and completions all come from the
- * same rows (those of the house are in common/command_line). On getopt_long, so `--name value`,
- * `--name=value` and `-n value` work; and as Go's flags do, `-n=value` and `--flag=false`. */
+/* Command-line options as a table, from which parsing, --help, man pages and completions are
+ * derived (the tables are in common/command_line). Based on getopt_long(): `--name value`,
+ * `--name=value` and `-n value` work, and also `-n=value` and `--flag=false`, as with the flag
+ * package of Go. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,8 +14,8 @@
 enum option_type {
     OPTION_FLAG,     /* a bool */
     OPTION_TEXT,     /* a const char *, borrowed from argv; the last one wins */
-    OPTION_CHOICE,   /* the same, and must be one of the row's choices */
-    OPTION_TEXT_LIST /* a struct option_list that is appended to */
+    OPTION_CHOICE,   /* the same, but it must be one of the choices */
+    OPTION_TEXT_LIST /* a struct option_list, to which each value is appended */
 };
 
 struct option_list {
@@ -26,14 +27,14 @@ struct option_row {
     const char *name; /* long name, without dashes; NULL ends the table */
     char letter;      /* short name, or 0 */
     enum option_type type;
-    size_t offset;          /* of its field in the record that a parse fills in */
+    size_t offset;          /* of its field in the record */
     const char *value_name; /* "LEVEL"; a "FILE" or a "DIR" is completed as such */
     const char *help;       /* no full stop */
-    const char *choices;    /* separated by a blank each, or NULL */
-    const char *fallback;   /* what the field is if the option is not given, or NULL */
+    const char *choices;    /* separated by single blanks, or NULL */
+    const char *fallback;   /* default value, or NULL */
 };
 
-/* Rows whose fields have the right type, or do not compile. */
+/* Initialisers of rows. A field of the wrong type is a compile error. */
 #define option_offset(record, field, kind)                                                         \
     (offsetof(record, field) +                                                                     \
      0 * sizeof(                                                                                   \
@@ -49,7 +50,7 @@ struct option_row {
         .offset = option_offset(record, field, const char *), .value_name = (value_),              \
         .help = (help_)                                                                            \
     }
-/* A text with a fallback, or with hints for completion that the caller checks himself. */
+/* A text with a default, or with choices that are only used for completion. */
 #define option_text_with(name_, letter_, record, field, value_, help_, choices_, fallback_)        \
     {                                                                                              \
         .name = (name_), .letter = (letter_), .type = OPTION_TEXT,                                 \
@@ -69,9 +70,9 @@ struct option_row {
         .help = (help_)                                                                            \
     }
 
-/* A line of the man page beside the options: {"EXIT STATUS", "2", "wrong usage"}. */
+/* A line of a further section of the man page: {"EXIT STATUS", "2", "wrong usage"}. */
 struct option_fact {
-    const char *section; /* NULL ends the table; lines of one section stand together */
+    const char *section; /* NULL ends the table; lines of a section are adjacent */
     const char *term, *text;
 };
 
@@ -80,25 +81,25 @@ struct option_command {
     const char *brief;           /* in lists of commands, no full stop */
     const char *synopsis;        /* "[OPTIONS] ITEM.yaml" */
     const char *summary;         /* sentences, without the last full stop */
-    const char *operand;         /* as value_name of a row; NULL: takes none */
+    const char *operand;         /* as value_name of a row; NULL: no operands */
     const char *operand_choices; /* as choices of a row */
     const struct option_row *rows;
     const struct option_fact *facts;              /* NULL: none */
     const struct option_command *const *commands; /* subcommands, NULL at the end; NULL: none */
 };
 
-/* Parses argv[1..] into record, which has the fields that the rows name: fallbacks first, so it may
- * be all zero. *ret_first is the index of the first operand (operands are moved to the end). --help
- * is the caller's own row if it wants one. Fails with ERROR_INVALID naming the option. */
+/* Parses argv[1..] into record, in which the fields of options that are not given get their default
+ * or keep their value. Moves the operands to the end of argv; *ret_first is the index of the first
+ * one. --help is a row like any other. ERROR_INVALID names the option, but never its value. */
 int options_parse(const struct option_command *command, int argc, char **argv, void *record,
                   int *ret_first, struct error *err) must_check;
 void options_print_help(const struct option_command *command, FILE *out);
 void option_list_done(struct option_list *list);
 
-/* "run" of "longshore run". */
+/* The last word of the program: "run" for "longshore run". */
 const char *option_command_name(const struct option_command *command);
-/* Help, choices and fallback of a row, as --help and the man page say them. The caller frees. */
+/* Help, choices and default of a row, as shown by --help and the man page. The caller frees it. */
 char *option_describe(const struct option_row *row);
-/* The next word of choices and its length; NULL behind the last. *rest, which may be NULL, is moved
- * on. */
+/* Returns the next word of *rest (which may be NULL) and its length, and moves *rest behind it.
+ * NULL: there are no more. */
 const char *option_next_choice(const char **rest, int *ret_length);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Works with and without the package bash-completion, and in bash 4: only builtins are used. */
+/* Uses only builtins of bash 4; the package bash-completion is not needed. */
 #include <stdlib.h>
 
 #include "common/base/cleanup.h"
@@ -28,7 +28,7 @@ static void put_words(const char *choices, FILE *out)
     (void)fprintf(out, "mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$current\")", choices);
 }
 
-/* The list of what can stand here, as a command. */
+/* The shell command that sets the completions for this kind of value. */
 static void put_reply(enum completion_kind kind, const char *choices, FILE *out)
 {
     switch (kind) {
@@ -38,7 +38,8 @@ static void put_reply(enum completion_kind kind, const char *choices, FILE *out)
         break;
     case COMPLETION_FILE:
     case COMPLETION_DIR:
-        /* compopt is for bash's own calls alone: a slash behind directories, spaces quoted. */
+        /* compopt fails outside of a completion, for example in tests. It adds slashes to
+         * directories and quotes spaces. */
         (void)fprintf(out,
                       "compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -%c -- "
                       "\"$current\")",
@@ -75,7 +76,7 @@ static void put_options(const struct option_row *rows, FILE *out)
     }
 }
 
-/* Behind a command: an option, or what it takes besides. */
+/* After a command: its options or operands. */
 static void put_command(const char *name, const struct option_command *command, FILE *out)
 {
     (void)fprintf(out, "    %s)\n        if [[ $current == -* ]]; then\n            ", name);

@@ -6,7 +6,7 @@
 
 #define QUOTE "\\'"
 
-/* condition is NULL or when the line counts, for -n. */
+/* condition: the argument of -n, or NULL. */
 static void begin(const struct option_command *program, const char *condition, FILE *out)
 {
     (void)fprintf(out, "complete -c %s", program->program);
@@ -76,7 +76,7 @@ void completion_print_fish(const struct option_command *program, FILE *out)
     for (size_t i = 0; program->commands && program->commands[i]; i++) {
         const struct option_command *command = program->commands[i];
         const char *name = option_command_name(command);
-        /* Not __fish_seen_subcommand_from, which is also true of "longshore man run". */
+        /* __fish_seen_subcommand_from would also match "longshore man run". */
         cleanup_free char *behind = xasprintf("string match -q %s -- (commandline -opc)[2]", name);
 
         begin(program, condition, out);

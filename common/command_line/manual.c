@@ -9,7 +9,7 @@
 
 #define PREFIX "longshore-"
 
-/* Every text goes through here: a dash that can be copied, no accidental request or escape. */
+/* Escapes text so that it is never taken for a roff request, and dashes can be copied. */
 static void put(FILE *out, const char *text)
 {
     if (*text == '.' || *text == '\'')
@@ -45,7 +45,7 @@ static void put_in(FILE *out, char font, const char *text)
     (void)fputs("\\fR", out);
 }
 
-/* "longshore-run" of "longshore run"; the caller frees. */
+/* "longshore-run" for "longshore run". The caller frees. */
 static char *page_name(const struct option_command *command)
 {
     char *name = xstrdup(command->program);
@@ -64,7 +64,7 @@ static void put_title(const struct option_command *command, FILE *out)
 
     for (char *c = title; *c; c++)
         *c = (char)toupper((unsigned char)*c);
-    /* No date: the same release is the same page, whenever it was built. */
+    /* No date, so that builds are reproducible. */
     (void)fputs(".TH ", out);
     put(out, title);
     (void)fputs(" 1 \"\" \"longshore " LONGSHORE_VERSION "\" \"Longshore\"\n.SH NAME\n", out);
@@ -139,7 +139,7 @@ static void put_reference(const struct option_command *command, bool is_first, F
     (void)fputs("(1)", out);
 }
 
-/* longshore names all pages, and every other page names that one. */
+/* The page of longshore refers to all others, which refer to it. */
 static void put_references(const struct option_command *command, FILE *out)
 {
     (void)fputs(".SH SEE ALSO\n", out);

@@ -3,23 +3,26 @@
 
 #include "common/contract.h"
 
-#define TARGET_HELP "file with the Target, and its Secret; may be repeated"
-#define CONTEXT_HELP "file with the Context, and its ConfigMap; may be repeated"
+#define TARGET_HELP "file with the Target and its Secret; may be repeated"
+#define CONTEXT_HELP "file with the Context and its ConfigMap; may be repeated"
+#define OPERATION_HELP "operation that main is asked to perform"
+#define CONFIG_HELP "configuration file of the deployer"
+#define OUTPUT_HELP "output format"
 #define OPERATIONS OPERATION_RECONCILE " " OPERATION_DELETE
 #define EXIT_DONE                                                                                  \
     {                                                                                              \
-        "EXIT STATUS", "0", "done"                                                                 \
+        "EXIT STATUS", "0", "success"                                                              \
     }
 #define EXIT_FAILED                                                                                \
     {                                                                                              \
-        "EXIT STATUS", "1", "failed; the last line on standard error says what and why"            \
+        "EXIT STATUS", "1", "failed; the last line on standard error says why"                     \
     }
-#define EXIT_WRONG                                                                                 \
+#define EXIT_INVALID                                                                               \
     {                                                                                              \
-        "EXIT STATUS", "2", "wrong usage or configuration, by name"                                \
+        "EXIT STATUS", "2", "usage or configuration error; the message names the option or field"  \
     }
 
-/* A command that reads the files it is given, by the name of its rows. */
+/* A command whose operands are files and whose rows are called <name>_rows. */
 #define COMMAND_OF_FILES(name_)                                                                    \
     .program = "longshore " #name_, .synopsis = "[OPTIONS] FILE...", .operand = "FILE",            \
     .rows = name_##_rows
@@ -32,63 +35,65 @@ static const struct option_row run_rows[] = {
     option_texts("secret", 0, struct run_values, objects, "FILE",
                  "file with Secrets or ConfigMaps; may be repeated"),
     option_text("imports", 0, struct run_values, imports, "FILE",
-                "YAML or JSON in place of the item's importValues"),
+                "YAML or JSON file that replaces the item's importValues"),
     option_text("image", 0, struct run_values, image, "IMAGE",
-                "in place of the item's image: a reference, oci:DIR, oci-archive:FILE, "
-                "docker-archive:FILE, rootfs:DIR"),
-    option_choice("operation", 0, struct run_values, operation, "OP", "what main is told to do",
-                  OPERATIONS, OPERATION_RECONCILE),
+                "replaces the item's image: a reference, oci:DIR, oci-archive:FILE, "
+                "docker-archive:FILE, rootfs:DIR or an absolute path"),
+    option_choice("operation", 0, struct run_values, operation, "OP", OPERATION_HELP, OPERATIONS,
+                  OPERATION_RECONCILE),
     option_text("from-cluster", 0, struct run_values, from_cluster, "NS/NAME",
-                "read item, target, context and state from a cluster; write nothing there"),
+                "read item, target, context and state from a cluster, which is not changed"),
     option_text("kubeconfig", 0, struct run_values, kubeconfig, "FILE",
-                "for --from-cluster, as kubectl's"),
-    option_text("config", 0, struct run_values, config, "FILE",
-                "the deployer's Configuration document"),
-    option_text("state", 0, struct run_values, state, "DIR",
-                "where the state is kept between runs"),
+                "kubeconfig for --from-cluster (default: found like kubectl's)"),
+    option_text("config", 0, struct run_values, config, "FILE", CONFIG_HELP),
+    option_text(
+        "state", 0, struct run_values, state, "DIR",
+        "directory for the state (default: a directory per item in ~/.local/state/longshore)"),
     option_text("out", 0, struct run_values, out, "DIR",
-                "write exports.json and result.json there too"),
-    option_text("cache", 0, struct run_values, cache, "DIR", "where images are kept between runs"),
+                "also write exports.json and result.json to this directory"),
+    option_text("cache", 0, struct run_values, cache, "DIR",
+                "directory for images (default: ~/.cache/longshore/images)"),
     option_text_with("cache-size", 0, struct run_values, cache_size, "SIZE",
-                     "what the image cache may hold", NULL, "10Gi"),
+                     "maximum size of the image cache", NULL, "10Gi"),
     option_text_with("runtime", 0, struct run_values, runtime, "NAME",
-                     "OCI runtime, the first that is there unless given", "crun runc", NULL),
+                     "OCI runtime, by default the first that is installed", "crun runc", NULL),
     option_text("timeout", 0, struct run_values, timeout, "TIME",
-                "end main after this time in place of the item's; none for no end"),
-    option_text_with("grace", 0, struct run_values, grace, "TIME", "between SIGTERM and SIGKILL",
-                     NULL, "30s"),
-    option_choice("network", 0, struct run_values, network, "NET", "main's network", "host none",
+                "stop main after this time, or 'none' (default: the item's timeout, else 10m)"),
+    option_text_with("grace", 0, struct run_values, grace, "TIME",
+                     "time between SIGTERM and SIGKILL", NULL, "30s"),
+    option_choice("network", 0, struct run_values, network, "NET", "network of main", "host none",
                   "host"),
-    option_flag("plain-http", 0, struct run_values, is_plain_http_allowed,
-                "talk http to the registry"),
+    option_flag("plain-http", 0, struct run_values, is_plain_http,
+                "use HTTP instead of HTTPS for registries"),
     option_flag("insecure", 0, struct run_values, is_insecure,
-                "accept any certificate of the registry"),
-    option_flag("keep", 0, struct run_values, is_kept, "keep the run's directory to look at"),
+                "do not verify certificates of registries"),
+    option_flag("keep", 0, struct run_values, is_kept,
+                "keep the files of the run (directory run/ in the state directory)"),
     option_flag("shell", 0, struct run_values, is_shell,
-                "a shell in main's place, on this terminal"),
-    option_choice("output", 'o', struct run_values, output, "FORM", "what is printed", "text json",
+                "run /bin/sh on this terminal instead of main's program"),
+    option_choice("output", 'o', struct run_values, output, "FORMAT", OUTPUT_HELP, "text json",
                   "text"),
-    option_flag("verbose", 'v', struct run_values, is_verbose, "show what init and wait log"),
+    option_flag("verbose", 'v', struct run_values, is_verbose, "show the logs of init and wait"),
     TABLE_LAST_ROWS(struct run_values),
 };
 
 static const struct option_fact run_facts[] = {
     EXIT_DONE,
-    {"EXIT STATUS", "2", "wrong usage or configuration, by name, before main was started"},
-    {"EXIT STATUS", "124", "the run's time was over"},
-    {"EXIT STATUS", "125", "longshore itself failed: image, inputs, state or exports"},
+    {"EXIT STATUS", "2", "usage or configuration error, found before main was started"},
+    {"EXIT STATUS", "124", "timed out"},
+    {"EXIT STATUS", "125", "longshore failed: image, inputs, state or exports"},
     {"EXIT STATUS", "130", "interrupted"},
-    {"EXIT STATUS", "any other", "main ended with that code"},
+    {"EXIT STATUS", "any other", "exit code of main"},
     {"ENVIRONMENT", "XDG_STATE_HOME, XDG_CACHE_HOME",
-     "where state and images are kept unless --state and --cache say so; below ~/.local/state and "
-     "~/.cache if not set"},
-    {"ENVIRONMENT", "KUBECONFIG", "for --from-cluster, if there is no --kubeconfig"},
-    {"ENVIRONMENT", "HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "for the registry"},
-    {"EXAMPLES", "longshore run item.yaml", "runs an item; its exports are printed"},
+     "base directories for state and images, unless --state and --cache are given (default: "
+     "~/.local/state and ~/.cache)"},
+    {"ENVIRONMENT", "KUBECONFIG", "kubeconfig for --from-cluster, unless --kubeconfig is given"},
+    {"ENVIRONMENT", "HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "proxy for registries"},
+    {"EXAMPLES", "longshore run item.yaml", "runs an item and prints its exports"},
     {"EXAMPLES", "longshore run item.yaml --target cluster.yaml --operation DELETE",
-     "cleans up what the item made in a cluster"},
+     "deletes what the item created in a cluster"},
     {"EXAMPLES", "longshore run --from-cluster team/item --shell",
-     "a shell where main of a cluster's item would run, with its inputs"},
+     "opens a shell with the inputs of an item in a cluster"},
     {0},
 };
 
@@ -97,8 +102,9 @@ const struct option_command COMMAND_RUN = {
     .brief = "run a DeployItem on this machine, without a cluster",
     .synopsis = "[OPTIONS] [FILE...]",
     .summary =
-        "Runs a DeployItem on this machine, without a cluster: init, the item's image beside "
-        "wait, state kept, exports printed. '-' is standard input",
+        "Runs a DeployItem on this machine, without a cluster. Executes init, the item's image "
+        "and wait as a pod would, keeps the state for the next run and prints the exports. FILE "
+        "'-' is standard input",
     .operand = "FILE",
     .rows = run_rows,
     .facts = run_facts,
@@ -107,25 +113,25 @@ const struct option_command COMMAND_RUN = {
 /* ---- validate ---- */
 
 static const struct option_row validate_rows[] = {
-    option_text("config", 0, struct validate_values, config, "FILE",
-                "the deployer's Configuration document"),
-    option_choice("output", 'o', struct validate_values, output, "FORM", "what is printed",
-                  "text json", "text"),
-    option_flag("strict", 0, struct validate_values, is_strict, "unknown fields are mistakes too"),
+    option_text("config", 0, struct validate_values, config, "FILE", CONFIG_HELP),
+    option_choice("output", 'o', struct validate_values, output, "FORMAT", OUTPUT_HELP, "text json",
+                  "text"),
+    option_flag("strict", 0, struct validate_values, is_strict, "treat unknown fields as errors"),
     TABLE_LAST_ROWS(struct validate_values),
 };
 
 static const struct option_fact validate_facts[] = {
-    {"EXIT STATUS", "0", "there is no mistake"},
-    {"EXIT STATUS", "2", "there is one, or a file can't be read"},
+    {"EXIT STATUS", "0", "no mistakes found"},
+    {"EXIT STATUS", "2", "mistakes found, or a file could not be read"},
     {0},
 };
 
 const struct option_command COMMAND_VALIDATE = {
     COMMAND_OF_FILES(validate),
-    .brief = "name every mistake in DeployItems, with its path",
+    .brief = "check DeployItems for mistakes",
     .summary =
-        "Names every mistake in DeployItems, Targets and Configurations. '-' is standard input",
+        "Lists the mistakes in DeployItems, Targets and Configurations that can be found without a "
+        "cluster, each with its path. FILE '-' is standard input",
     .facts = validate_facts,
 };
 
@@ -135,23 +141,23 @@ static const struct option_row render_rows[] = {
     option_texts("target", 0, struct render_values, objects, "FILE", TARGET_HELP),
     option_texts("context", 0, struct render_values, objects, "FILE", CONTEXT_HELP),
     option_texts("secret", 0, struct render_values, objects, "FILE",
-                 "Secrets: registry credentials, the target's, the state's; may be repeated"),
-    option_text("config", 0, struct render_values, config, "FILE",
-                "the deployer's Configuration document"),
-    option_choice("operation", 0, struct render_values, operation, "OP", "what main is told to do",
-                  OPERATIONS, OPERATION_RECONCILE),
-    option_choice("output", 'o', struct render_values, output, "FORM",
-                  "a stream of documents, or an object a line", "yaml json", "yaml"),
+                 "file with Secrets (registry credentials, target, state); may be repeated"),
+    option_text("config", 0, struct render_values, config, "FILE", CONFIG_HELP),
+    option_choice("operation", 0, struct render_values, operation, "OP", OPERATION_HELP, OPERATIONS,
+                  OPERATION_RECONCILE),
+    option_choice("output", 'o', struct render_values, output, "FORMAT",
+                  "output format: YAML documents, or one JSON object per line", "yaml json",
+                  "yaml"),
     TABLE_LAST_ROWS(struct render_values),
 };
 
-static const struct option_fact usual_exits[] = {EXIT_DONE, EXIT_FAILED, EXIT_WRONG, {0}};
+static const struct option_fact usual_exits[] = {EXIT_DONE, EXIT_FAILED, EXIT_INVALID, {0}};
 
 const struct option_command COMMAND_RENDER = {
     COMMAND_OF_FILES(render),
-    .brief = "print every object that the controller would make for a DeployItem",
+    .brief = "print the objects that the controller would create for a DeployItem",
     .summary =
-        "Prints every object that the controller would make for a DeployItem, Secrets included",
+        "Prints the objects that the controller would create for a DeployItem, including Secrets",
     .facts = usual_exits,
 };
 
@@ -159,15 +165,18 @@ const struct option_command COMMAND_RENDER = {
 
 static const struct option_row controller_rows[] = {
     option_text("config", 0, struct controller_values, config, "FILE",
-                "the Configuration document, YAML or JSON"),
+                "configuration file, YAML or JSON"),
     option_text("kubeconfig", 0, struct controller_values, kubeconfig, "FILE",
-                "the host cluster; else $KUBECONFIG, the pod's own account, ~/.kube/config"),
+                "kubeconfig of the host cluster (default: $KUBECONFIG, the pod's service account, "
+                "~/.kube/config)"),
     option_text("landscaper-kubeconfig", 0, struct controller_values, landscaper_kubeconfig, "FILE",
-                "Landscaper's cluster, if it is not the host"),
+                "kubeconfig of Landscaper's cluster (default: the host cluster)"),
     option_text("metrics-address", 0, struct controller_values, metrics_address, "HOST:PORT",
-                "where to serve /metrics; 'off' for nowhere"),
+                "address for /metrics, or 'off'"),
     option_text("health-address", 0, struct controller_values, health_address, "HOST:PORT",
-                "where to serve /healthz and /readyz; 'off' for nowhere"),
+                "address for /healthz and /readyz, or 'off'"),
+    option_flag("check", 0, struct controller_values, is_check,
+                "print which permissions and CustomResourceDefinitions are missing, and exit"),
     TABLE_LOG_ROWS(struct controller_values),
     TABLE_PROGRAM_ROWS(struct controller_values),
 };
@@ -175,22 +184,23 @@ static const struct option_row controller_rows[] = {
 static const struct option_fact controller_facts[] = {
     EXIT_DONE,
     EXIT_FAILED,
-    EXIT_WRONG,
+    EXIT_INVALID,
     {"ENVIRONMENT", ENV_MY_POD_NAME ", " ENV_MY_POD_NAMESPACE,
-     "who this process is when it locks items or leads"},
-    {"ENVIRONMENT", "KUBECONFIG", "the host cluster, if there is no --kubeconfig"},
-    {"ENVIRONMENT", "HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "for the API servers"},
-    {"SIGNALS", "SIGTERM, SIGINT", "lets go of the lease and ends; runs go on in their pods"},
+     "identity of this process in locks and leases"},
+    {"ENVIRONMENT", "KUBECONFIG", "kubeconfig of the host cluster, unless --kubeconfig is given"},
+    {"ENVIRONMENT", "HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "proxy for the API servers"},
+    {"SIGNALS", "SIGTERM, SIGINT", "releases the lease and exits; runs continue in their pods"},
     {"SIGNALS", "SIGUSR1, SIGUSR2", "raise and lower the log level"},
     {0},
 };
 
 const struct option_command COMMAND_CONTROLLER = {
     .program = "longshore controller",
-    .brief = "turn the DeployItems of a Landscaper into pods",
+    .brief = "run the DeployItems of a Landscaper as pods",
     .synopsis = "[OPTIONS]",
-    .summary = "Turns the DeployItems of a Landscaper into pods, and their results into status and "
-               "exports. SIGUSR1 and SIGUSR2 raise and lower the log level",
+    .summary =
+        "Runs the DeployItems of a Landscaper as pods and reports their results as status and "
+        "exports. SIGUSR1 and SIGUSR2 raise and lower the log level",
     .rows = controller_rows,
     .facts = controller_facts,
 };
@@ -215,18 +225,20 @@ static const struct option_row plain_rows[] = {
 };
 
 static const struct option_fact completion_facts[] = {
-    {"EXAMPLES", "source <(longshore completion bash)", "in this shell; zsh likewise"},
+    {"EXAMPLES", "source <(longshore completion bash)",
+     "enables completion in the current bash; works the same in zsh"},
     {"EXAMPLES", "longshore completion fish > ~/.config/fish/completions/longshore.fish",
-     "in every fish from now on"},
+     "enables completion in every new fish"},
     {0},
 };
 
 const struct option_command COMMAND_COMPLETION = {
     .program = "longshore completion",
-    .brief = "print what completes these commands in bash, zsh or fish",
+    .brief = "print a completion script for bash, zsh or fish",
     .synopsis = "bash|zsh|fish [PROGRAM]",
-    .summary = "Prints a script that completes commands and options of longshore, or of "
-               "longshore-init or longshore-wait if such a PROGRAM is given",
+    .summary =
+        "Prints a completion script for longshore, or for PROGRAM, which is longshore-init or "
+        "longshore-wait",
     .operand = "SHELL",
     .operand_choices = "bash zsh fish",
     .rows = plain_rows,
@@ -234,7 +246,7 @@ const struct option_command COMMAND_COMPLETION = {
 };
 
 static const struct option_fact man_facts[] = {
-    {"EXAMPLES", "longshore man run | man -l -", "reads the page of longshore run"},
+    {"EXAMPLES", "longshore man run | man -l -", "shows the man page of longshore run"},
     {0},
 };
 
@@ -252,9 +264,9 @@ const struct option_command COMMAND_MAN = {
 
 const struct option_command COMMAND_HELP = {
     .program = "longshore help",
-    .brief = "print this list, or the help of a command",
+    .brief = "print this list or the help of a command",
     .synopsis = "[COMMAND]",
-    .summary = "Prints the list of commands, or what COMMAND --help prints",
+    .summary = "Prints the list of commands, or the help of COMMAND",
     .operand = "COMMAND",
     .operand_choices = "run validate render controller version completion man",
     .rows = plain_rows,
@@ -274,9 +286,9 @@ static const struct option_command *const longshore_commands[] = {
 
 const struct option_command COMMAND_LONGSHORE = {
     .program = "longshore",
-    .brief = "a container deployer for Landscaper, in a cluster and without",
+    .brief = "container deployer for Landscaper, in a cluster or on one machine",
     .synopsis = "COMMAND [OPTIONS]",
-    .summary = "A container deployer for Landscaper, in a cluster and without",
+    .summary = "Container deployer for Landscaper, in a cluster or on one machine",
     .rows = longshore_rows,
     .facts = usual_exits,
     .commands = longshore_commands,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every command and option of the three programs, once: what parses them, --help, man pages and
- * completions all read this table. It is here and not with the programs because `longshore man` and
- * `longshore completion` tell of all three. A record holds what stands on the command line; its
- * texts are borrowed from argv, and checked by the program whose they are. */
+/* All commands and options of the three programs. Option parsing, --help, man pages and completions
+ * use this table; it is here because `longshore man` and `longshore completion` cover all programs.
+ * Each command has a record of its values. Strings in it are borrowed from argv and validated by
+ * the command. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@ struct run_values {
     const char *imports, *image, *operation, *from_cluster, *kubeconfig, *config;
     const char *state, *out, *cache, *cache_size;
     const char *runtime, *timeout, *grace, *network, *output;
-    bool is_plain_http_allowed, is_insecure, is_kept, is_shell, is_verbose, is_help;
+    bool is_plain_http, is_insecure, is_kept, is_shell, is_verbose, is_help;
 };
 
 struct validate_values {
@@ -32,8 +32,8 @@ struct render_values {
     bool is_help;
 };
 
-/* The switches of Go's logger change nothing here: there are neither stack traces nor callers in
- * our lines, and a line without its time helps nobody. */
+/* The last three are flags of Go's logger and have no effect: log lines have neither stack traces
+ * nor callers, and always a timestamp. */
 struct log_values {
     const char *verbosity, *format;
     bool is_dev, is_cli, no_stacktrace, no_caller, no_timestamp;
@@ -42,14 +42,14 @@ struct log_values {
 struct controller_values {
     const char *config, *kubeconfig, *landscaper_kubeconfig, *metrics_address, *health_address;
     struct log_values log;
-    bool is_version, is_help;
+    bool is_check, is_version, is_help;
 };
 
 struct version_values {
     bool is_json, is_help;
 };
 
-/* Of completion, man and help. */
+/* For completion, man and help. */
 struct plain_values {
     bool is_help;
 };
@@ -65,25 +65,26 @@ struct wait_values {
     bool is_version, is_help;
 };
 
-extern const struct option_command COMMAND_LONGSHORE; /* its commands are those below */
+extern const struct option_command COMMAND_LONGSHORE; /* its commands are the following */
 extern const struct option_command COMMAND_RUN, COMMAND_VALIDATE, COMMAND_RENDER;
 extern const struct option_command COMMAND_CONTROLLER, COMMAND_VERSION;
 extern const struct option_command COMMAND_COMPLETION, COMMAND_MAN, COMMAND_HELP;
 /* table_helpers.c */
 extern const struct option_command COMMAND_INIT, COMMAND_WAIT;
 
-/* Rows that several programs have, for the record's field log. */
+/* Rows for the member log of a record. */
 #define TABLE_LOG_ROWS(record)                                                                     \
     option_text_with("verbosity", 'v', record, log.verbosity, "LEVEL",                             \
-                     "how much is logged, info unless --dev", "error info debug", NULL),           \
+                     "log level (default info; debug with --dev)", "error info debug", NULL),      \
         option_text_with("format", 'f', record, log.format, "FORMAT",                              \
-                         "form of the log, json unless --dev or --cli", "json text", NULL),        \
-        option_flag("dev", 0, record, log.is_dev, "log as text and at level debug"),               \
+                         "log format (default json; text with --dev or --cli)", "json text",       \
+                         NULL),                                                                    \
+        option_flag("dev", 0, record, log.is_dev, "log debug messages as text"),                   \
         option_flag("cli", 0, record, log.is_cli, "log as text"),                                  \
         option_flag("disable-stacktrace", 0, record, log.no_stacktrace, TABLE_NO_EFFECT),          \
         option_flag("disable-caller", 0, record, log.no_caller, TABLE_NO_EFFECT),                  \
         option_flag("disable-timestamp", 0, record, log.no_timestamp, TABLE_NO_EFFECT)
-/* The last rows of a program that is started by itself, and of its record. */
+/* The last rows of a program. */
 #define TABLE_PROGRAM_ROWS(record)                                                                 \
     option_flag("version", 0, record, is_version, TABLE_VERSION), TABLE_LAST_ROWS(record)
 #define TABLE_LAST_ROWS(record)                                                                    \
@@ -91,6 +92,6 @@ extern const struct option_command COMMAND_INIT, COMMAND_WAIT;
     {                                                                                              \
         0                                                                                          \
     }
-#define TABLE_NO_EFFECT "taken for the Go program's sake, without effect"
+#define TABLE_NO_EFFECT "ignored; accepted for compatibility with the Go deployer"
 #define TABLE_VERSION "print the version and exit"
 #define TABLE_HELP "print this help and exit"

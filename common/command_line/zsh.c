@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Both for a directory of $fpath, as _NAME, and for `source <(longshore completion zsh)`. */
+/* The script works as a file _NAME in $fpath and with `source <(longshore completion zsh)`. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 #define QUOTE "'\\''"
 
-/* In an argument of _arguments brackets end the text, and a colon what stands before it. */
+/* Escapes brackets and colons, which are delimiters in arguments of _arguments. */
 static char *escaped(const char *text)
 {
     char *copy = xcalloc(2 * strlen(text) + 1, 1);
@@ -22,7 +22,7 @@ static char *escaped(const char *text)
     return copy;
 }
 
-/* ":FILE:_files", and nothing for what takes nothing. */
+/* For example ":FILE:_files"; "" for options without a value. The caller frees. */
 static char *value_of(const char *value_name, const char *choices)
 {
     cleanup_free char *name = escaped(value_name ? value_name : "");

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "init/blueprint/access.h"
+#include "common/component/access.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
 #include "common/base/memory.h"
+#include "common/component/typed.h"
 #include "common/contract.h"
 #include "common/data/digest.h"
 #include "common/data/doc.h"
 #include "common/data/reference.h"
-#include "init/component/names.h"
 
 #define BLUEPRINT_TYPES "application/vnd.gardener.landscaper.blueprint."
 #define BLUEPRINT_CONFIG BLUEPRINT_TYPES "config.v1"
@@ -25,7 +25,7 @@ static const char *const type_blob[] = {"ociBlob", "OCIBlob", NULL};
 
 static const char *const resource_types[] = {LANDSCAPER_GROUP "/blueprint", "blueprint"};
 
-/* Compression is told by the bytes, so that the zstd forms cost nothing. */
+/* The unpacker detects the compression, so that zstd is supported although Go does not know it. */
 static const char *const layer_types[] = {
     BLUEPRINT_TYPES "v1+tar",
     BLUEPRINT_TYPES "v1+tar+gzip",
@@ -42,15 +42,6 @@ static const char *const artifact_set_types[] = {
     "application/vnd.docker.distribution.manifest.v2+tar",
     "application/vnd.docker.distribution.manifest.v2+tar+gzip",
 };
-
-static bool is_one_of(const char *text, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(text, list[i]) == 0)
-            return true;
-    }
-    return false;
-}
 
 void access_done(struct access *access)
 {
@@ -73,7 +64,7 @@ static void add_reference(struct access *access, const char *text, size_t length
     access->references[access->reference_count++] = xstrndup(text, length);
 }
 
-/* One reference, or several with commas between: chunks of one blob. */
+/* A reference, or a comma-separated list of them: the chunks of one blob. */
 static int parse_references(const char *text, struct access *access, struct error *err)
 {
     while (*text) {
@@ -87,7 +78,8 @@ static int parse_references(const char *text, struct access *access, struct erro
         while (length > 0 && text[length - 1] == ' ')
             length--;
         if (length == 0)
-            return error_set(err, ERROR_INVALID, "access: localReference: an empty reference");
+            return error_set(err, ERROR_INVALID,
+                             "access: localReference: contains an empty reference");
         if (access->reference_count >= ACCESS_REFERENCES_MAX)
             return error_set(err, ERROR_TOO_LARGE, "access: localReference: more than %d chunks",
                              ACCESS_REFERENCES_MAX);
@@ -99,7 +91,7 @@ static int parse_references(const char *text, struct access *access, struct erro
 
 static int missing(const char *key, struct error *err)
 {
-    return error_set(err, ERROR_INVALID, "access: %s: is missing", key);
+    return error_set(err, ERROR_INVALID, "access: %s: missing", key);
 }
 
 /* [scheme://]host[:port]/repository[:tag][@digest], as the OCM grammar allows. */
@@ -112,7 +104,10 @@ static int parse_image(const char *text, struct access *access, struct error *er
         access->is_plain_http = strncasecmp(text, "http://", 7) == 0;
         if (!access->is_plain_http && strncasecmp(text, "https://", 8) != 0 &&
             strncasecmp(text, "oci://", 6) != 0)
-            return error_set(err, ERROR_INVALID, "access: '%.200s' has an unknown scheme", text);
+            return error_set(
+                err, ERROR_INVALID,
+                "access: unknown scheme in \"%.200s\"; expected \"https\", \"http\" or \"oci\"",
+                text);
         text = scheme + 3;
     }
     if (reference_parse(text, &reference, err) < 0)
@@ -123,7 +118,7 @@ static int parse_image(const char *text, struct access *access, struct error *er
     return 0;
 }
 
-/* repository[:tag][@digest] without a host: borrowed from the grammar of references. */
+/* repository[:tag][@digest]: parsed with a placeholder for the host. */
 static int parse_relative(const char *text, struct access *access, struct error *err)
 {
     cleanup_free char *whole = xasprintf("registry.invalid/%s", text + strspn(text, "/"));
@@ -195,12 +190,12 @@ static int parse_spec(const json_t *spec, struct access *access, struct error *e
         return parse_blob(spec, access, err);
     }
     return error_set(err, ERROR_INVALID,
-                     "access: type '%.100s' is not supported for blueprints; use localBlob or "
+                     "access: type \"%.100s\" is not supported for blueprints; use localBlob or "
                      "ociArtifact",
                      typed_text(spec, "type"));
 }
 
-/* The digest that the descriptor gives, if it is one of those that bytes can be held against. */
+/* Other digests than these two are of normalised content, which can't be verified here. */
 static void parse_digest(const json_t *digest, struct access *access)
 {
     const char *value = doc_text(digest, "value");
@@ -223,12 +218,12 @@ int access_parse(const json_t *resource, struct access *ret_access, struct error
     cleanup_access struct access access = {.size = -1};
     const char *type = doc_text_or(resource, "type", "");
 
-    if (!is_one_of(type, resource_types, array_length(resource_types)))
+    if (!text_is_one_of(type, resource_types, array_length(resource_types)))
         return error_set(err, ERROR_INVALID,
-                         "resource '%.200s' is no blueprint, its type is '%.200s'",
+                         "resource \"%.200s\" is not a blueprint, its type is \"%.200s\"",
                          doc_text_or(resource, "name", ""), type);
     if (parse_spec(doc_member(resource, "access"), &access, err) < 0)
-        return error_wrap(err, "resource '%.200s'", doc_text_or(resource, "name", ""));
+        return error_wrap(err, "resource \"%.200s\"", doc_text_or(resource, "name", ""));
     parse_digest(doc_member(resource, "digest"), &access);
     *ret_access = access;
     access = (struct access){0};
@@ -237,28 +232,29 @@ int access_parse(const json_t *resource, struct access *ret_access, struct error
 
 bool access_is_artifact_set(const char *media_type)
 {
-    return is_one_of(media_type, artifact_set_types, array_length(artifact_set_types));
+    return text_is_one_of(media_type, artifact_set_types, array_length(artifact_set_types));
 }
 
 int access_check_blob_type(const char *media_type, struct error *err)
 {
-    if (is_one_of(media_type, layer_types, array_length(layer_types)) ||
-        is_one_of(media_type, tar_types, array_length(tar_types)))
+    if (text_is_one_of(media_type, layer_types, array_length(layer_types)) ||
+        text_is_one_of(media_type, tar_types, array_length(tar_types)))
         return 0;
-    return error_set(err, ERROR_INVALID, "media type '%.150s' is none of a blueprint", media_type);
+    return error_set(err, ERROR_INVALID, "media type \"%.150s\" is not that of a blueprint",
+                     media_type);
 }
 
 int access_pick_layer(const struct manifest *manifest, const struct content **ret_layer,
                       struct error *err)
 {
     if (manifest->is_index)
-        return error_set(err, ERROR_INVALID, "an image index is no blueprint");
+        return error_set(err, ERROR_INVALID, "an image index is not a blueprint");
     if (manifest->entry_count == 0)
-        return error_set(err, ERROR_INVALID, "the artifact has no layers");
+        return error_set(err, ERROR_INVALID, "artifact has no layers");
     if (strcmp(manifest->config.media_type, BLUEPRINT_CONFIG) != 0 &&
-        !is_one_of(manifest->entries[0].media_type, layer_types, array_length(layer_types)))
+        !text_is_one_of(manifest->entries[0].media_type, layer_types, array_length(layer_types)))
         return error_set(err, ERROR_INVALID,
-                         "the artifact is no blueprint (config '%.120s', first layer '%.120s')",
+                         "artifact is not a blueprint (config \"%.120s\", first layer \"%.120s\")",
                          manifest->config.media_type, manifest->entries[0].media_type);
     *ret_layer = &manifest->entries[0];
     return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a resource of a component is reached, and whether it can be a blueprint. Pure. */
+/* The access of a resource, that is where its content is, and whether it can be a blueprint. No
+ * I/O. */
 #pragma once
 
 #include <jansson.h>
@@ -11,39 +12,41 @@
 #include "common/oci/manifest.h"
 
 enum access_kind {
-    ACCESS_LOCAL_BLOB,     /* blobs of the component's own repository, one after the other */
-    ACCESS_LOCAL_OCI_BLOB, /* one blob of it, whose media type the manifest tells */
+    ACCESS_LOCAL_BLOB,     /* one or more blobs in the repository of the component, concatenated */
+    ACCESS_LOCAL_OCI_BLOB, /* one such blob; its media type is in the manifest of the component */
     ACCESS_BLOB,           /* a blob of another repository */
-    ACCESS_ARTIFACT,       /* an artifact of its own */
-    ACCESS_RELATIVE,       /* an artifact in the component's registry */
+    ACCESS_ARTIFACT,       /* a separate OCI artifact */
+    ACCESS_RELATIVE,       /* a separate artifact in the registry of the component */
 };
 
 enum { ACCESS_REFERENCES_MAX = 1000 };
 
 struct access {
     enum access_kind kind;
-    char **references; /* digests or file names of a blob access */
+    char **references; /* of blobs: digests or file names */
     size_t reference_count;
-    char *media_type; /* "" where it is not given */
-    char *host;       /* NULL: the component's registry */
+    char *media_type; /* "" if not set */
+    char *host;       /* NULL: the registry of the component */
     char *repository;
     char *object; /* tag or digest of an artifact */
     bool is_plain_http;
-    int64_t size; /* -1: not given */
-    /* What the descriptor says about the content: "sha256:<hex>" or NULL. */
-    char *blob_digest;     /* of the blob's bytes */
-    char *artifact_digest; /* of the artifact's manifest */
+    int64_t size; /* -1: not set */
+    /* Digests of the component descriptor, "sha256:<hex>", or NULL. */
+    char *blob_digest;     /* of the blob */
+    char *artifact_digest; /* of the manifest of the artifact */
 };
 
-/* resource is of a checked descriptor. ERROR_INVALID: no blueprint, or an access that can't be
- * used. */
+/* resource must be one of a parsed descriptor. ERROR_INVALID if it is not a blueprint or its access
+ * is not supported. The caller ends *ret_access with access_done(). */
 int access_parse(const json_t *resource, struct access *ret_access, struct error *err) must_check;
 void access_done(struct access *access);
 
-/* Whether a blob of this media type is read as a blueprint. */
+/* ERROR_INVALID if a blob of this media type can't be a blueprint. */
 int access_check_blob_type(const char *media_type, struct error *err) must_check;
+/* Whether a blob of this media type is an archive of an OCI artifact. */
 bool access_is_artifact_set(const char *media_type);
-/* The layer of an artifact that holds the blueprint. Borrowed. */
+/* Picks the layer with the blueprint. ERROR_INVALID if it has none. *ret_layer is
+ * borrowed. */
 int access_pick_layer(const struct manifest *manifest, const struct content **ret_layer,
                       struct error *err) must_check;
 

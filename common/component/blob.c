@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "init/blueprint/blob.h"
+#include "common/component/blob.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,16 +8,17 @@
 
 #include "common/archive/beneath.h"
 #include "common/archive/unpack.h"
+#include "common/base/file.h"
 #include "common/base/memory.h"
+#include "common/component/file_repository.h"
+#include "common/component/scratch_file.h"
+#include "common/component/yamlfs.h"
 #include "common/data/digest.h"
 #include "common/data/doc.h"
-#include "init/blueprint/yamlfs.h"
-#include "init/component/files.h"
 
-#define FILE_BLOB "blob"
 #define DIRECTORY_SET "artifact-set"
 
-enum { READ_BYTES = 64 * 1024, INDEX_MAX_BYTES = 4 * 1024 * 1024 };
+enum { INDEX_MAX_BYTES = 4 * 1024 * 1024 };
 
 void blob_done(struct blob *blob)
 {
@@ -41,17 +42,9 @@ static int write_bytes(void *data, const char *bytes, size_t size, struct error 
 {
     struct download *download = data;
 
-    while (size > 0) {
-        ssize_t count = write(download->fd, bytes, size);
-
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return error_set_errno(err, errno, "write a blob to the shared volume");
-        bytes += count;
-        size -= (size_t)count;
-        download->bytes += (uint64_t)count;
-    }
+    if (file_write_all(download->fd, "blob on the shared volume", bytes, size, err) < 0)
+        return -1;
+    download->bytes += size;
     if (download->env->on_progress)
         download->env->on_progress(download->env->data, download->bytes, download->total);
     return 0;
@@ -61,7 +54,7 @@ static void start_over(void *data)
 {
     struct download *download = data;
 
-    /* What fails here shows as a wrong digest in the end. */
+    /* A failure here leads to a digest mismatch in the end. */
     if (ftruncate(download->fd, download->chunk_start) == 0 &&
         lseek(download->fd, download->chunk_start, SEEK_SET) >= 0)
         download->bytes = (uint64_t)download->chunk_start;
@@ -106,38 +99,13 @@ static int download_chunk(struct download *download, struct registry *registry,
     return 0;
 }
 
-static int hash_file(int fd, const char *wanted, struct error *err)
-{
-    cleanup_free char *block = xmalloc(READ_BYTES);
-    cleanup_digest struct digest *digest = NULL;
-    enum digest_algorithm algorithm = DIGEST_SHA256;
-    const char *hex = NULL;
-    ssize_t count = 0;
-
-    if (digest_parse(wanted, &algorithm, &hex, err) < 0)
-        return error_wrap(err, "resource digest");
-    digest = digest_new(algorithm);
-    if (lseek(fd, 0, SEEK_SET) < 0)
-        return error_set_errno(err, errno, "read a blob");
-    while ((count = read(fd, block, READ_BYTES)) > 0)
-        digest_update(digest, block, (size_t)count);
-    if (count < 0)
-        return error_set_errno(err, errno, "read a blob");
-    if (!digest_matches(digest, wanted))
-        return error_set(err, ERROR_INVALID,
-                         "the blob does not have the digest '%s' that the component descriptor "
-                         "gives for it",
-                         wanted);
-    return 0;
-}
-
 static int finish_packed(int *fd, const struct access *access, struct blob *ret_blob,
                          struct error *err)
 {
     struct stat status;
 
-    if (access->blob_digest && hash_file(*fd, access->blob_digest, err) < 0)
-        return -1;
+    if (access->blob_digest && digest_check_file(*fd, "blob", access->blob_digest, err) < 0)
+        return error_wrap(err, "resource digest of the component descriptor");
     if (lseek(*fd, 0, SEEK_SET) < 0 || fstat(*fd, &status) < 0)
         return error_set_errno(err, errno, "read a blob");
     *ret_blob =
@@ -145,26 +113,11 @@ static int finish_packed(int *fd, const struct access *access, struct blob *ret_
     return 0;
 }
 
-/* A file that has no name any more once it is open: nothing is left behind, however this ends. */
-static int open_scratch(const struct blob_env *env, struct error *err)
-{
-    cleanup_close int written = beneath_create_file(env->workspace_fd, FILE_BLOB, 0600, err);
-    int fd = -1;
-
-    if (written < 0)
-        return -1;
-    fd = openat(env->workspace_fd, FILE_BLOB, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return error_set_errno(err, errno, "open a file for a blob");
-    (void)unlinkat(env->workspace_fd, FILE_BLOB, 0);
-    return fd;
-}
-
 static int download_blobs(const struct blob_env *env, struct registry *registry,
                           const struct registry_place *place, const struct access *access,
                           const struct manifest *manifest, struct blob *ret_blob, struct error *err)
 {
-    cleanup_close int fd = open_scratch(env, err);
+    cleanup_close int fd = scratch_file_open(env->workspace_fd, err);
     struct download download = {.env = env, .fd = fd};
 
     if (fd < 0)
@@ -180,7 +133,7 @@ static int download_blobs(const struct blob_env *env, struct registry *registry,
     return finish_packed(&fd, access, ret_blob, err);
 }
 
-/* ---- an artifact of its own ---- */
+/* ---- a separate artifact ---- */
 
 static int fetch_artifact(const struct blob_env *env, const struct access *access,
                           const struct registry_place *place, struct registry *registry,
@@ -189,7 +142,6 @@ static int fetch_artifact(const struct blob_env *env, const struct access *acces
     cleanup_json json_t *doc = NULL;
     cleanup_free char *media_type = NULL;
     cleanup_free char *digest = NULL;
-    cleanup_free char *text = NULL;
     cleanup_manifest struct manifest manifest = {0};
     const struct content *layer = NULL;
     struct access only_layer = {.size = -1};
@@ -199,14 +151,13 @@ static int fetch_artifact(const struct blob_env *env, const struct access *acces
         return -1;
     if (access->artifact_digest && strcmp(access->artifact_digest, digest) != 0)
         return error_set(err, ERROR_INVALID,
-                         "artifact '%s/%s:%s' has the digest '%s', not '%s' as the component "
-                         "descriptor says",
+                         "artifact \"%s/%s:%s\" has the digest %s, but the component descriptor "
+                         "requires %s",
                          place->host, place->repository, access->object, digest,
                          access->artifact_digest);
-    text = doc_dump(doc);
-    if (manifest_parse(text, strlen(text), media_type, &manifest, err) < 0 ||
+    if (manifest_from_doc(doc, media_type, &manifest, err) < 0 ||
         access_pick_layer(&manifest, &layer, err) < 0)
-        return error_wrap(err, "artifact '%s/%s:%s'", place->host, place->repository,
+        return error_wrap(err, "artifact \"%s/%s:%s\"", place->host, place->repository,
                           access->object);
     only_layer.references = (char *[]){layer->digest};
     only_layer.reference_count = 1;
@@ -214,19 +165,6 @@ static int fetch_artifact(const struct blob_env *env, const struct access *acces
 }
 
 /* ---- an artifact set: a blob that is an archive of an artifact ---- */
-
-static int read_whole(int fd, size_t max, struct buffer *ret_bytes, struct error *err)
-{
-    cleanup_free char *block = xmalloc(READ_BYTES);
-    ssize_t count = 0;
-
-    buffer_init(ret_bytes, max);
-    while ((count = read(fd, block, READ_BYTES)) > 0) {
-        if (buffer_append(ret_bytes, block, (size_t)count, err) < 0)
-            return -1;
-    }
-    return count < 0 ? error_set_errno(err, errno, "read an artifact set") : 0;
-}
 
 static int main_digest(int set_fd, char **ret_digest, struct error *err)
 {
@@ -236,16 +174,17 @@ static int main_digest(int set_fd, char **ret_digest, struct error *err)
     cleanup_json json_t *index = NULL;
     const char *digest = NULL;
 
+    buffer_init(&bytes, INDEX_MAX_BYTES);
     if (fd < 0)
         fd = beneath_open_file(set_fd, "artifact-descriptor.json", &status, err);
-    if (fd < 0 || read_whole(fd, INDEX_MAX_BYTES, &bytes, err) < 0 ||
+    if (fd < 0 || file_read_all(fd, "index", &bytes, err) < 0 ||
         doc_parse_json(bytes.data ? bytes.data : "", bytes.size, INDEX_MAX_BYTES, &index, err) < 0)
         return -1;
     digest = json_string_value(doc_member(doc_member(index, "annotations"), "software.ocm/main"));
     if (!digest)
         digest = doc_text(json_array_get(doc_member(index, "manifests"), 0), "digest");
     if (!digest)
-        return error_set(err, ERROR_INVALID, "its index names no manifest");
+        return error_set(err, ERROR_INVALID, "index lists no manifest");
     *ret_digest = xstrdup(digest);
     return 0;
 }
@@ -259,14 +198,15 @@ static int open_set_layer(const struct repository *set, int *ret_fd, struct erro
     const struct content *layer = NULL;
     bool is_directory = false;
 
+    buffer_init(&bytes, REGISTRY_MANIFEST_MAX);
     if (main_digest(set->directory_fd, &digest, err) < 0)
         return -1;
-    fd = files_open_blob(set, digest, &is_directory, err);
-    if (fd < 0 || read_whole(fd, REGISTRY_MANIFEST_MAX, &bytes, err) < 0 ||
+    fd = file_repository_open_blob(set, digest, &is_directory, err);
+    if (fd < 0 || file_read_all(fd, "manifest", &bytes, err) < 0 ||
         manifest_parse(bytes.data ? bytes.data : "", bytes.size, NULL, &manifest, err) < 0 ||
         access_pick_layer(&manifest, &layer, err) < 0)
         return -1;
-    *ret_fd = files_open_blob(set, layer->digest, &is_directory, err);
+    *ret_fd = file_repository_open_blob(set, layer->digest, &is_directory, err);
     return *ret_fd < 0 ? -1 : 0;
 }
 
@@ -289,7 +229,7 @@ static int open_artifact_set(const struct blob_env *env, struct blob *blob, stru
     return 0;
 }
 
-/* ---- blobs beside the descriptor ---- */
+/* ---- a local blob of the component ---- */
 
 static int open_in_files(const struct access *access, const struct repository *repository,
                          struct blob *ret_blob, struct error *err)
@@ -298,9 +238,9 @@ static int open_in_files(const struct access *access, const struct repository *r
     bool is_directory = false;
 
     if (access->reference_count != 1)
-        return error_set(err, ERROR_INVALID, "a blob in pieces is not supported in '%s'",
+        return error_set(err, ERROR_INVALID, "a blob in several chunks is not supported in \"%s\"",
                          repository->text);
-    fd = files_open_blob(repository, access->references[0], &is_directory, err);
+    fd = file_repository_open_blob(repository, access->references[0], &is_directory, err);
     if (fd < 0)
         return -1;
     if (!is_directory)
@@ -319,16 +259,16 @@ static int open_in_tree(const struct blob_env *env, const struct access *access,
     struct download download = {.env = env};
 
     if (access->reference_count != 1)
-        return error_set(err, ERROR_INVALID, "a blob in pieces is not supported in an %s",
+        return error_set(err, ERROR_INVALID, "a blob in several chunks is not supported in an %s",
                          repository->text);
-    if (files_find_node(repository, access->references[0], &node, err) < 0)
+    if (file_repository_find_node(repository, access->references[0], &node, err) < 0)
         return error_wrap(err, "blob of the %s", repository->text);
     if (yamlfs_is_directory(node)) {
         *ret_blob = (struct blob){.form = BLOB_TREE, .fd = -1, .node = node};
         return 0;
     }
     buffer_init(&bytes, YAMLFS_FILE_MAX_BYTES);
-    fd = open_scratch(env, err);
+    fd = scratch_file_open(env->workspace_fd, err);
     download.fd = fd;
     if (fd < 0 || yamlfs_read(node, &bytes, err) < 0 ||
         write_bytes(&download, bytes.data ? bytes.data : "", bytes.size, err) < 0)
@@ -336,8 +276,8 @@ static int open_in_tree(const struct blob_env *env, const struct access *access,
     return finish_packed(&fd, access, ret_blob, err);
 }
 
-static int fetch_beside(const struct blob_env *env, const struct access *access,
-                        const struct resolved_root *root, struct blob *ret_blob, struct error *err)
+static int fetch_local(const struct blob_env *env, const struct access *access,
+                       const struct resolved_root *root, struct blob *ret_blob, struct error *err)
 {
     const struct repository *repository = root->repository;
     cleanup_free char *path = NULL;
@@ -356,15 +296,16 @@ static int fetch_beside(const struct blob_env *env, const struct access *access,
         return open_in_files(access, repository, ret_blob, err);
     case REPOSITORY_INLINE:
         return open_in_tree(env, access, repository, ret_blob, err);
-    case REPOSITORY_GIVEN:
+    case REPOSITORY_DESCRIPTORS:
     case REPOSITORY_UNSUPPORTED:
         break;
     }
-    return error_set(err, ERROR_NOT_FOUND,
-                     "an inline component descriptor has no local blobs; use an ociArtifact");
+    return error_set(
+        err, ERROR_NOT_FOUND,
+        "an inline component descriptor has no local blobs; use access type ociArtifact");
 }
 
-/* ---- the outside ---- */
+/* ---- the interface ---- */
 
 static int check_type(const struct access *access, const struct resolved_root *root,
                       struct error *err)
@@ -395,7 +336,7 @@ int blob_fetch(const struct blob_env *env, const struct access *access,
     case ACCESS_RELATIVE:
         if (root->repository->kind != REPOSITORY_REGISTRY)
             return error_set(err, ERROR_INVALID,
-                             "a relativeOciReference needs a component in a registry");
+                             "access type relativeOciReference requires a component in a registry");
         place.host = root->repository->host;
         place.is_plain_http = root->repository->is_plain_http;
         return fetch_artifact(env, access, &place, env->components, ret_blob, err);
@@ -408,7 +349,7 @@ int blob_fetch(const struct blob_env *env, const struct access *access,
     case ACCESS_LOCAL_OCI_BLOB:
         if (check_type(access, root, err) < 0)
             return -1;
-        result = fetch_beside(env, access, root, &blob, err);
+        result = fetch_local(env, access, root, &blob, err);
         break;
     }
     if (result < 0)

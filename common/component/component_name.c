@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "init/component/names.h"
+#include "common/component/component_name.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "common/base/buffer.h"
 #include "common/base/memory.h"
@@ -12,26 +11,26 @@
 #define DIGITS "0123456789"
 #define LETTERS LOWER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-/* One or more words with dots between, each a letter and then characters of the set. Returns the
- * number of words, 0 if it is something else; *ret_last is the last word. */
-static size_t dotted_words(const char *text, size_t length, const char *set, const char **ret_last)
+/* Counts the labels of a dotted name; each is a lower-case letter followed by characters of the
+ * set. Returns 0 if the text is malformed. *ret_last is the last label. */
+static size_t count_labels(const char *text, size_t length, const char *set, const char **ret_last)
 {
     const char *end = text + length;
     size_t count = 0;
 
     for (;;) {
-        size_t word = 0;
+        size_t label = 0;
 
         if (text >= end || !strchr(LOWER, *text) || !*text)
             return 0;
         *ret_last = text;
-        word = strspn(text, set);
-        if (text + word >= end)
-            return text + word == end ? count + 1 : 0;
-        if (text[word] != '.')
+        label = strspn(text, set);
+        if (text + label >= end)
+            return text + label == end ? count + 1 : 0;
+        if (text[label] != '.')
             return 0;
         count++;
-        text += word + 1;
+        text += label + 1;
     }
 }
 
@@ -43,7 +42,7 @@ bool component_name_is_valid(const char *text)
 
     if (!slash || strlen(text) > COMPONENT_NAME_MAX_BYTES)
         return false;
-    if (dotted_words(text, (size_t)(slash - text), "-" LOWER DIGITS, &last) < 2)
+    if (count_labels(text, (size_t)(slash - text), "-" LOWER DIGITS, &last) < 2)
         return false;
     length = (size_t)(slash - last);
     if (length < 2 || strspn(last, LOWER) != length)
@@ -53,7 +52,7 @@ bool component_name_is_valid(const char *text)
 
         slash = strchr(segment, '/');
         length = slash ? (size_t)(slash - segment) : strlen(segment);
-        if (dotted_words(segment, length, "-_" LOWER DIGITS, &last) == 0)
+        if (count_labels(segment, length, "-_" LOWER DIGITS, &last) == 0)
             return false;
     }
     return true;
@@ -112,41 +111,4 @@ char *version_tag(const char *version)
     if (!plus)
         return xstrdup(version);
     return xasprintf("%.*s.build-%s", (int)(plus - version), version, plus + 1);
-}
-
-bool typed_is(const json_t *object, const char *const *kinds)
-{
-    const char *type = typed_text(object, "type");
-
-    for (; type && *kinds; kinds++) {
-        size_t length = strlen(*kinds);
-
-        if (strncmp(type, *kinds, length) == 0 &&
-            (type[length] == '\0' || strcmp(type + length, "/v1") == 0))
-            return true;
-    }
-    return false;
-}
-
-const json_t *typed_member(const json_t *object, const char *key)
-{
-    const json_t *exact = doc_member(object, key);
-    const char *name = NULL;
-    json_t *value = NULL;
-
-    if (exact || !json_is_object(object))
-        return exact;
-    doc_foreach(object, name, value)
-    {
-        if (strcasecmp(name, key) == 0)
-            return value;
-    }
-    return NULL;
-}
-
-const char *typed_text(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(typed_member(object, key));
-
-    return text && *text ? text : NULL;
 }

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "init/component/element.h"
+#include "common/component/element.h"
 
 #include <string.h>
 
 #include "common/base/memory.h"
-#include "common/data/digest.h"
+#include "common/component/component_name.h"
+#include "common/component/typed.h"
 #include "common/data/doc.h"
-#include "init/component/names.h"
-
-enum { IDENTITY_SIZE = sizeof(((struct element_text *)NULL)->identity) };
 
 static bool is_absent(const json_t *value)
 {
     return !value || json_is_null(value);
 }
 
-/* Shares the value; absent and empty ones are left out, as Go leaves them out. */
+/* Shares the value; absent and empty values are omitted, as in Go. */
 static void share(json_t *to, const json_t *from, const char *key)
 {
     const json_t *value = doc_member(from, key);
@@ -46,10 +44,10 @@ int element_labels(const json_t *labels, json_t **ret_labels, struct error *err)
         json_t *kept = NULL;
 
         if (!name || !*name)
-            return error_set(err, ERROR_INVALID, "labels[%zu]: has no name", i);
+            return error_set(err, ERROR_INVALID, "labels[%zu]: name: missing", i);
         for (size_t j = 0; j < i; j++) {
             if (strcmp(doc_text_or(json_array_get(labels, j), "name", ""), name) == 0)
-                return error_set(err, ERROR_INVALID, "labels: '%.200s' is there twice", name);
+                return error_set(err, ERROR_INVALID, "labels: duplicate name \"%.200s\"", name);
         }
         kept = json_object();
         (void)json_object_set_new(kept, "name", json_string(name));
@@ -89,7 +87,7 @@ static int copy_digest(json_t *to, const json_t *from, struct error *err)
     return 0;
 }
 
-/* A text that must be there. */
+/* Copies a required string. */
 static int copy_text(json_t *to, const json_t *from, const char *key, struct error *err)
 {
     const char *text = NULL;
@@ -121,14 +119,15 @@ static int copy_identity(json_t *to, const json_t *from, struct error *err)
     if (copy_text(to, from, "name", err) < 0 || copy_text(to, from, "version", err) < 0)
         return -1;
     if (!element_name_is_valid(doc_text(from, "name")))
-        return error_set(err, ERROR_INVALID, "name: '%.200s' is no valid element name",
+        return error_set(err, ERROR_INVALID, "name: invalid element name \"%.200s\"",
                          doc_text(from, "name"));
     if (!is_absent(extra) && !json_is_object(extra))
         return error_set(err, ERROR_INVALID, "extraIdentity: expected an object");
     doc_foreach(extra, key, value)
     {
         if (!json_is_string(value))
-            return error_set(err, ERROR_INVALID, "extraIdentity: '%.200s': expected a string", key);
+            return error_set(err, ERROR_INVALID, "extraIdentity: \"%.200s\": expected a string",
+                             key);
     }
     share(to, from, "extraIdentity");
     return 0;
@@ -143,7 +142,7 @@ static int copy_kind(json_t *to, const json_t *from, enum element_kind kind, str
         if (copy_text(to, from, "componentName", err) < 0)
             return -1;
         if (!component_name_is_valid(doc_text(from, "componentName")))
-            return error_set(err, ERROR_INVALID, "componentName: '%.300s' is no component name",
+            return error_set(err, ERROR_INVALID, "componentName: invalid component name \"%.300s\"",
                              doc_text(from, "componentName"));
         return copy_digest(to, from, err);
     case ELEMENT_SOURCE:
@@ -154,108 +153,74 @@ static int copy_kind(json_t *to, const json_t *from, enum element_kind kind, str
             return -1;
         relation = doc_text(from, "relation");
         if (strcmp(relation, "local") != 0 && strcmp(relation, "external") != 0)
-            return error_set(err, ERROR_INVALID, "relation: '%.100s' is neither local nor external",
+            return error_set(err, ERROR_INVALID,
+                             "relation: expected \"local\" or \"external\", found \"%.100s\"",
                              relation);
         return copy_digest(to, from, err);
     }
     return error_set(err, ERROR_INTERNAL, "unknown kind of element");
 }
 
-/* Of what tells elements of one list apart. */
-static void hash_identity(const json_t *element, char ret_identity[static IDENTITY_SIZE])
+/* The identity of an element as text. */
+static char *identity_of(const json_t *element)
 {
     static const char *const keys[] = {"name", "version", "extraIdentity"};
     cleanup_json json_t *identity = json_object();
-    cleanup_free char *text = NULL;
-    char hex[DIGEST_HEX_MAX] = {0};
 
     for (size_t i = 0; i < array_length(keys); i++)
         share(identity, element, keys[i]);
-    text = doc_dump_sorted(identity);
-    digest_sha256_hex(text, strlen(text), hex);
-    memcpy(ret_identity, hex, IDENTITY_SIZE - 1);
-    ret_identity[IDENTITY_SIZE - 1] = '\0';
+    return doc_dump_sorted(identity);
 }
 
-void element_list_add(struct element_list *list, enum element_kind kind, const json_t *element)
-{
-    cleanup_json json_t *kept = json_object();
-    cleanup_free char *json = NULL;
-    struct element_text *item = NULL;
-
-    if (list->failure.kind != ERROR_NONE)
-        return;
-    if (copy_identity(kept, element, &list->failure) < 0 ||
-        copy_labels(kept, element, &list->failure) < 0 ||
-        copy_kind(kept, element, kind, &list->failure) < 0) {
-        (void)error_wrap(&list->failure, "[%zu]", list->count);
-        return;
-    }
-    if (list->count == list->capacity) {
-        list->capacity = list->capacity > 0 ? list->capacity * 2 : 16;
-        list->items = xreallocarray(list->items, list->capacity, sizeof(*list->items));
-    }
-    item = &list->items[list->count++];
-    /* Copied, because what grew while it was written has room to spare. */
-    json = doc_dump_sorted(kept);
-    item->json = xstrdup(json);
-    hash_identity(kept, item->identity);
-}
+struct identity {
+    char *text;
+    size_t index;
+};
 
 static int compare_identities(const void *left, const void *right)
 {
-    const struct element_text *const *a = left;
-    const struct element_text *const *b = right;
-    int order = strcmp((*a)->identity, (*b)->identity);
+    const struct identity *a = left;
+    const struct identity *b = right;
+    int order = strcmp(a->text, b->text);
 
-    /* The same ones in the order of the list. */
-    return order != 0 ? order : (*a > *b) - (*a < *b);
+    return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
 }
 
-int element_list_check(const struct element_list *list, struct error *err)
+/* Sorts, because a list may have tens of thousands of elements. */
+static int check_identities(const json_t *list, struct error *err)
 {
-    cleanup_free const struct element_text **sorted = NULL;
-    const struct element_text *second = NULL;
-    cleanup_json json_t *element = NULL;
+    size_t count = json_array_size(list);
+    cleanup_free struct identity *sorted = xcalloc(count + 1, sizeof(*sorted));
+    size_t duplicate = count;
 
-    if (list->failure.kind != ERROR_NONE) {
-        *err = list->failure;
-        return -1;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = (struct identity){identity_of(json_array_get(list, i)), i};
+    qsort(sorted, count, sizeof(*sorted), compare_identities);
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(sorted[i - 1].text, sorted[i].text) == 0 && sorted[i].index < duplicate)
+            duplicate = sorted[i].index;
     }
-    sorted = xcalloc(list->count + 1, sizeof(struct element_text *));
-    for (size_t i = 0; i < list->count; i++)
-        sorted[i] = &list->items[i];
-    qsort(sorted, list->count, sizeof(struct element_text *), compare_identities);
-    for (size_t i = 1; i < list->count; i++) {
-        if (strcmp(sorted[i - 1]->identity, sorted[i]->identity) == 0 &&
-            (!second || sorted[i] < second))
-            second = sorted[i];
-    }
-    if (!second)
+    for (size_t i = 0; i < count; i++)
+        free(sorted[i].text);
+    if (duplicate == count)
         return 0;
-    element = element_list_get(list, (size_t)(second - list->items));
-    return error_set(err, ERROR_INVALID, "[%zu]: '%s' is there twice",
-                     (size_t)(second - list->items), doc_text(element, "name"));
+    return error_set(err, ERROR_INVALID, "[%zu]: duplicate identity of \"%s\"", duplicate,
+                     doc_text(json_array_get(list, duplicate), "name"));
 }
 
-json_t *element_list_get(const struct element_list *list, size_t index)
+int element_list_convert(json_t *list, enum element_kind kind, struct error *err)
 {
-    const char *text = list->items[index].json;
-    struct error impossible = {0};
-    json_t *element = NULL;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *element = json_array_get(list, i);
+        cleanup_json json_t *converted = json_object();
 
-    /* We have written it ourselves. */
-    if (doc_parse_json(text, strlen(text), SIZE_MAX, &element, &impossible) < 0)
-        abort();
-    return element;
-}
-
-void element_list_done(struct element_list *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        free(list->items[i].json);
-    free(list->items);
-    *list = (struct element_list){0};
+        if (copy_identity(converted, element, err) < 0 ||
+            copy_labels(converted, element, err) < 0 ||
+            copy_kind(converted, element, kind, err) < 0)
+            return error_wrap(err, "[%zu]", i);
+        (void)json_array_set(list, i, converted);
+    }
+    return check_identities(list, err);
 }
 
 int element_signatures(const json_t *signatures, json_t **ret_signatures, struct error *err)
@@ -298,22 +263,23 @@ int element_contexts(const json_t *contexts, json_t **ret_contexts, struct error
     return 0;
 }
 
-json_t *element_by_name(const struct element_list *list, const char *name, size_t *ret_namesakes)
+const json_t *element_by_name(const json_t *list, const char *name, size_t *ret_same_name)
 {
-    cleanup_json json_t *found = NULL;
+    const json_t *found = NULL;
     size_t candidates = 0;
 
-    *ret_namesakes = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        cleanup_json json_t *element = element_list_get(list, i);
+    *ret_same_name = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *element = json_array_get(list, i);
 
         if (strcmp(doc_text_or(element, "name", ""), name) != 0)
             continue;
-        (*ret_namesakes)++;
-        if (json_object_size(doc_member(element, "extraIdentity")) > 0 || ++candidates > 1)
+        (*ret_same_name)++;
+        if (json_object_size(doc_member(element, "extraIdentity")) > 0)
             continue;
-        found = json_incref(element);
+        candidates++;
+        found = element;
     }
-    /* Twice: then the version is part of both identities, and neither is just the name. */
-    return candidates == 1 ? json_incref(found) : NULL;
+    /* With two candidates the version is part of both identities, so neither is just the name. */
+    return candidates == 1 ? found : NULL;
 }

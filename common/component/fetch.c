@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "init/component/fetch.h"
+#include "common/component/fetch.h"
 
 #include <string.h>
 
 #include "common/base/memory.h"
-#include "init/component/files.h"
-#include "init/component/layout.h"
-#include "init/component/names.h"
+#include "common/component/component_artifact.h"
+#include "common/component/component_name.h"
+#include "common/component/file_repository.h"
 
-enum { PLACES_MAX_BYTES = 600 };
+enum { ASKED_MAX_BYTES = 600 };
 
 struct fetch {
     const struct lookup *lookup;
@@ -18,14 +18,14 @@ struct fetch {
 
     size_t place;
     const struct repository *repository;
-    struct buffer places; /* where it was looked for, for the error */
+    struct buffer asked; /* names of the repositories, for the error message */
     struct loop_timer timer;
 
-    char *path; /* the component's own repository in the registry */
+    char *path; /* of the component in the registry */
     struct registry_call *call;
     bool is_from_index;
     struct manifest manifest;
-    struct layout_layer layer;
+    struct component_artifact_layer layer;
     struct buffer bytes;
     uint64_t total_bytes;
 };
@@ -37,8 +37,8 @@ const struct repository *lookup_next(const struct lookup *lookup, const char *co
 
     if (*place == 0) {
         *place = 1;
-        if (lookup->given)
-            return lookup->given;
+        if (lookup->inline_descriptors)
+            return lookup->inline_descriptors;
     }
     if (*place == 1) {
         *place = 2;
@@ -68,9 +68,9 @@ void fetch_cancel(struct fetch *fetch)
     registry_cancel(fetch->call);
     loop_timer_stop(&fetch->timer);
     manifest_done(&fetch->manifest);
-    layout_layer_done(&fetch->layer);
+    component_artifact_layer_done(&fetch->layer);
     buffer_done(&fetch->bytes);
-    buffer_done(&fetch->places);
+    buffer_done(&fetch->asked);
     free(fetch->path);
     free(fetch->name);
     free(fetch->version);
@@ -85,7 +85,7 @@ static void finish(struct fetch *fetch, struct found *found, const struct error 
     struct error result = *err;
 
     if (result.kind != ERROR_NONE)
-        (void)error_wrap(&result, "component '%s:%s'", fetch->name, fetch->version);
+        (void)error_wrap(&result, "component \"%s:%s\"", fetch->name, fetch->version);
     fetch_cancel(fetch);
     on_done(data, found, &result);
 }
@@ -95,8 +95,9 @@ static void fail(struct fetch *fetch, const struct error *err)
     finish(fetch, &(struct found){0}, err);
 }
 
-/* Something that the registry itself has announced is missing: no reason to look elsewhere. */
-static void fail_inside(struct fetch *fetch, const struct error *err)
+/* For failures after the manifest was found. If the registry lacks what the manifest refers to, the
+ * component is damaged, and other repositories must not be asked instead. */
+static void fail_damaged(struct fetch *fetch, const struct error *err)
 {
     struct error result = *err;
 
@@ -114,7 +115,7 @@ static void succeed(struct fetch *fetch, struct descriptor *descriptor)
     struct error err = {0};
 
     fetch->manifest = (struct manifest){0};
-    if (layout_check_identity(descriptor, fetch->name, fetch->version, &err) < 0) {
+    if (descriptor_check_identity(descriptor, fetch->name, fetch->version, &err) < 0) {
         found_done(&found);
         fail(fetch, &err);
         return;
@@ -161,7 +162,7 @@ static void get_blob(struct fetch *fetch, const char *digest, int64_t size, size
     buffer_done(&fetch->bytes);
     buffer_init(&fetch->bytes, max);
     if (registry_get_blob(fetch->lookup->registry, &place, &blob, &fetch->call, &err) < 0)
-        fail_inside(fetch, &err);
+        fail_damaged(fetch, &err);
 }
 
 static void on_layer(void *data, const struct error *err)
@@ -172,12 +173,13 @@ static void on_layer(void *data, const struct error *err)
 
     fetch->call = NULL;
     if (err->kind != ERROR_NONE) {
-        fail_inside(fetch, err);
+        fail_damaged(fetch, err);
         return;
     }
     fetch->total_bytes += fetch->bytes.size;
-    if (layout_take_layer(&fetch->bytes, fetch->layer.media_type, &descriptor, &failure) < 0) {
-        fail_inside(fetch, &failure);
+    if (component_artifact_take_layer(&fetch->bytes, fetch->layer.media_type, &descriptor,
+                                      &failure) < 0) {
+        fail_damaged(fetch, &failure);
         return;
     }
     succeed(fetch, descriptor);
@@ -190,13 +192,13 @@ static void on_config(void *data, const struct error *err)
 
     fetch->call = NULL;
     if (err->kind != ERROR_NONE) {
-        fail_inside(fetch, err);
+        fail_damaged(fetch, err);
         return;
     }
     fetch->total_bytes += fetch->bytes.size;
-    if (layout_read_config(fetch->bytes.data ? fetch->bytes.data : "", fetch->bytes.size,
-                           &fetch->layer, &failure) < 0) {
-        fail_inside(fetch, &failure);
+    if (component_artifact_read_config(fetch->bytes.data ? fetch->bytes.data : "",
+                                       fetch->bytes.size, &fetch->layer, &failure) < 0) {
+        fail_damaged(fetch, &failure);
         return;
     }
     get_blob(fetch, fetch->layer.digest, fetch->layer.size, DESCRIPTOR_MAX_BYTES, on_layer);
@@ -219,34 +221,34 @@ static void on_manifest(void *data, const struct buffer *bytes, const char *medi
         return;
     }
     if (err->kind != ERROR_NONE) {
-        fail_inside(fetch, err);
+        fail_damaged(fetch, err);
         return;
     }
     fetch->total_bytes += bytes->size;
     if (manifest_parse(bytes->data ? bytes->data : "", bytes->size, media_type, &fetch->manifest,
                        &failure) < 0) {
-        (void)error_wrap(&failure, "manifest in '%s'", fetch->repository->text);
-        fail_inside(fetch, &failure);
+        (void)error_wrap(&failure, "manifest in \"%s\"", fetch->repository->text);
+        fail_damaged(fetch, &failure);
         return;
     }
-    /* The newer form: an index with the component version among others. */
+    /* Newer versions of OCM store a component version as an index. */
     if (fetch->manifest.is_index && !fetch->is_from_index) {
         cleanup_manifest struct manifest index = fetch->manifest;
 
         fetch->manifest = (struct manifest){0};
         fetch->is_from_index = true;
-        if (layout_pick_manifest(&index, &entry, &failure) < 0)
-            fail_inside(fetch, &failure);
+        if (component_artifact_pick_manifest(&index, &entry, &failure) < 0)
+            fail_damaged(fetch, &failure);
         else
             get_manifest(fetch, entry->digest);
         return;
     }
-    if (layout_check_manifest(&fetch->manifest, &failure) < 0) {
-        fail_inside(fetch, &failure);
+    if (component_artifact_check_manifest(&fetch->manifest, &failure) < 0) {
+        fail_damaged(fetch, &failure);
         return;
     }
     get_blob(fetch, fetch->manifest.config.digest, fetch->manifest.config.size,
-             LAYOUT_CONFIG_MAX_BYTES, on_config);
+             COMPONENT_CONFIG_MAX_BYTES, on_config);
 }
 
 static void get_manifest(struct fetch *fetch, const char *object)
@@ -256,21 +258,22 @@ static void get_manifest(struct fetch *fetch, const char *object)
 
     if (registry_get_manifest(fetch->lookup->registry, &place, object, on_manifest, fetch,
                               &fetch->call, &err) < 0)
-        fail_inside(fetch, &err);
+        fail_damaged(fetch, &err);
 }
 
-/* ---- from files and from the configuration ---- */
+/* ---- from files and inline descriptors ---- */
 
-static void ask_given(struct fetch *fetch)
+static void ask_descriptors(struct fetch *fetch)
 {
     const struct repository *repository = fetch->repository;
 
-    for (size_t i = 0; i < repository->given_count; i++) {
+    for (size_t i = 0; i < repository->descriptor_count; i++) {
         struct error err = {0};
 
-        if (layout_check_identity(repository->given[i], fetch->name, fetch->version, &err) < 0)
+        if (descriptor_check_identity(repository->descriptors[i], fetch->name, fetch->version,
+                                      &err) < 0)
             continue;
-        succeed(fetch, descriptor_ref(repository->given[i]));
+        succeed(fetch, descriptor_ref(repository->descriptors[i]));
         return;
     }
     ask_next(fetch);
@@ -281,8 +284,8 @@ static void ask_files(struct fetch *fetch)
     struct descriptor *descriptor = NULL;
     struct error err = {0};
 
-    if (files_find_descriptor(fetch->repository, fetch->name, fetch->version, &descriptor,
-                              &fetch->manifest, &err) == 0)
+    if (file_repository_find_descriptor(fetch->repository, fetch->name, fetch->version, &descriptor,
+                                        &fetch->manifest, &err) == 0)
         succeed(fetch, descriptor);
     else if (err.kind == ERROR_NOT_FOUND)
         ask_next(fetch);
@@ -290,17 +293,18 @@ static void ask_files(struct fetch *fetch)
         fail(fetch, &err);
 }
 
-/* ---- the search ---- */
+/* ---- the repositories in their order ---- */
 
 static void fail_not_found(struct fetch *fetch)
 {
     struct error err = {0};
 
-    if (fetch->places.size == 0)
-        (void)error_set(&err, ERROR_NOT_FOUND,
-                        "there is neither a repository context nor an OCM resolver for it");
+    if (fetch->asked.size == 0)
+        (void)error_set(
+            &err, ERROR_NOT_FOUND,
+            "there is neither a repository context nor an OCM resolver for this component");
     else
-        (void)error_set(&err, ERROR_NOT_FOUND, "not found in %s", fetch->places.data);
+        (void)error_set(&err, ERROR_NOT_FOUND, "not found in %s", fetch->asked.data);
     fail(fetch, &err);
 }
 
@@ -314,12 +318,12 @@ static void ask_next(void *data)
         fail_not_found(fetch);
         return;
     }
-    if (fetch->repository->kind != REPOSITORY_GIVEN) {
-        /* A list that is too long for the message is cut, nothing more. */
+    if (fetch->repository->kind != REPOSITORY_DESCRIPTORS) {
+        /* A list that is too long for the message is cut off. */
         struct error ignored = {0};
 
-        (void)!buffer_append_text(&fetch->places, &ignored, "%s'%s'",
-                                  fetch->places.size > 0 ? ", " : "", fetch->repository->text);
+        (void)!buffer_append_text(&fetch->asked, &ignored, "%s\"%s\"",
+                                  fetch->asked.size > 0 ? ", " : "", fetch->repository->text);
     }
     switch (fetch->repository->kind) {
     case REPOSITORY_REGISTRY:
@@ -328,8 +332,8 @@ static void ask_next(void *data)
         fetch->is_from_index = false;
         get_manifest(fetch, fetch->tag);
         return;
-    case REPOSITORY_GIVEN:
-        ask_given(fetch);
+    case REPOSITORY_DESCRIPTORS:
+        ask_descriptors(fetch);
         return;
     case REPOSITORY_TRANSPORT:
     case REPOSITORY_ARCHIVE:
@@ -338,7 +342,7 @@ static void ask_next(void *data)
         ask_files(fetch);
         return;
     case REPOSITORY_UNSUPPORTED:
-        (void)error_set(&err, ERROR_INVALID, "a %s is not supported", fetch->repository->text);
+        (void)error_set(&err, ERROR_INVALID, "%s is not supported", fetch->repository->text);
         fail(fetch, &err);
         return;
     }
@@ -353,7 +357,7 @@ static void begin(void *data)
         ask_next(fetch);
         return;
     }
-    (void)error_set(&err, ERROR_INVALID, "this is no valid component name and version");
+    (void)error_set(&err, ERROR_INVALID, "invalid component name or version");
     fail(fetch, &err);
 }
 
@@ -368,7 +372,7 @@ struct fetch *fetch_start(const struct lookup *lookup, const char *component_nam
     fetch->tag = version_tag(version);
     fetch->on_done = on_done;
     fetch->data = data;
-    buffer_init(&fetch->places, PLACES_MAX_BYTES);
+    buffer_init(&fetch->asked, ASKED_MAX_BYTES);
     loop_timer_init(&fetch->timer, lookup->loop, begin, fetch);
     loop_timer_start(&fetch->timer, 0);
     return fetch;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "init/component/files.h"
+#include "common/component/file_repository.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -9,18 +8,20 @@
 
 #include "common/archive/beneath.h"
 #include "common/archive/unpack.h"
+#include "common/base/file.h"
 #include "common/base/memory.h"
+#include "common/component/component_artifact.h"
+#include "common/component/component_name.h"
+#include "common/component/directory.h"
+#include "common/component/yamlfs.h"
 #include "common/data/digest.h"
 #include "common/data/doc.h"
 #include "common/oci/registry.h"
-#include "init/blueprint/yamlfs.h"
-#include "init/component/layout.h"
-#include "init/component/names.h"
 
 #define DESCRIPTOR_FILE "component-descriptor.yaml"
 #define INDEX_FILE "artifact-index.json"
 
-enum { INDEX_MAX_BYTES = 4 * 1024 * 1024, BLOCK_BYTES = 64 * 1024 };
+enum { INDEX_MAX_BYTES = 4 * 1024 * 1024 };
 
 static const struct archive_limits TRANSPORT_LIMITS = {
     .bytes_max = (uint64_t)1 << 30,
@@ -30,7 +31,8 @@ static const struct archive_limits TRANSPORT_LIMITS = {
     .ratio_max = 200,
 };
 
-int files_open(struct repository *repository, int workspace_fd, const char *name, struct error *err)
+int file_repository_open(struct repository *repository, int workspace_fd, const char *name,
+                         struct error *err)
 {
     cleanup_close int fd = open(repository->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     cleanup_close int unpacked = -1;
@@ -41,18 +43,19 @@ int files_open(struct repository *repository, int workspace_fd, const char *name
     if (fd < 0 && errno == ENOENT)
         return 0;
     if (fd < 0 || fstat(fd, &status) < 0)
-        return error_set_errno(err, errno, "open repository '%s'", repository->path);
+        return error_set_errno(err, errno, "open repository \"%s\"", repository->path);
     if (S_ISDIR(status.st_mode)) {
         repository->directory_fd = steal_fd(&fd);
         return 0;
     }
     if (!S_ISREG(status.st_mode) || repository->kind == REPOSITORY_DIRECTORY)
-        return error_set(err, ERROR_INVALID, "repository '%s' is no directory", repository->path);
+        return error_set(err, ERROR_INVALID, "repository \"%s\" is not a directory",
+                         repository->path);
     unpacked = beneath_make_directories(workspace_fd, name, err);
     if (unpacked < 0)
         return -1;
     if (unpack_fd(unpacked, &options, fd, &counts, err) < 0)
-        return error_wrap(err, "repository '%s'", repository->path);
+        return error_wrap(err, "repository \"%s\"", repository->path);
     repository->directory_fd = steal_fd(&unpacked);
     return 0;
 }
@@ -62,34 +65,26 @@ static int read_file(int directory_fd, const char *path, size_t max, struct buff
 {
     struct stat status;
     cleanup_close int fd = beneath_open_file(directory_fd, path, &status, err);
-    char block[BLOCK_BYTES / 16];
-    ssize_t count = 0;
 
     buffer_init(ret_bytes, max);
-    if (fd < 0)
-        return -1;
-    while ((count = read(fd, block, sizeof(block))) > 0) {
-        if (buffer_append(ret_bytes, block, (size_t)count, err) < 0)
-            return error_wrap(err, "'%s'", path);
-    }
-    return count < 0 ? error_set_errno(err, errno, "read '%s'", path) : 0;
+    return fd < 0 ? -1 : file_read_all(fd, path, ret_bytes, err);
 }
 
 static bool is_wanted(const struct descriptor *descriptor, const char *name, const char *version)
 {
     struct error ignored = {0};
 
-    return layout_check_identity(descriptor, name, version, &ignored) == 0;
+    return descriptor_check_identity(descriptor, name, version, &ignored) == 0;
 }
 
 static int not_found(const struct repository *repository, const char *name, const char *version,
                      struct error *err)
 {
-    return error_set(err, ERROR_NOT_FOUND, "component '%s:%s' is not in '%s'", name, version,
+    return error_set(err, ERROR_NOT_FOUND, "component \"%s:%s\" not found in \"%s\"", name, version,
                      repository->text);
 }
 
-/* ---- component archive: one descriptor ---- */
+/* ---- component archive: a directory with one descriptor ---- */
 
 static int find_in_archive(const struct repository *repository, const char *name,
                            const char *version, struct descriptor **ret_descriptor,
@@ -110,57 +105,46 @@ static int find_in_archive(const struct repository *repository, const char *name
 
 /* ---- directory: every file is a descriptor ---- */
 
-static int match_file(const struct repository *repository, const char *file, const char *name,
-                      const char *version, struct descriptor **ret_descriptor, struct error *err)
+struct search {
+    const struct repository *repository;
+    const char *name, *version;
+    struct descriptor *found; /* the first that matches */
+};
+
+static int search_file(void *data, const char *file, const struct stat *status, struct error *err)
 {
+    struct search *search = data;
     cleanup_buffer struct buffer bytes = {0};
     cleanup_descriptor struct descriptor *descriptor = NULL;
 
-    if (read_file(repository->directory_fd, file, DESCRIPTOR_MAX_BYTES, &bytes, err) < 0 ||
+    if (!S_ISREG(status->st_mode))
+        return 0;
+    if (read_file(search->repository->directory_fd, file, DESCRIPTOR_MAX_BYTES, &bytes, err) < 0 ||
         descriptor_parse(bytes.data ? bytes.data : "", bytes.size, &descriptor, err) < 0)
-        return error_wrap(err, "file '%s'", file);
-    if (!*ret_descriptor && is_wanted(descriptor, name, version))
-        *ret_descriptor = steal(&descriptor);
+        return error_wrap(err, "file \"%s\"", file);
+    if (!search->found && is_wanted(descriptor, search->name, search->version))
+        search->found = steal(&descriptor);
     return 0;
 }
 
-static int scan_directory(const struct repository *repository, DIR *directory, const char *name,
-                          const char *version, struct descriptor **ret_descriptor,
-                          struct error *err)
-{
-    const struct dirent *entry = NULL;
-
-    while ((entry = readdir(directory))) {
-        struct stat status;
-
-        if (fstatat(repository->directory_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-            !S_ISREG(status.st_mode))
-            continue;
-        if (match_file(repository, entry->d_name, name, version, ret_descriptor, err) < 0)
-            return -1;
-    }
-    return *ret_descriptor ? 0 : not_found(repository, name, version, err);
-}
-
+/* Reads all files, also after a match: an invalid one makes the repository unusable, as in Go. */
 static int find_in_directory(const struct repository *repository, const char *name,
                              const char *version, struct descriptor **ret_descriptor,
                              struct error *err)
 {
-    int fd = openat(repository->directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    cleanup_descriptor struct descriptor *descriptor = NULL;
-    DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
-    int result = 0;
+    struct search search = {.repository = repository, .name = name, .version = version};
 
-    if (!directory)
-        return error_set_errno(err, errno, "list repository '%s'", repository->path);
-    result = scan_directory(repository, directory, name, version, &descriptor, err);
-    (void)closedir(directory);
-    if (result == 0)
-        *ret_descriptor = steal(&descriptor);
-    return result;
+    if (directory_read(repository->directory_fd, repository->path, search_file, &search, err) < 0) {
+        descriptor_free(search.found);
+        return -1;
+    }
+    if (!search.found)
+        return not_found(repository, name, version, err);
+    *ret_descriptor = search.found;
+    return 0;
 }
 
-/* ---- inline: the same as a tree ---- */
+/* ---- inline repository: such a directory as a document ---- */
 
 static int find_in_tree(const struct repository *repository, const char *name, const char *version,
                         struct descriptor **ret_descriptor, struct error *err)
@@ -183,7 +167,7 @@ static int find_in_tree(const struct repository *repository, const char *name, c
         buffer_init(&bytes, DESCRIPTOR_MAX_BYTES);
         if (yamlfs_read(node, &bytes, err) < 0 ||
             descriptor_parse(bytes.data ? bytes.data : "", bytes.size, &descriptor, err) < 0)
-            return error_wrap(err, "%s: file '%.200s'", repository->text, file);
+            return error_wrap(err, "%s: file \"%.200s\"", repository->text, file);
         if (is_wanted(descriptor, name, version)) {
             *ret_descriptor = steal(&descriptor);
             return 0;
@@ -192,9 +176,9 @@ static int find_in_tree(const struct repository *repository, const char *name, c
     return not_found(repository, name, version, err);
 }
 
-/* ---- transport archive: a registry in files ---- */
+/* ---- transport archive: the content of a registry as files ---- */
 
-/* "blobs/sha256.<hex>" for a digest or a name of that form. */
+/* The path of a blob by digest ("sha256:<hex>") or file name ("sha256.<hex>"). */
 static int blob_path(const char *reference, char **ret_path, struct error *err)
 {
     cleanup_free char *name = xstrdup(reference);
@@ -203,35 +187,25 @@ static int blob_path(const char *reference, char **ret_path, struct error *err)
     if (colon)
         *colon = '.';
     if (!*name || *name == '.' || strchr(name, '/'))
-        return error_set(err, ERROR_INVALID, "'%.200s' is no blob name", reference);
+        return error_set(err, ERROR_INVALID, "invalid blob name \"%.200s\"", reference);
     *ret_path = xasprintf("blobs/%s", name);
     return 0;
 }
 
-/* Reads the whole of it against the digest in its name, if there is one. */
+/* Checks a blob against the digest in its name, if the name is one. */
 static int verify_blob(int fd, const char *reference, struct error *err)
 {
     cleanup_free char *text = xstrdup(reference);
-    cleanup_free char *block = xmalloc(BLOCK_BYTES);
-    cleanup_digest struct digest *digest = NULL;
-    char *dot = strpbrk(text, ".:");
+    char *separator = strpbrk(text, ".:");
     enum digest_algorithm algorithm = DIGEST_SHA256;
     const char *hex = NULL;
     struct error ignored = {0};
-    ssize_t count = 0;
 
-    if (dot)
-        *dot = ':';
+    if (separator)
+        *separator = ':';
     if (digest_parse(text, &algorithm, &hex, &ignored) < 0)
         return 0;
-    digest = digest_new(algorithm);
-    while ((count = read(fd, block, BLOCK_BYTES)) > 0)
-        digest_update(digest, block, (size_t)count);
-    if (count < 0 || lseek(fd, 0, SEEK_SET) < 0)
-        return error_set_errno(err, errno, "read blob '%s'", reference);
-    if (!digest_matches(digest, text))
-        return error_set(err, ERROR_INVALID, "blob '%s' does not have this digest", reference);
-    return 0;
+    return digest_check_file(fd, reference, text, err);
 }
 
 static int read_blob(const struct repository *repository, const char *digest, size_t max,
@@ -248,7 +222,8 @@ static int read_blob(const struct repository *repository, const char *digest, si
     hash = digest_new(algorithm);
     digest_update(hash, ret_bytes->data ? ret_bytes->data : "", ret_bytes->size);
     if (!digest_matches(hash, digest))
-        return error_set(err, ERROR_INVALID, "blob '%s' does not have this digest", digest);
+        return error_set(err, ERROR_INVALID, "content of blob \"%s\" does not match its digest",
+                         digest);
     return 0;
 }
 
@@ -261,7 +236,7 @@ static int find_artifact(const struct repository *repository, const char *path, 
 
     if (read_file(repository->directory_fd, INDEX_FILE, INDEX_MAX_BYTES, &bytes, err) < 0 ||
         doc_parse_json(bytes.data ? bytes.data : "", bytes.size, INDEX_MAX_BYTES, &index, err) < 0)
-        return error_wrap(err, "repository '%s'", repository->path);
+        return error_wrap(err, "repository \"%s\"", repository->path);
     artifacts = doc_member(index, "artifacts");
     if (!artifacts)
         artifacts = doc_member(index, "index");
@@ -275,7 +250,8 @@ static int find_artifact(const struct repository *repository, const char *path, 
             return 0;
         }
     }
-    return error_set(err, ERROR_NOT_FOUND, "'%s:%s' is not in '%s'", path, tag, repository->path);
+    return error_set(err, ERROR_NOT_FOUND, "\"%s:%s\" not found in \"%s\"", path, tag,
+                     repository->path);
 }
 
 static int read_layers(const struct repository *repository, const struct manifest *manifest,
@@ -283,14 +259,16 @@ static int read_layers(const struct repository *repository, const struct manifes
 {
     cleanup_buffer struct buffer config = {0};
     cleanup_buffer struct buffer bytes = {0};
-    cleanup_layer struct layout_layer layer = {0};
+    cleanup_component_artifact_layer struct component_artifact_layer layer = {0};
 
-    if (layout_check_manifest(manifest, err) < 0 ||
-        read_blob(repository, manifest->config.digest, LAYOUT_CONFIG_MAX_BYTES, &config, err) < 0 ||
-        layout_read_config(config.data ? config.data : "", config.size, &layer, err) < 0 ||
+    if (component_artifact_check_manifest(manifest, err) < 0 ||
+        read_blob(repository, manifest->config.digest, COMPONENT_CONFIG_MAX_BYTES, &config, err) <
+            0 ||
+        component_artifact_read_config(config.data ? config.data : "", config.size, &layer, err) <
+            0 ||
         read_blob(repository, layer.digest, DESCRIPTOR_MAX_BYTES, &bytes, err) < 0)
         return -1;
-    return layout_take_layer(&bytes, layer.media_type, ret_descriptor, err);
+    return component_artifact_take_layer(&bytes, layer.media_type, ret_descriptor, err);
 }
 
 static int find_in_transport(const struct repository *repository, const char *name,
@@ -309,11 +287,11 @@ static int find_in_transport(const struct repository *repository, const char *na
     if (read_blob(repository, digest, REGISTRY_MANIFEST_MAX, &bytes, err) < 0 ||
         manifest_parse(bytes.data ? bytes.data : "", bytes.size, NULL, &manifest, err) < 0 ||
         read_layers(repository, &manifest, &descriptor, err) < 0 ||
-        layout_check_identity(descriptor, name, version, err) < 0) {
-        /* Listed but not there is a broken archive, not a reason to look elsewhere. */
+        descriptor_check_identity(descriptor, name, version, err) < 0) {
+        /* The index lists it, so the archive is damaged: do not look in other repositories. */
         if (err->kind == ERROR_NOT_FOUND)
             err->kind = ERROR_INVALID;
-        return error_wrap(err, "repository '%s'", repository->path);
+        return error_wrap(err, "repository \"%s\"", repository->path);
     }
     *ret_descriptor = steal(&descriptor);
     *ret_manifest = manifest;
@@ -321,11 +299,11 @@ static int find_in_transport(const struct repository *repository, const char *na
     return 0;
 }
 
-/* ---- the outside ---- */
+/* ---- the interface ---- */
 
-int files_find_descriptor(const struct repository *repository, const char *component_name,
-                          const char *version, struct descriptor **ret_descriptor,
-                          struct manifest *ret_manifest, struct error *err)
+int file_repository_find_descriptor(const struct repository *repository, const char *component_name,
+                                    const char *version, struct descriptor **ret_descriptor,
+                                    struct manifest *ret_manifest, struct error *err)
 {
     if (repository->kind == REPOSITORY_INLINE)
         return find_in_tree(repository, component_name, version, ret_descriptor, err);
@@ -339,15 +317,15 @@ int files_find_descriptor(const struct repository *repository, const char *compo
                              err);
 }
 
-int files_open_blob(const struct repository *repository, const char *reference,
-                    bool *ret_is_directory, struct error *err)
+int file_repository_open_blob(const struct repository *repository, const char *reference,
+                              bool *ret_is_directory, struct error *err)
 {
     cleanup_close int fd = -1;
     cleanup_free char *path = NULL;
     struct stat status;
 
     if (repository->directory_fd < 0)
-        return error_set(err, ERROR_NOT_FOUND, "blob '%.200s' is not there", reference);
+        return error_set(err, ERROR_NOT_FOUND, "blob \"%.200s\" not found", reference);
     if (blob_path(reference, &path, err) < 0)
         return -1;
     fd = beneath_open_directory(repository->directory_fd, path, err);
@@ -364,12 +342,12 @@ int files_open_blob(const struct repository *repository, const char *reference,
     return steal_fd(&fd);
 }
 
-int files_find_node(const struct repository *repository, const char *reference,
-                    const json_t **ret_node, struct error *err)
+int file_repository_find_node(const struct repository *repository, const char *reference,
+                              const json_t **ret_node, struct error *err)
 {
     cleanup_free char *path = xasprintf("%s/%s", repository->blob_dir, reference);
 
     if (strchr(reference, '/'))
-        return error_set(err, ERROR_INVALID, "'%.200s' is no blob name", reference);
+        return error_set(err, ERROR_INVALID, "invalid blob name \"%.200s\"", reference);
     return yamlfs_find(repository->blob_tree, path, ret_node, err);
 }

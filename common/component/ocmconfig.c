@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "init/component/ocmconfig.h"
+#include "common/component/ocmconfig.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/component/typed.h"
 #include "common/data/base64.h"
 #include "common/data/doc.h"
-#include "init/component/names.h"
 
 enum { PRIORITY_DEFAULT = 10, NESTING_MAX = 8, CA_MAX_BYTES = 1024 * 1024 };
 
@@ -36,7 +36,7 @@ static size_t segments(const char *prefix)
     return count;
 }
 
-/* Higher priority, then the longer prefix, then the greater one, then as listed. */
+/* By priority, then number of path segments, then prefix, all descending; then by place. */
 static int compare_resolvers(const void *a, const void *b)
 {
     const struct ocm_resolver *left = a;
@@ -161,7 +161,7 @@ static int read_credential_repository(struct reading *reading, const json_t *ent
     return 0;
 }
 
-/* ---- roots of trust ---- */
+/* ---- root certificates ---- */
 
 static int read_root(struct reading *reading, const json_t *entry, struct error *err)
 {
@@ -186,7 +186,7 @@ static int read_root(struct reading *reading, const json_t *entry, struct error 
     return buffer_append_text(pem, err, "%s\n", file.data ? file.data : "");
 }
 
-/* ---- the whole ---- */
+/* ---- the document ---- */
 
 typedef int entry_fn(struct reading *reading, const json_t *entry, struct error *err);
 
@@ -223,7 +223,7 @@ static int read_config(struct reading *reading, const json_t *config, unsigned d
     if (!typed_is(config, type_generic))
         return 0;
     if (depth >= NESTING_MAX)
-        return error_set(err, ERROR_TOO_LARGE, "nested more than %d times", NESTING_MAX);
+        return error_set(err, ERROR_TOO_LARGE, "nested more than %d levels deep", NESTING_MAX);
     if (doc_want_array(config, "configurations", &list, err) < 0)
         return -1;
     for (size_t i = 0; i < json_array_size(list); i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OCM configuration (.ocmconfig): where else components are looked up, credentials, roots of
- * trust. Types that are not about these are passed over. */
+/* The OCM configuration (.ocmconfig): resolvers, credentials and root certificates. Configurations
+ * of other types are ignored. */
 #pragma once
 
 #include <jansson.h>
@@ -15,26 +15,27 @@ enum { OCMCONFIG_MAX_BYTES = 4 * 1024 * 1024, OCMCONFIG_RESOLVERS_MAX = 1000 };
 
 struct ocm_resolver {
     json_t *repository; /* typed repository specification */
-    char *prefix;       /* of component names, "" for all */
+    char *prefix;       /* of component names; "" matches all */
     int64_t priority;
-    size_t place; /* in the file */
+    size_t place; /* index in the file */
 };
 
 struct ocmconfig {
-    struct ocm_resolver *resolvers; /* in the order of asking */
+    struct ocm_resolver *resolvers; /* in the order in which they are asked */
     size_t resolver_count;
-    struct buffer ca_pem;       /* further roots of trust; size 0: none */
-    char **docker_config_files; /* named, not read */
+    struct buffer ca_pem;       /* additional root certificates; size 0: none */
+    char **docker_config_files; /* paths; the caller reads them */
     size_t docker_config_file_count;
 };
 
-/* Parses YAML text; credentials of registries go to the keyring. Reads no file but those that
- * root certificates name. ERROR_INVALID names the entry, never a secret. */
+/* Parses YAML and adds the credentials of registries to the keyring. The only files it reads are
+ * those of root certificates. ERROR_INVALID names the entry, without secrets. The caller ends
+ * *ret_config with ocmconfig_done(). */
 int ocmconfig_parse(const char *text, size_t size, struct keyring *keyring,
                     struct ocmconfig *ret_config, struct error *err) must_check;
 void ocmconfig_done(struct ocmconfig *config);
 
-/* Whether a resolver is to be asked for a component. */
+/* Whether the prefix of the resolver covers a component. */
 bool ocm_resolver_matches(const struct ocm_resolver *resolver, const char *component_name);
 
 static inline void ocmconfig_donep(struct ocmconfig *config)

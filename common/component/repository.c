@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "init/component/repository.h"
+#include "common/component/repository.h"
 
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/component/typed.h"
+#include "common/component/yamlfs.h"
 #include "common/data/digest.h"
-#include "init/blueprint/yamlfs.h"
-#include "init/component/names.h"
 
 static const char *const type_registry[] = {"ociRegistry", "OCIRegistry",   "oci",
                                             "OCI",         "OCIRepository", NULL};
@@ -35,34 +35,39 @@ static int parse_registry(struct repository *repository, const json_t *spec, str
     const char *scheme = url ? strstr(url, "://") : NULL;
     const char *rest = scheme ? scheme + 3 : url;
     cleanup_free char *from_url = NULL;
-    cleanup_free char *given = NULL;
+    cleanup_free char *from_spec = NULL;
     size_t host = 0;
 
     if (!url)
-        return error_set(err, ERROR_INVALID, "repository context: baseUrl: is missing");
+        return error_set(err, ERROR_INVALID, "repository context: baseUrl: missing");
     if (scheme && strncmp(url, "https://", 8) != 0 && strncmp(url, "oci://", 6) != 0 &&
         strncmp(url, "http://", 7) != 0)
         return error_set(err, ERROR_INVALID,
-                         "repository context: baseUrl: '%.200s' has an unknown scheme", url);
+                         "repository context: baseUrl: unknown scheme in \"%.200s\"; expected "
+                         "\"https\", \"http\" or \"oci\"",
+                         url);
     repository->is_plain_http = strncmp(url, "http://", 7) == 0;
     host = strcspn(rest, "/");
     if (host == 0 || memchr(rest, '@', host))
         return error_set(err, ERROR_INVALID,
                          "repository context: baseUrl: expected host[:port][/path]");
     from_url = without_slashes(rest + host, strlen(rest + host));
-    given = sub_path ? without_slashes(sub_path, strlen(sub_path)) : xstrdup("");
-    if (*given && *from_url && scheme)
-        return error_set(err, ERROR_INVALID,
-                         "repository context: baseUrl '%.200s' has a path and subPath is set too; "
-                         "put the whole path into one of them",
-                         url);
+    from_spec = sub_path ? without_slashes(sub_path, strlen(sub_path)) : xstrdup("");
+    if (*from_spec && *from_url && scheme)
+        return error_set(
+            err, ERROR_INVALID,
+            "repository context: baseUrl \"%.200s\" has a path and subPath is set; put "
+            "the whole path into one of them",
+            url);
     repository->host = xstrndup(rest, host);
-    repository->sub_path = xasprintf("%s%s%s", from_url, *from_url && *given ? "/" : "", given);
+    repository->sub_path =
+        xasprintf("%s%s%s", from_url, *from_url && *from_spec ? "/" : "", from_spec);
     if (mapping && strcmp(mapping, "sha256-digest") == 0)
         repository->is_hashed = true;
     else if (mapping && strcmp(mapping, "urlPath") != 0)
         return error_set(err, ERROR_INVALID,
-                         "repository context: componentNameMapping: '%.100s' is not known",
+                         "repository context: componentNameMapping: unknown value \"%.100s\"; "
+                         "expected \"urlPath\" or \"sha256-digest\"",
                          mapping);
     repository->text = xasprintf("%s%s%s", repository->host, *repository->sub_path ? "/" : "",
                                  repository->sub_path);
@@ -76,7 +81,7 @@ static int parse_files(struct repository *repository, enum repository_kind kind,
     const char *sub_path = typed_text(spec, "subPath");
 
     if (!path)
-        return error_set(err, ERROR_INVALID, "repository context: filePath: is missing");
+        return error_set(err, ERROR_INVALID, "repository context: filePath: missing");
     repository->kind = kind;
     repository->path = xstrdup(path);
     repository->text = xstrdup(path);
@@ -129,7 +134,7 @@ int repository_parse(const json_t *spec, struct repository **ret_repository, str
         result = parse_inline(repository, spec, err);
     } else {
         repository->kind = REPOSITORY_UNSUPPORTED;
-        repository->text = xasprintf("repository of type '%.100s'", type);
+        repository->text = xasprintf("repository type \"%.100s\"", type);
     }
     if (result < 0)
         return -1;
@@ -137,11 +142,11 @@ int repository_parse(const json_t *spec, struct repository **ret_repository, str
     return 0;
 }
 
-struct repository *repository_new_given(void)
+struct repository *repository_new_descriptors(void)
 {
     struct repository *repository = xcalloc(1, sizeof(*repository));
 
-    repository->kind = REPOSITORY_GIVEN;
+    repository->kind = REPOSITORY_DESCRIPTORS;
     repository->directory_fd = -1;
     repository->text = xstrdup("inline component descriptor");
     return repository;
@@ -149,18 +154,18 @@ struct repository *repository_new_given(void)
 
 void repository_take_descriptor(struct repository *repository, struct descriptor *descriptor)
 {
-    repository->given =
-        xreallocarray(repository->given, repository->given_count + 1, sizeof(struct descriptor *));
-    repository->given[repository->given_count++] = descriptor;
+    repository->descriptors = xreallocarray(
+        repository->descriptors, repository->descriptor_count + 1, sizeof(struct descriptor *));
+    repository->descriptors[repository->descriptor_count++] = descriptor;
 }
 
 void repository_free(struct repository *repository)
 {
     if (!repository)
         return;
-    for (size_t i = 0; i < repository->given_count; i++)
-        descriptor_free(repository->given[i]);
-    free(repository->given);
+    for (size_t i = 0; i < repository->descriptor_count; i++)
+        descriptor_free(repository->descriptors[i]);
+    free(repository->descriptors);
     if (repository->directory_fd >= 0)
         (void)close(repository->directory_fd);
     json_decref(repository->tree);

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "init/component/resolve.h"
+#include "common/component/resolve.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "common/base/file.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 
+#define LIST_NAME "component descriptor list"
+
 enum { COPY_BYTES = 16 * 1024 };
 
-/* A component version and what it refers to, as indexes of nodes. */
+/* A component version. */
 struct node {
     struct resolution *resolution;
     char *name, *version, *label;
     struct fetch *fetch;
-    bool is_started, is_done;
-    size_t *references;
+    size_t *references; /* indexes of nodes */
     size_t reference_count;
     int64_t offset, size; /* of its JSON in the spool */
 };
@@ -76,7 +78,7 @@ static int find_or_add_node(struct resolution *resolution, const char *name, con
     }
     if (resolution->node_count >= RESOLVE_COMPONENTS_MAX)
         return error_set(err, ERROR_TOO_LARGE,
-                         "more than %d components are referred to; '%s:%s' is one too many",
+                         "more than %d components: \"%s:%s\" exceeds the limit",
                          RESOLVE_COMPONENTS_MAX, name, version);
     node = xcalloc(1, sizeof(*node));
     node->resolution = resolution;
@@ -108,31 +110,18 @@ static int add_references(struct node *node, const struct descriptor *descriptor
 
 /* ---- the spool ---- */
 
-static int write_all(int fd, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t count = write(fd, bytes, size);
-
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return -1;
-        bytes += count;
-        size -= (size_t)count;
-    }
-    return 0;
-}
-
-/* A descriptor comes a few bytes at a time; they are gathered before they are written. */
+/* descriptor_write() delivers a few bytes at a time; the buffer saves system calls. */
 struct spooling {
     struct resolution *resolution;
     char block[COPY_BYTES];
     size_t used;
+    struct error *err;
 };
 
 static int flush_spool(struct spooling *spooling)
 {
-    if (write_all(spooling->resolution->options.spool_fd, spooling->block, spooling->used) < 0)
+    if (file_write_all(spooling->resolution->options.spool_fd, "component descriptors",
+                       spooling->block, spooling->used, spooling->err) < 0)
         return -1;
     spooling->resolution->spool_size += (int64_t)spooling->used;
     spooling->used = 0;
@@ -165,16 +154,17 @@ static int spool_descriptor(struct node *node, const struct descriptor *descript
 
     spooling->resolution = resolution;
     spooling->used = 0;
+    spooling->err = err;
     node->offset = resolution->spool_size;
     if (descriptor_write(descriptor, spool_bytes, spooling) < 0 || flush_spool(spooling) < 0)
-        return error_set_errno(err, errno, "keep the descriptor of '%s'", node->label);
+        return error_wrap(err, "component \"%s\"", node->label);
     node->size = resolution->spool_size - node->offset;
     return 0;
 }
 
 /* ---- fetching ---- */
 
-/* Of the root only what the blueprint needs is kept: its descriptor can be large. */
+/* Keeps only what the blueprint needs: the descriptor of the root can be large. */
 static int keep_root(struct resolution *resolution, struct found *found, struct error *err)
 {
     if (resolution->options.resource_name &&
@@ -196,7 +186,7 @@ static int take_found(struct node *node, struct found *found, struct error *err)
         return -1;
     if (spool_descriptor(node, found->descriptor, err) < 0)
         return -1;
-    return resolution->options.is_root_only ? 0 : add_references(node, found->descriptor, err);
+    return add_references(node, found->descriptor, err);
 }
 
 static void on_fetched(void *data, struct found *found, const struct error *err)
@@ -207,7 +197,6 @@ static void on_fetched(void *data, struct found *found, const struct error *err)
     int result = 0;
 
     node->fetch = NULL;
-    node->is_done = true;
     resolution->done++;
     if (err->kind != ERROR_NONE) {
         resolution->err = *err;
@@ -244,12 +233,12 @@ static int run(struct resolution *resolution, struct error *err)
 
 /* ---- the order of the list ---- */
 
-/* Depth first without recursion: a chain of references is as long as the outside makes it. */
+/* Not recursive: its depth would be chosen by the author of the descriptors. */
 static void arrange(struct resolution *resolution)
 {
     size_t count = resolution->node_count;
     cleanup_free size_t *stack = xcalloc(count, sizeof(size_t));
-    cleanup_free size_t *next = xcalloc(count, sizeof(size_t)); /* the reference to look at */
+    cleanup_free size_t *next = xcalloc(count, sizeof(size_t)); /* of the references of a node */
     cleanup_free bool *is_seen = xcalloc(count, sizeof(bool));
     cleanup_free bool *is_open = xcalloc(count, sizeof(bool));
     size_t depth = 1;
@@ -337,8 +326,10 @@ static int copy_node(const struct resolution *resolution, const struct node *nod
         size_t wanted = left < (int64_t)sizeof(block) ? (size_t)left : sizeof(block);
         ssize_t count = pread(resolution->options.spool_fd, block, wanted, node->offset + done);
 
-        if (count <= 0 || write_all(fd, block, (size_t)count) < 0)
-            return error_set_errno(err, count == 0 ? EIO : errno, "write the descriptor list");
+        if (count <= 0)
+            return error_set_errno(err, count == 0 ? EIO : errno, "read component descriptors");
+        if (file_write_all(fd, LIST_NAME, block, (size_t)count, err) < 0)
+            return -1;
         done += count;
     }
     return 0;
@@ -349,15 +340,12 @@ int resolution_write(const struct resolution *resolution, int fd, struct error *
     static const char head[] = "{\"meta\":{\"schemaVersion\":\"v2\"},\"components\":[";
     static const char tail[] = "]}";
 
-    if (write_all(fd, head, strlen(head)) < 0)
-        return error_set_errno(err, errno, "write the descriptor list");
+    if (file_write_all(fd, LIST_NAME, head, strlen(head), err) < 0)
+        return -1;
     for (size_t i = 0; i < resolution->order_count; i++) {
-        if (i > 0 && write_all(fd, ",", 1) < 0)
-            return error_set_errno(err, errno, "write the descriptor list");
-        if (copy_node(resolution, resolution->nodes[resolution->order[i]], fd, err) < 0)
+        if ((i > 0 && file_write_all(fd, LIST_NAME, ",", 1, err) < 0) ||
+            copy_node(resolution, resolution->nodes[resolution->order[i]], fd, err) < 0)
             return -1;
     }
-    if (write_all(fd, tail, strlen(tail)) < 0)
-        return error_set_errno(err, errno, "write the descriptor list");
-    return 0;
+    return file_write_all(fd, LIST_NAME, tail, strlen(tail), err);
 }

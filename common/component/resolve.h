@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A component version with all that it refers to, directly or not, each once, and the descriptor
- * list that comes of it. Descriptors are fetched several at a time and put on disk as they come, so
- * that memory holds one or a few of them, whatever their number. */
+/* Resolves a component version and everything it refers to, directly or indirectly, into the
+ * component descriptor list. Descriptors are fetched in parallel and spooled to a file, so that
+ * memory does not grow with their number. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "init/component/fetch.h"
+#include "common/component/fetch.h"
 
 enum { RESOLVE_COMPONENTS_MAX = 500, RESOLVE_PARALLEL_MAX = 4 };
 
@@ -20,38 +20,39 @@ struct resolve_progress {
 typedef void resolve_progress_fn(void *data, const struct resolve_progress *progress);
 
 struct resolve_options {
-    int spool_fd;              /* an empty file of the caller's, for the descriptors */
-    bool is_root_only;         /* references are not followed */
-    const char *resource_name; /* of the root, to be kept; NULL: none */
+    int spool_fd;              /* an empty file for the descriptors; stays the caller's */
+    const char *resource_name; /* a resource of the root to keep; NULL: none */
     resolve_progress_fn *on_progress;
     void *data;
 };
 
-/* Blocks (runs the loop). References that lead back to a component already seen end there; more
- * than RESOLVE_COMPONENTS_MAX components are ERROR_TOO_LARGE by name. */
+/* Blocks: runs the loop until all descriptors are there or one has failed. Every component version
+ * is fetched once, so that cycles end. ERROR_TOO_LARGE above RESOLVE_COMPONENTS_MAX components,
+ * ERROR_NOT_FOUND if the root lacks the resource; errors of a fetch are returned as they are.
+ * lookup must outlive the resolution. */
 int resolve_components(const struct lookup *lookup, const char *component_name, const char *version,
                        const struct resolve_options *options, struct resolution **ret_resolution,
                        struct error *err) must_check;
 void resolution_free(struct resolution *resolution);
 
-/* Where the root was found, its manifest if it is an OCI artifact, and the resource that was asked
- * for. Borrowed. */
+/* Borrowed from the resolution. */
 struct resolved_root {
     const char *component_name;
-    const struct repository *repository;
-    const struct manifest *manifest;
-    const json_t *resource;
+    const struct repository *repository; /* where it was found */
+    const struct manifest *manifest;     /* empty if it is not an OCI artifact */
+    const json_t *resource;              /* the one of resource_name, or NULL */
 };
 struct resolved_root resolution_root(const struct resolution *resolution);
 size_t resolution_count(const struct resolution *resolution);
 uint64_t resolution_bytes(const struct resolution *resolution);
 
-/* Two components of a cycle of references, if there is one: the first refers back to the second. */
+/* Whether there is a cycle of references. If so, *ret_from refers back to *ret_to, both
+ * "name:version" and borrowed. */
 bool resolution_cycle(const struct resolution *resolution, const char **ret_from,
                       const char **ret_to);
 
-/* {"meta": ..., "components": [...]}: the root first, then depth first in the order of the
- * references. */
+/* Writes the component descriptor list, {"meta": ..., "components": [...]}: the root, then depth
+ * first in the order of the references. */
 int resolution_write(const struct resolution *resolution, int fd, struct error *err) must_check;
 
 define_cleanup(struct resolution *, resolution_free)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "common/component/component_name.h"
+#include "common/component/descriptor.h"
+#include "common/component/element.h"
 #include "common/data/doc.h"
-#include "init/component/descriptor.h"
-#include "init/component/element.h"
-#include "init/component/names.h"
 
 static int check_head(const json_t *component, struct error *err)
 {
@@ -21,35 +21,41 @@ static int check_head(const json_t *component, struct error *err)
         doc_want_text_required(component, "provider", &provider, err) < 0)
         return -1;
     if (!component_name_is_valid(name))
-        return error_set(err, ERROR_INVALID, "name: '%.300s' is no component name", name);
+        return error_set(err, ERROR_INVALID, "name: invalid component name \"%.300s\"", name);
     if (!version_is_valid(version))
-        return error_set(err, ERROR_INVALID, "version: '%.300s' is no version", version);
+        return error_set(err, ERROR_INVALID, "version: invalid version \"%.300s\"", version);
     if (!*provider)
         return error_set(err, ERROR_INVALID, "provider: must not be empty");
     for (size_t i = 0; i < array_length(lists); i++) {
         if (!doc_member(component, lists[i]))
-            return error_set(err, ERROR_INVALID, "%s: is missing", lists[i]);
+            return error_set(err, ERROR_INVALID, "%s: missing", lists[i]);
     }
     return 0;
 }
 
-static int check_lists(const json_t *component, const struct element_list lists[],
-                       struct error *err)
+static int convert_lists(json_t *to, const json_t *from, struct error *err)
 {
-    for (size_t i = 0; i < DESCRIPTOR_LISTS; i++) {
-        const char *key = descriptor_list_keys[i];
-        const json_t *list = doc_member(component, key);
+    static const struct {
+        const char *key;
+        enum element_kind kind;
+    } lists[] = {{"sources", ELEMENT_SOURCE},
+                 {"componentReferences", ELEMENT_REFERENCE},
+                 {"resources", ELEMENT_RESOURCE}};
+
+    for (size_t i = 0; i < array_length(lists); i++) {
+        json_t *list = json_object_get(from, lists[i].key);
 
         if (!json_is_null(list) && !json_is_array(list))
-            return error_set(err, ERROR_INVALID, "%s: expected an array", key);
-        if (element_list_check(&lists[i], err) < 0)
-            return error_wrap(err, "%s", key);
+            return error_set(err, ERROR_INVALID, "%s: expected an array", lists[i].key);
+        if (element_list_convert(list, lists[i].kind, err) < 0)
+            return error_wrap(err, "%s", lists[i].key);
+        (void)json_object_set_new(to, lists[i].key,
+                                  json_is_null(list) ? json_array() : json_incref(list));
     }
     return 0;
 }
 
-static int copy_component(json_t *to, const json_t *from, const struct element_list lists[],
-                          struct error *err)
+static int copy_component(json_t *to, const json_t *from, struct error *err)
 {
     static const char *const texts[] = {"name", "version", "provider", "creationTime"};
     json_t *contexts = NULL;
@@ -70,11 +76,10 @@ static int copy_component(json_t *to, const json_t *from, const struct element_l
     if (element_contexts(doc_member(from, "repositoryContexts"), &contexts, err) < 0)
         return -1;
     (void)json_object_set_new(to, "repositoryContexts", contexts);
-    return check_lists(from, lists, err);
+    return convert_lists(to, from, err);
 }
 
-int descriptor_from_v2(const json_t *doc, const struct element_list lists[], json_t **ret_doc,
-                       struct error *err)
+int descriptor_from_v2(const json_t *doc, json_t **ret_doc, struct error *err)
 {
     cleanup_json json_t *result = json_object();
     json_t *component = json_object();
@@ -82,7 +87,7 @@ int descriptor_from_v2(const json_t *doc, const struct element_list lists[], jso
 
     doc_set_text(result, "meta.schemaVersion", "v2");
     (void)json_object_set_new(result, "component", component);
-    if (copy_component(component, doc_member(doc, "component"), lists, err) < 0)
+    if (copy_component(component, doc_member(doc, "component"), err) < 0)
         return error_wrap(err, "component");
     if (element_signatures(doc_member(doc, "signatures"), &signatures, err) < 0)
         return -1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* v3alpha1 is v2 with other names for the same things: it is rearranged, then read as v2. */
+/* v3alpha1 has the content of v2 under other names: it is rearranged, then read as v2. */
 #include <string.h>
 
 #include "common/base/buffer.h"
 #include "common/base/memory.h"
+#include "common/component/descriptor.h"
 #include "common/data/doc.h"
-#include "init/component/descriptor.h"
 
 enum { PROVIDER_MAX_BYTES = 1024 * 1024 };
 
@@ -24,7 +24,7 @@ static int only_keys(const json_t *object, const char *path, const char *const *
         while (*known && strcmp(*known, name) != 0)
             known++;
         if (!*known)
-            return error_set(err, ERROR_INVALID, "%s: unknown field '%.100s'", path, name);
+            return error_set(err, ERROR_INVALID, "%s: unknown field \"%.100s\"", path, name);
     }
     return 0;
 }
@@ -102,8 +102,7 @@ static void share_list(json_t *to, const char *to_key, const json_t *from, const
     share(to, to_key, from, from_key);
 }
 
-int descriptor_from_v3(const json_t *doc, const struct element_list lists[], json_t **ret_doc,
-                       struct error *err)
+int descriptor_from_v3(const json_t *doc, json_t **ret_doc, struct error *err)
 {
     static const char *const metadata_keys[] = {"name",   "version",      "provider",
                                                 "labels", "creationTime", NULL};
@@ -115,7 +114,7 @@ int descriptor_from_v3(const json_t *doc, const struct element_list lists[], jso
 
     (void)json_object_set_new(v2, "component", component);
     if (strcmp(doc_text_or(doc, "kind", ""), "ComponentVersion") != 0)
-        return error_set(err, ERROR_INVALID, "kind: must be 'ComponentVersion'");
+        return error_set(err, ERROR_INVALID, "kind: expected \"ComponentVersion\"");
     if (only_keys(metadata, "metadata", metadata_keys, err) < 0 ||
         (spec && only_keys(spec, "spec", spec_keys, err) < 0) ||
         set_provider(component, metadata, err) < 0)
@@ -129,5 +128,5 @@ int descriptor_from_v3(const json_t *doc, const struct element_list lists[], jso
     share_list(component, "componentReferences", spec, "references");
     share_list(component, "resources", spec, "resources");
     share(v2, "signatures", doc, "signatures");
-    return descriptor_from_v2(v2, lists, ret_doc, err);
+    return descriptor_from_v2(v2, ret_doc, err);
 }

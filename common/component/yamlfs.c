@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "init/blueprint/yamlfs.h"
+#include "common/component/yamlfs.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "common/archive/beneath.h"
@@ -12,7 +13,8 @@
 #define BINARY_START "---Start Binary---"
 #define BINARY_END "---End Binary---"
 
-enum { LINKS_MAX = 40 };
+/* For one lookup in all, as in the kernel: a limit on their depth alone would allow 2^40. */
+enum { SYMLINKS_MAX = 40 };
 
 int yamlfs_open(const json_t *value, json_t **ret_tree, struct error *err)
 {
@@ -30,7 +32,7 @@ int yamlfs_open(const json_t *value, json_t **ret_tree, struct error *err)
         return 0;
     }
     if (!json_is_object(tree))
-        return error_set(err, ERROR_INVALID, "expected an object of file names");
+        return error_set(err, ERROR_INVALID, "expected an object that maps file names to content");
     *ret_tree = json_incref(tree);
     return 0;
 }
@@ -61,7 +63,7 @@ const json_t *yamlfs_entries(const json_t *directory)
 
 /* ---- contents ---- */
 
-/* A line without its surrounding blanks equals text; *ret_next is the line after. */
+/* Whether a line equals text, leading and trailing blanks aside. *ret_next is the next line. */
 static bool is_line(const char *line, const char *text, const char **ret_next)
 {
     const char *end = line + strcspn(line, "\n");
@@ -73,7 +75,8 @@ static bool is_line(const char *line, const char *text, const char **ret_next)
     return (size_t)(end - line) == strlen(text) && strncmp(line, text, strlen(text)) == 0;
 }
 
-/* Bytes that are no text stand as base64 between two marker lines. */
+/* Binary content is base64 between two marker lines, with nothing else around it. Returns NULL for
+ * content that is plain text. */
 static const char *find_binary(const char *text, size_t *ret_size)
 {
     const char *start = text + strspn(text, " \t\r\n");
@@ -140,41 +143,47 @@ int yamlfs_read(const json_t *node, struct buffer *ret_bytes, struct error *err)
         return 0;
     if (type && !yamlfs_is_directory(node) && !is_symlink(node))
         return read_typed(node, type, ret_bytes, err);
-    /* Go writes such values as the debug text of its printer; what was meant is the value. */
+    /* Go writes the debug output of fmt.Printf here, which no program can use. */
     if (json_is_number(node) || json_is_boolean(node))
         return append_and_free(ret_bytes, doc_dump(node), err);
-    return error_set(err, ERROR_INVALID, "is no file");
+    return error_set(err, ERROR_INVALID, "not a file");
 }
 
 /* ---- paths ---- */
 
-/* A path as a list of entries from the root; "." and ".." are resolved, never above the root. */
-static int find_from(const json_t *tree, const char *base, const char *path, unsigned links,
+struct search {
+    const json_t *tree;
+    unsigned symlinks; /* followed so far */
+};
+
+static int find_from(struct search *search, const char *base, const char *path,
                      const json_t **ret_node, struct error *err);
 
-static int step(const json_t *tree, const char *walked, const char *name, unsigned links,
-                const json_t **node, struct error *err)
+/* From the directory *node, which has the path walked, to its entry of this name. */
+static int step(struct search *search, const char *walked, const char *name, const json_t **node,
+                struct error *err)
 {
     const json_t *next = NULL;
 
     if (!yamlfs_is_directory(*node) || !(next = doc_member(yamlfs_entries(*node), name)))
-        return error_set(err, ERROR_NOT_FOUND, "'%.200s/%.200s' is not there", walked, name);
+        return error_set(err, ERROR_NOT_FOUND, "\"%.200s/%.200s\" not found", walked, name);
     if (is_symlink(next)) {
         const char *target = json_string_value(doc_member(next, "value"));
 
         if (!target || !*target)
-            return error_set(err, ERROR_INVALID, "'%.200s/%.200s' is a symlink to nothing", walked,
+            return error_set(err, ERROR_INVALID, "symlink \"%.200s/%.200s\" has no target", walked,
                              name);
-        if (links == 0)
-            return error_set(err, ERROR_INVALID, "'%.200s/%.200s' leads through too many symlinks",
-                             walked, name);
-        return find_from(tree, walked, target, links - 1, node, err);
+        if (++search->symlinks > SYMLINKS_MAX)
+            return error_set(err, ERROR_INVALID,
+                             "\"%.200s/%.200s\" resolves through more than %d symlinks", walked,
+                             name, SYMLINKS_MAX);
+        return find_from(search, walked, target, node, err);
     }
     *node = next;
     return 0;
 }
 
-/* base/path with "." and ".." taken out, always below the root. */
+/* base/path without "." and "..". ".." at the root stays at the root. Belongs to the caller. */
 static char *join_path(const char *base, const char *path)
 {
     cleanup_free char *joined = xasprintf("%s/%s", *path == '/' ? "" : base, path);
@@ -198,11 +207,11 @@ static char *join_path(const char *base, const char *path)
     return clean;
 }
 
-static int find_from(const json_t *tree, const char *base, const char *path, unsigned links,
+static int find_from(struct search *search, const char *base, const char *path,
                      const json_t **ret_node, struct error *err)
 {
     cleanup_free char *clean = join_path(base, path);
-    const json_t *node = tree;
+    const json_t *node = search->tree;
 
     for (char *at = clean; *at;) {
         char *name = at + 1;
@@ -211,7 +220,7 @@ static int find_from(const json_t *tree, const char *base, const char *path, uns
 
         *at = '\0';
         *end = '\0';
-        if (step(tree, clean, name, links, &node, err) < 0)
+        if (step(search, clean, name, &node, err) < 0)
             return -1;
         *at = '/';
         *end = kept;
@@ -223,13 +232,17 @@ static int find_from(const json_t *tree, const char *base, const char *path, uns
 
 int yamlfs_find(const json_t *tree, const char *path, const json_t **ret_node, struct error *err)
 {
-    return find_from(tree, "", path, LINKS_MAX, ret_node, err);
+    struct search search = {.tree = tree};
+
+    return find_from(&search, "", path, ret_node, err);
 }
 
 /* ---- writing ---- */
 
 struct writing {
     const json_t *tree;
+    const struct archive_limits *limits;
+    uint64_t entries;
     struct yamlfs_counts counts;
 };
 
@@ -242,13 +255,15 @@ static int write_file(struct writing *writing, const json_t *node, const char *n
     cleanup_buffer struct buffer bytes = {0};
 
     buffer_init(&bytes, YAMLFS_FILE_MAX_BYTES);
-    if (yamlfs_read(node, &bytes, err) < 0 ||
-        beneath_write_file(directory_fd, name, bytes.data ? bytes.data : "", bytes.size, 0666,
-                           err) < 0)
+    if (yamlfs_read(node, &bytes, err) < 0)
         return -1;
     writing->counts.files++;
     writing->counts.bytes += bytes.size;
-    return 0;
+    if (writing->counts.bytes > writing->limits->bytes_max)
+        return error_set(err, ERROR_TOO_LARGE, "more than %" PRIu64 " bytes in all files together",
+                         writing->limits->bytes_max);
+    return beneath_write_file(directory_fd, name, bytes.data ? bytes.data : "", bytes.size, 0666,
+                              err);
 }
 
 static int write_node(struct writing *writing, const json_t *node, const char *name,
@@ -260,16 +275,20 @@ static int write_node(struct writing *writing, const json_t *node, const char *n
         writing->counts.lists++;
         return 0;
     }
+    if (++writing->entries > writing->limits->entries_max)
+        return error_set(err, ERROR_TOO_LARGE, "more than %" PRIu64 " files and directories",
+                         writing->limits->entries_max);
     if (is_symlink(node)) {
         if (yamlfs_find(writing->tree, path, &node, err) < 0)
             return -1;
         if (yamlfs_is_directory(node))
-            return error_set(err, ERROR_INVALID, "is a symlink to a directory");
+            return error_set(err, ERROR_INVALID, "symlinks to directories are not supported");
     }
     if (!yamlfs_is_directory(node))
         return write_file(writing, node, name, directory_fd, err);
-    if (depth >= YAMLFS_DEPTH_MAX)
-        return error_set(err, ERROR_TOO_LARGE, "more than %d directories deep", YAMLFS_DEPTH_MAX);
+    if (depth >= writing->limits->depth_max)
+        return error_set(err, ERROR_TOO_LARGE, "nested more than %u directories deep",
+                         writing->limits->depth_max);
     fd = beneath_make_directories(directory_fd, name, err);
     if (fd < 0)
         return -1;
@@ -288,29 +307,29 @@ static int write_directory(struct writing *writing, const json_t *entries, const
     json_t *node = NULL;
 
     if (entries && !json_is_object(entries) && !json_is_null(entries))
-        return error_set(err, ERROR_INVALID, "'%.300s': a directory's value must be an object",
+        return error_set(err, ERROR_INVALID, "\"%.300s\": value of a directory must be an object",
                          path);
     doc_foreach(entries, name, node)
     {
         cleanup_free char *child = xasprintf("%s/%s", path, name);
 
         if (!is_name(name))
-            return error_set(err, ERROR_INVALID, "'%.300s' is no file name", child);
+            return error_set(err, ERROR_INVALID, "\"%.300s\": invalid file name", child);
         if (write_node(writing, node, name, child, directory_fd, depth, err) < 0) {
-            /* Named once, by the innermost. */
-            return yamlfs_is_directory(node) ? -1 : error_wrap(err, "'%.300s'", child + 1);
+            /* An error inside a directory names the whole path already. */
+            return yamlfs_is_directory(node) ? -1 : error_wrap(err, "\"%.300s\"", child + 1);
         }
     }
     return 0;
 }
 
-int yamlfs_write(const json_t *tree, int directory_fd, struct yamlfs_counts *ret_counts,
-                 struct error *err)
+int yamlfs_write(const json_t *tree, int directory_fd, const struct archive_limits *limits,
+                 struct yamlfs_counts *ret_counts, struct error *err)
 {
-    struct writing writing = {.tree = tree};
+    struct writing writing = {.tree = tree, .limits = limits};
 
     if (!yamlfs_is_directory(tree))
-        return error_set(err, ERROR_INVALID, "expected an object of file names");
+        return error_set(err, ERROR_INVALID, "expected an object that maps file names to content");
     if (write_directory(&writing, yamlfs_entries(tree), "", directory_fd, 0, err) < 0)
         return -1;
     *ret_counts = writing.counts;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Own code because EVP_DecodeBlock counts padding as data and takes what is no base64. */
+/* Not EVP_DecodeBlock(), which counts padding as data and accepts invalid input. */
 #include "common/data/base64.h"
 
 #include <stdint.h>
@@ -73,7 +73,7 @@ static int decode(const char *text, size_t size, struct buffer *data, struct err
         if (digit == SPACE)
             continue;
         if (digit == PADDING ? digits < 2 : digit < 0 || padding > 0)
-            return error_set(err, ERROR_INVALID, "no base64 at byte %zu", i + 1);
+            return error_set(err, ERROR_INVALID, "invalid base64 at byte %zu", i + 1);
         padding += digit == PADDING;
         bits = bits << 6 | (digit == PADDING ? 0U : (uint32_t)digit);
         if (++digits < 4)
@@ -87,7 +87,7 @@ static int decode(const char *text, size_t size, struct buffer *data, struct err
         digits = 0;
     }
     if (digits > 0)
-        return error_set(err, ERROR_INVALID, "base64 ends too early");
+        return error_set(err, ERROR_INVALID, "incomplete base64");
     return 0;
 }
 

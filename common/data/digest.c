@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/data/digest.h"
 
+#include <errno.h>
 #include <openssl/evp.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "common/base/file.h"
 #include "common/base/memory.h"
 
 struct digest {
@@ -19,11 +22,12 @@ static const struct {
     [DIGEST_SHA512] = {"sha512:", 128},
 };
 
-/* libcrypto fails here only without memory or without its own algorithms; neither can be mended. */
-static void insist(int is_done)
+/* libcrypto fails here only if it is out of memory or lacks an algorithm. There is no way to go on
+ * without a hash. */
+static void must_succeed(int result)
 {
-    if (is_done != 1) {
-        (void)fputs("libcrypto can't hash\n", stderr);
+    if (result != 1) {
+        (void)fputs("libcrypto cannot compute a hash\n", stderr);
         abort();
     }
 }
@@ -34,9 +38,9 @@ struct digest *digest_new(enum digest_algorithm algorithm)
 
     digest->algorithm = algorithm;
     digest->context = EVP_MD_CTX_new();
-    insist(digest->context != NULL);
-    insist(EVP_DigestInit_ex(digest->context,
-                             algorithm == DIGEST_SHA512 ? EVP_sha512() : EVP_sha256(), NULL));
+    must_succeed(digest->context != NULL);
+    must_succeed(EVP_DigestInit_ex(digest->context,
+                                   algorithm == DIGEST_SHA512 ? EVP_sha512() : EVP_sha256(), NULL));
     return digest;
 }
 
@@ -50,7 +54,7 @@ void digest_free(struct digest *digest)
 
 void digest_update(struct digest *digest, const void *data, size_t size)
 {
-    insist(EVP_DigestUpdate(digest->context, data, size));
+    must_succeed(EVP_DigestUpdate(digest->context, data, size));
 }
 
 static void write_hex(const unsigned char *bytes, size_t size, char *ret_hex)
@@ -70,20 +74,12 @@ void digest_hex(const struct digest *digest, char ret_hex[DIGEST_HEX_MAX])
     unsigned int size = 0;
     EVP_MD_CTX *copy = EVP_MD_CTX_new();
 
-    /* Finishing spends a context, and the caller's hash goes on. */
-    insist(copy != NULL);
-    insist(EVP_MD_CTX_copy_ex(copy, digest->context));
-    insist(EVP_DigestFinal_ex(copy, bytes, &size));
+    /* Finishing ends a context, but the caller may continue with his. */
+    must_succeed(copy != NULL);
+    must_succeed(EVP_MD_CTX_copy_ex(copy, digest->context));
+    must_succeed(EVP_DigestFinal_ex(copy, bytes, &size));
     EVP_MD_CTX_free(copy);
     write_hex(bytes, size, ret_hex);
-}
-
-void digest_text(const struct digest *digest, char ret_text[DIGEST_TEXT_MAX])
-{
-    char hex[DIGEST_HEX_MAX] = {0};
-
-    digest_hex(digest, hex);
-    (void)snprintf(ret_text, DIGEST_TEXT_MAX, "%s%s", algorithms[digest->algorithm].prefix, hex);
 }
 
 void digest_sha256_hex(const void *data, size_t size, char ret_hex[DIGEST_HEX_MAX])
@@ -105,13 +101,13 @@ int digest_parse(const char *text, enum digest_algorithm *ret_algorithm, const c
             continue;
         if (strspn(text + prefix, "0123456789abcdef") != length || text[prefix + length])
             return error_set(err, ERROR_INVALID,
-                             "digest '%.200s' is not '%s' and %zu lower-case hex digits", text,
-                             algorithms[i].prefix, length);
+                             "invalid digest '%.200s': expected '%s' and %zu lower-case hex digits",
+                             text, algorithms[i].prefix, length);
         *ret_algorithm = (enum digest_algorithm)i;
         *ret_hex = text + prefix;
         return 0;
     }
-    return error_set(err, ERROR_INVALID, "digest '%.200s' is neither 'sha256:' nor 'sha512:'",
+    return error_set(err, ERROR_INVALID, "invalid digest '%.200s': expected 'sha256:' or 'sha512:'",
                      text);
 }
 
@@ -126,4 +122,32 @@ bool digest_matches(const struct digest *digest, const char *text)
         return false;
     digest_hex(digest, hex);
     return strcmp(hex, wanted) == 0;
+}
+
+static int feed(void *data, const char *bytes, size_t size, struct error *err)
+{
+    (void)err;
+    digest_update(data, bytes, size);
+    return 0;
+}
+
+int digest_check_file(int fd, const char *name, const char *text, struct error *err)
+{
+    cleanup_digest struct digest *digest = NULL;
+    enum digest_algorithm algorithm = DIGEST_SHA256;
+    const char *hex = NULL;
+
+    if (digest_parse(text, &algorithm, &hex, err) < 0)
+        return -1;
+    digest = digest_new(algorithm);
+    if (lseek(fd, 0, SEEK_SET) < 0)
+        return error_set_errno(err, errno, "seek in \"%s\"", name);
+    if (file_read_pieces(fd, name, feed, digest, err) < 0)
+        return -1;
+    if (lseek(fd, 0, SEEK_SET) < 0)
+        return error_set_errno(err, errno, "seek in \"%s\"", name);
+    if (!digest_matches(digest, text))
+        return error_set(err, ERROR_INVALID, "content of \"%s\" does not match its digest %s", name,
+                         text);
+    return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files, look-ups by path, and setting by path. Parsing and writing: doc_json.c, yaml.c. */
+/* Files, look-up by path, and setting by path. For parsing and writing see doc_parse.c, doc_json.c,
+ * yaml.c and yaml_dump.c. */
 #include "common/data/doc.h"
 
 #include <errno.h>
@@ -7,11 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/base/file.h"
 #include "common/base/memory.h"
 #include "common/base/utf8.h"
 #include "common/data/node_pool.h"
-
-enum { READ_SIZE = 65536 };
 
 void doc_setup(void)
 {
@@ -19,29 +19,11 @@ void doc_setup(void)
     json_object_seed(0);
 }
 
-static int read_all(int fd, const char *path, struct buffer *data, struct error *err)
-{
-    cleanup_free char *piece = xmalloc(READ_SIZE);
-
-    for (;;) {
-        ssize_t size = read(fd, piece, READ_SIZE);
-
-        if (size == 0)
-            return 0;
-        if (size < 0 && errno == EINTR)
-            continue;
-        if (size < 0)
-            return error_set_errno(err, errno, "read '%s'", path);
-        if (buffer_append(data, piece, (size_t)size, err) < 0)
-            return error_wrap(err, "read '%s'", path);
-    }
-}
-
 int doc_read_file(const char *path, size_t max_bytes, struct buffer *ret_data, struct error *err)
 {
     cleanup_buffer struct buffer data = {0};
     struct stat status = {0};
-    /* Non-blocking, so that a FIFO can't hold us before it is refused. */
+    /* O_NONBLOCK, so that opening a FIFO does not block. */
     cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
     if (fd < 0)
@@ -51,8 +33,8 @@ int doc_read_file(const char *path, size_t max_bytes, struct buffer *ret_data, s
     if (!S_ISREG(status.st_mode))
         return error_set(err, ERROR_INVALID, "'%s' is not a regular file", path);
     buffer_init(&data, max_bytes);
-    /* Also an empty file is a text that can be read. */
-    if (read_all(fd, path, &data, err) < 0 || buffer_append(&data, "", 0, err) < 0)
+    /* So that data is not NULL for an empty file. */
+    if (file_read_all(fd, path, &data, err) < 0 || buffer_append(&data, "", 0, err) < 0)
         return -1;
     buffer_done(ret_data);
     *ret_data = data;
@@ -93,10 +75,10 @@ const char *doc_text_or(const json_t *doc, const char *path, const char *fallbac
     return text ? text : fallback;
 }
 
-/* YAML and JSON of other hands write whole numbers as 3.0 or 3e2 too. */
+/* Whole numbers may also be written as 3.0 or 3e2. */
 static bool read_integer(const json_t *value, int64_t *ret)
 {
-    const double exact_max = 9007199254740992.0; /* 2^53: past it a double is no longer exact */
+    const double exact_max = 9007199254740992.0; /* 2^53: larger doubles are not exact */
     double real = json_real_value(value);
 
     if (json_is_integer(value)) {
@@ -147,7 +129,7 @@ const char *doc_type_name(const json_t *value)
     return "nothing";
 }
 
-/* *ret_value is NULL where there is nothing, or null. */
+/* *ret_value is NULL if the value is missing or null. */
 static int find(const json_t *doc, const char *path, const json_t **ret_value, struct error *err)
 {
     static const char root[] = "document";
@@ -196,19 +178,6 @@ int doc_want_text_required(const json_t *doc, const char *path, const char **ret
     if (!text)
         return error_set(err, ERROR_INVALID, "%s: expected a string, but it is missing", path);
     *ret_text = text;
-    return 0;
-}
-
-int doc_want_bool(const json_t *doc, const char *path, bool *ret, struct error *err)
-{
-    const json_t *value = NULL;
-
-    if (find(doc, path, &value, err) < 0)
-        return -1;
-    if (value && !json_is_boolean(value))
-        return expected(err, path, "a boolean", value);
-    if (value)
-        *ret = json_is_true(value);
     return 0;
 }
 
@@ -269,25 +238,24 @@ void doc_set_new(json_t *doc, const char *path, json_t *value)
     }
 }
 
-json_t *doc_new_text(const char *text)
+json_t *doc_new_string(const char *bytes, size_t size)
 {
-    cleanup_free char *clean = NULL;
-    size_t size = strlen(text);
-    size_t used = 0;
-    json_t *value = json_stringn(text, size);
+    cleanup_free char *repaired = NULL;
+    json_t *value = NULL;
 
+    if (size == 0)
+        return json_string("");
+    if (!memchr(bytes, '\0', size))
+        value = json_stringn(bytes, size);
     if (value)
         return value;
-    clean = xmalloc(size * 3 + 1);
-    for (size_t i = 0; i < size;) {
-        uint32_t code = 0;
-        size_t length = utf8_decode(text + i, size - i, &code);
+    repaired = utf8_repair(bytes, size);
+    return json_stringn_nocheck(repaired, strlen(repaired));
+}
 
-        memcpy(clean + used, length ? text + i : "\xef\xbf\xbd", length ? length : 3);
-        used += length ? length : 3;
-        i += length ? length : 1;
-    }
-    return json_stringn_nocheck(clean, used);
+json_t *doc_new_text(const char *text)
+{
+    return doc_new_string(text, strlen(text));
 }
 
 void doc_set_text(json_t *doc, const char *path, const char *text)

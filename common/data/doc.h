@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents: JSON and YAML from outside become json_t trees, within limits, and are read by path
- * with messages that name the path. (jansson owns the prefix json_, libyaml yaml_.) */
+/* Documents: parses JSON and YAML into json_t trees within limits, and looks values up by path with
+ * error messages that name the path. A tree takes at most about 64 MiB of memory; more is
+ * ERROR_TOO_LARGE. (The prefixes json_ and yaml_ belong to jansson and libyaml.) */
 #pragma once
 
 #include <jansson.h>
@@ -13,72 +14,64 @@
 
 enum { DOC_DEPTH_MAX = 128 };
 
-/* Once per process, before any document: jansson aborts on out of memory as all of us do, so that
- * its NULL always means wrong data, and its hash seed is set. */
+/* Configures jansson; to be called once per process, before any other function. jansson then aborts
+ * when out of memory, so that a NULL from it always means wrong data. */
 void doc_setup(void);
 
-/* JSON text of at most max_bytes (else ERROR_TOO_LARGE), any value at the top. Duplicate keys,
- * depth over DOC_DEPTH_MAX, trailing garbage and NUL in strings are refused: ERROR_INVALID "line 3,
- * column 7: ...", which never quotes the text. Integers past 64 bits become reals, as in Go.
- * *ret_doc is a new reference. */
+/* Parses JSON text of at most max_bytes (else ERROR_TOO_LARGE) with any value at the top. Duplicate
+ * keys, nesting deeper than DOC_DEPTH_MAX, trailing data and NULs in strings are ERROR_INVALID
+ * "line 3, column 7: ...", which never quotes the text. Integers past 64 bits become reals, as in
+ * Go. *ret_doc is a new reference. */
 int doc_parse_json(const char *text, size_t size, size_t max_bytes, json_t **ret_doc,
                    struct error *err) must_check;
 
-/* The same without the members of the top object that left_out names ("a" or "a.b", NULL at the
- * end; or NULL), which are not read at all and need not be JSON. */
+/* The same without the members of the top object that skipped_members lists ("a" or "a.b", NULL at
+ * the end; skipped_members may be NULL). They are skipped unchecked and need not be valid JSON. */
 int doc_parse_json_without(const char *text, size_t size, size_t max_bytes,
-                           const char *const *left_out, json_t **ret_doc, struct error *err)
+                           const char *const *skipped_members, json_t **ret_doc, struct error *err)
     must_check;
 
-/* For texts of others that are only looked into, where one odd value must not spoil the rest: NUL
- * in a text becomes U+FFFD and what lies deeper than DOC_DEPTH_MAX becomes null. *ret_is_mended
- * tells that something was changed; nobody may act on the changed parts. */
-int doc_parse_json_lenient(const char *text, size_t size, size_t max_bytes, json_t **ret_doc,
-                           bool *ret_is_mended, struct error *err) must_check;
-
-/* YAML (or JSON) to the tree that sigs.k8s.io/yaml gives: YAML 1.1 booleans
- * (yes/no/on/off/y/n), ints, floats, null; timestamps stay strings; non-string keys become strings;
- * merge keys work. At most one document that is not empty; none gives null. Duplicate keys are
- * refused by line and column, aliases are expanded within a budget of nodes and max_bytes of text
- * (billion laughs), depth is bounded as for JSON. */
+/* Parses YAML or JSON to the tree that sigs.k8s.io/yaml builds: YAML 1.1 booleans
+ * (yes/no/on/off/y/n), integers, floats and null; timestamps stay strings; other keys are converted
+ * to strings; merge keys are supported. The text may contain one document; without any the result
+ * is null. Duplicate keys are refused with line and column, nesting is limited as for JSON, and
+ * aliases are expanded within a limit of nodes and of max_bytes of text ("billion laughs"). */
 int doc_parse_yaml(const char *text, size_t size, size_t max_bytes, json_t **ret_doc,
                    struct error *err) must_check;
-/* All documents of a multi-document stream as a JSON array; empty documents are left out. */
+/* All documents of the text as an array, without empty ones. */
 int doc_parse_yaml_stream(const char *text, size_t size, size_t max_bytes, json_t **ret_docs,
                           struct error *err) must_check;
 
-/* The whole of a regular file (also through a symbolic link, as Secret volumes have them) of at
- * most max_bytes. ret_data is zeroed or initialised; what it holds is replaced. */
+/* Reads a regular file of at most max_bytes; symbolic links are followed, since Secret volumes
+ * consist of them. ret_data is zeroed or initialised; its content is replaced. */
 int doc_read_file(const char *path, size_t max_bytes, struct buffer *ret_data, struct error *err)
     must_check;
 
-/* Compact JSON, keys in their order (sorted: doc_dump_sorted). Belongs to the caller; never NULL.
- */
+/* Compact JSON with the keys in insertion order, or sorted. Belongs to the caller; never NULL. */
 char *doc_dump(const json_t *doc);
 char *doc_dump_sorted(const json_t *doc);
-/* Block YAML for people; the result parses back to the same tree. */
+/* Block YAML, which parses to the same tree again. */
 char *doc_dump_yaml(const json_t *doc);
 
-/* Borrowed look-ups by dotted path of object keys ("metadata.name"); keys with dots: doc_member().
- * Missing, or of another type: NULL, fallback. */
+/* Look-up by dotted path ("metadata.name"), or by a single key that may contain dots. Results are
+ * borrowed. A value that is missing or has another type gives NULL or the fallback. */
 const json_t *doc_get(const json_t *doc, const char *path);
 const json_t *doc_member(const json_t *doc, const char *key);
-const char *doc_text(const json_t *doc, const char *path); /* NULL if no string is there */
+const char *doc_text(const json_t *doc, const char *path); /* NULL: not a string */
 const char *doc_text_or(const json_t *doc, const char *path, const char *fallback);
 int64_t doc_integer_or(const json_t *doc, const char *path, int64_t fallback);
 bool doc_bool_or(const json_t *doc, const char *path, bool fallback);
 
-/* "a list", "a number" ... for messages; "nothing" for NULL. */
+/* For messages: "a list", "a number" ...; "nothing" for NULL. */
 const char *doc_type_name(const json_t *value);
 
-/* Checked look-ups: a value of the wrong type is ERROR_INVALID "spec.timeout: expected a string,
- * got a number". A missing value, and null, is an error only for the _required form, else *ret
- * stays as it was. 3.0 is a whole number. */
+/* Checked look-up: a value of the wrong type is ERROR_INVALID "spec.timeout: expected a string, got
+ * a number". A value that is missing or null is an error only for doc_want_text_required();
+ * otherwise the result is untouched. 3.0 is a whole number. */
 int doc_want_text(const json_t *doc, const char *path, const char **ret_text, struct error *err)
     must_check;
 int doc_want_text_required(const json_t *doc, const char *path, const char **ret_text,
                            struct error *err) must_check;
-int doc_want_bool(const json_t *doc, const char *path, bool *ret, struct error *err) must_check;
 int doc_want_integer(const json_t *doc, const char *path, int64_t *ret, struct error *err)
     must_check;
 int doc_want_object(const json_t *doc, const char *path, const json_t **ret, struct error *err)
@@ -86,14 +79,16 @@ int doc_want_object(const json_t *doc, const char *path, const json_t **ret, str
 int doc_want_array(const json_t *doc, const char *path, const json_t **ret, struct error *err)
     must_check;
 
-/* A string value; bytes that are no UTF-8 become U+FFFD. Never NULL. */
+/* A new string value. NULs and bytes that are not UTF-8 become U+FFFD. Never NULL. */
 json_t *doc_new_text(const char *text);
+json_t *doc_new_string(const char *bytes, size_t size);
 
-/* Sets doc.path = value (taken over), making the objects on the way. doc is an object. */
+/* Sets the value at the path and creates the objects on the way. doc is an object. doc_set_new()
+ * takes ownership of the value. */
 void doc_set_new(json_t *doc, const char *path, json_t *value);
 void doc_set_text(json_t *doc, const char *path, const char *text);
 
-/* The members of an object that is only read: jansson's own loop wants it writable. */
+/* Casts const away: jansson's functions that only read often take a non-const pointer. */
 static inline json_t *doc_writable(const json_t *doc)
 {
     union {
@@ -103,6 +98,7 @@ static inline json_t *doc_writable(const json_t *doc)
 
     return same.write;
 }
+/* Loops over the members of an object that is not changed. */
 #define doc_foreach(object_, key_, value_) json_object_foreach(doc_writable(object_), key_, value_)
 
 #define cleanup_json __attribute__((cleanup(doc_decrefp)))

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "common/data/doc.h"
-
 static bool take_bytes(struct doc_budget *budget, size_t bytes)
 {
     if (budget->bytes_left < bytes)

@@ -1,111 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON as programs write it is read by doc_quick.h; all other by jansson, behind a pass of our own
- * over the text (doc_scan.h). jansson's own messages
- * quote the text, which may be a secret: ours are made from its codes. */
+/* Writes documents as JSON. */
 #include "common/data/doc.h"
 
 #include <string.h>
 
 #include "common/base/memory.h"
-#include "common/data/doc_quick.h"
-#include "common/data/doc_scan.h"
 #include "common/data/doc_writer.h"
-#include "common/data/slice.h"
-
-static const char *explain(enum json_error_code code)
-{
-    switch ((int)code) {
-    case json_error_invalid_utf8:
-        return "not UTF-8";
-    case json_error_premature_end_of_input:
-        return "the text ends too early";
-    case json_error_end_of_input_expected:
-        return "something follows the end of the document";
-    case json_error_null_character:
-    case json_error_null_byte_in_key:
-        return "NUL characters are not allowed";
-    case json_error_duplicate_key:
-        return "a key appears twice in one object";
-    case json_error_numeric_overflow:
-        return "a number is too large";
-    default:
-        return "not JSON";
-    }
-}
-
-static int parse(const char *text, size_t size, size_t max_bytes, struct doc_scan *scan,
-                 json_t **ret_doc, struct error *err)
-{
-    cleanup_free char *edited = NULL;
-    json_error_t fault = {0};
-    json_t *doc = NULL;
-
-    if (size > max_bytes)
-        return error_set(err, ERROR_TOO_LARGE, "more than %zu bytes of JSON", max_bytes);
-    if (size == 0)
-        return error_set(err, ERROR_INVALID, "line 1, column 1: the text is empty");
-    doc = doc_quick_read(text, size, scan->depth_max, NULL);
-    if (!doc) {
-        if (doc_scan_run(scan, err) < 0)
-            return -1;
-        edited = doc_scan_edited(scan, &size);
-        doc = json_loadb(edited ? edited : text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
-                         &fault);
-    }
-    if (!doc)
-        return error_set(err, ERROR_INVALID, "line %d, column %d: %s", fault.line, fault.column,
-                         explain(json_error_code(&fault)));
-    *ret_doc = doc;
-    return 0;
-}
-
-int doc_parse_json(const char *text, size_t size, size_t max_bytes, json_t **ret_doc,
-                   struct error *err)
-{
-    cleanup_scan struct doc_scan scan = {0};
-
-    doc_scan_init(&scan, text, size, DOC_DEPTH_MAX, false);
-    return parse(text, size, max_bytes, &scan, ret_doc, err);
-}
-
-int doc_parse_json_within(const char *text, size_t size, size_t depth_max, json_t **ret_doc,
-                          struct error *err)
-{
-    cleanup_scan struct doc_scan scan = {0};
-
-    doc_scan_init(&scan, text, size, depth_max, false);
-    return parse(text, size, size, &scan, ret_doc, err);
-}
-
-int doc_parse_json_without(const char *text, size_t size, size_t max_bytes,
-                           const char *const *left_out, json_t **ret_doc, struct error *err)
-{
-    const struct slice whole = {text, size};
-    cleanup_free char *shorter = NULL;
-    json_t *doc = NULL;
-
-    if (left_out && size <= max_bytes)
-        doc = doc_quick_read(text, size, DOC_DEPTH_MAX, left_out);
-    if (doc) {
-        *ret_doc = doc;
-        return 0;
-    }
-    if (left_out)
-        shorter = slice_without(whole, left_out, &size);
-    return doc_parse_json(shorter ? shorter : text, size, max_bytes, ret_doc, err);
-}
-
-int doc_parse_json_lenient(const char *text, size_t size, size_t max_bytes, json_t **ret_doc,
-                           bool *ret_is_mended, struct error *err)
-{
-    cleanup_scan struct doc_scan scan = {0};
-
-    doc_scan_init(&scan, text, size, DOC_DEPTH_MAX, true);
-    if (parse(text, size, max_bytes, &scan, ret_doc, err) < 0)
-        return -1;
-    *ret_is_mended = scan.is_mended;
-    return 0;
-}
 
 static bool is_plain(uint32_t code)
 {
@@ -202,7 +102,7 @@ static void put_value(struct doc_writer *out, const json_t *value, bool is_sorte
         doc_put_simple(out, value);
 }
 
-/* jansson's own writer prints 0.1 as 0.10000000000000001, and exports are read by people. */
+/* Not json_dumps(), which writes 0.1 as 0.10000000000000001. */
 static char *dump(const json_t *doc, bool is_sorted)
 {
     struct doc_writer out = {0};

@@ -7,7 +7,7 @@
 
 void doc_format_real(double value, char ret_text[DOC_REAL_MAX])
 {
-    /* 15 digits are always kept by a double, 17 always tell two apart. */
+    /* A double preserves 15 decimal digits, and 17 identify it. */
     for (int digits = 15; digits <= 17; digits++) {
         (void)snprintf(ret_text, DOC_REAL_MAX, "%.*g", digits, value);
         if (strtod(ret_text, NULL) == value)

@@ -5,7 +5,7 @@
 
 #include "common/base/utf8.h"
 #include "common/data/doc_number.h"
-#include "common/data/plain.h"
+#include "common/data/lexer.h"
 
 void doc_writer_init(struct doc_writer *writer)
 {
@@ -28,7 +28,7 @@ char *doc_writer_take(struct doc_writer *writer)
     return buffer_take(&writer->out);
 }
 
-/* As JSON and YAML both write them; NULL for the rest. */
+/* Escapes that JSON and YAML have in common; NULL for other characters. */
 static const char *short_escape(uint32_t code)
 {
     switch (code) {
@@ -50,10 +50,11 @@ static const char *short_escape(uint32_t code)
 void doc_put_quoted(struct doc_writer *writer, const char *text, size_t size,
                     bool (*is_plain)(uint32_t code))
 {
-    size_t from = 0; /* what is written as it is, up to i */
+    size_t from = 0; /* start of the text, up to i, that is copied unchanged */
 
     doc_put_letter(writer, '"');
-    for (size_t i = plain_length(text, size); i < size; i += plain_length(text + i, size - i)) {
+    for (size_t i = lexer_plain_length(text, size); i < size;
+         i += lexer_plain_length(text + i, size - i)) {
         uint32_t code = 0xfffd;
         size_t length = utf8_decode(text + i, size - i, &code);
         const char *escape = short_escape(code);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside common/data: a text that grows while a document is written. */
+/* Inside common/data: output of the JSON and YAML writers. */
 #pragma once
 
 #include <jansson.h>
@@ -11,13 +11,13 @@
 
 struct doc_writer {
     struct buffer out;
-    struct error ignored; /* the limit of what is written is memory, and there we abort */
+    struct error ignored; /* there is no limit but the memory, and then xmalloc() aborts */
 };
 
 void doc_writer_init(struct doc_writer *writer);
 void doc_put(struct doc_writer *writer, const char *text, size_t size);
 void doc_put_text(struct doc_writer *writer, const char *text);
-/* Every second piece of JSON is one letter: this is not worth two calls. */
+/* Inline, because every second token of JSON is one letter. */
 static inline void doc_put_letter(struct doc_writer *writer, char letter)
 {
     struct buffer *out = &writer->out;
@@ -30,11 +30,12 @@ static inline void doc_put_letter(struct doc_writer *writer, char letter)
     out->data[out->size] = '\0';
 }
 
-/* The whole, which belongs to the caller; the writer is done with. */
+/* Returns the text, which belongs to the caller, and ends the writer. */
 char *doc_writer_take(struct doc_writer *writer);
 
-/* In quotes; code points that are not plain are escaped, and so is what is no UTF-8, as U+FFFD. */
+/* Writes a quoted string. Characters for which is_plain() is false are escaped; invalid UTF-8
+ * becomes an escaped U+FFFD. */
 void doc_put_quoted(struct doc_writer *writer, const char *text, size_t size,
                     bool (*is_plain)(uint32_t code));
-/* A number, a boolean or null, which JSON and YAML write alike. */
+/* Writes a number, a boolean or null, which are the same in JSON and YAML. */
 void doc_put_simple(struct doc_writer *writer, const json_t *value);

@@ -16,9 +16,9 @@ static const struct {
     {"ms", 1000000},     {"s", 1000000000}, {"m", 60000000000},  {"h", 3600000000000},
 };
 
-static const uint64_t magnitude_max = (uint64_t)1 << 63; /* of the most negative duration */
+static const uint64_t magnitude_max = (uint64_t)1 << 63; /* the absolute value of INT64_MIN */
 
-/* Digits before the point. */
+/* Reads the digits before the decimal point. */
 static bool read_whole(const char **at, uint64_t *ret_value)
 {
     uint64_t value = 0;
@@ -34,7 +34,8 @@ static bool read_whole(const char **at, uint64_t *ret_value)
     return true;
 }
 
-/* Digits behind the point, as value / *ret_scale. Digits past the precision are dropped. */
+/* Reads the digits after the decimal point as value / *ret_scale. Digits that a nanosecond cannot
+ * hold are dropped. */
 static uint64_t read_fraction(const char **at, double *ret_scale)
 {
     uint64_t value = 0;
@@ -75,7 +76,7 @@ static bool read_unit(const char **at, uint64_t *ret_ns)
     return false;
 }
 
-/* One "1.5h"; adds it to *total. */
+/* Reads one "1.5h" and adds it to *total. */
 static bool read_term(const char **at, uint64_t *total)
 {
     uint64_t whole = 0;
@@ -118,17 +119,19 @@ int duration_parse(const char *text, int64_t *ret_ns, struct error *err)
         return 0;
     }
     if (!*at)
-        return error_set(err, ERROR_INVALID, "duration '%s' has no number; write it like '1h30m'",
+        return error_set(err, ERROR_INVALID,
+                         "invalid duration '%s': expected numbers with units, such as '1h30m'",
                          text);
     while (*at) {
         if (!read_term(&at, &total))
-            return error_set(err, ERROR_INVALID,
-                             "duration '%.64s' is not numbers with units like '1h30m', '90s', "
-                             "'300ms', or is too long",
-                             text);
+            return error_set(
+                err, ERROR_INVALID,
+                "invalid duration '%.64s': expected numbers with units, such as '1h30m', "
+                "'90s' or '300ms', and less than 292 years",
+                text);
     }
     if (total == magnitude_max && !is_negative)
-        return error_set(err, ERROR_INVALID, "duration '%.64s' is too long", text);
+        return error_set(err, ERROR_INVALID, "invalid duration '%.64s': 292 years or more", text);
     *ret_ns = is_negative ? (int64_t)(0 - total) : (int64_t)total;
     return 0;
 }

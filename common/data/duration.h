@@ -7,7 +7,8 @@
 
 #include "common/base/error.h"
 
-/* Nanoseconds; overflow and anything else than Go's grammar is ERROR_INVALID. */
+/* Parses a duration as time.ParseDuration() in Go. Anything else, and overflow, is ERROR_INVALID.
+ */
 int duration_parse(const char *text, int64_t *ret_ns, struct error *err) must_check;
-/* Go's own form ("1h30m0s", "1.5s", "300ms"); buffer of at least 32 bytes. */
+/* Writes the form of Go ("1h30m0s", "1.5s", "300ms"). ret_text has at least 32 bytes. */
 void duration_format(int64_t ns, char *ret_text, size_t size);

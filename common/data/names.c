@@ -27,14 +27,7 @@ static bool is_label(const char *text, size_t length)
     return true;
 }
 
-bool name_is_dns_label(const char *text)
-{
-    size_t length = strlen(text);
-
-    return length <= NAME_MAX_LABEL && is_label(text, length);
-}
-
-/* Kubernetes bounds only the whole of a subdomain, not its labels. */
+/* Kubernetes limits the length of the subdomain, not that of its labels. */
 static bool is_subdomain(const char *text, size_t length)
 {
     const char *end = text + length;
@@ -118,8 +111,8 @@ static char to_value_letter(char letter)
     return is_value_letter(letter) ? letter : '-';
 }
 
-/* At most max letters of text, made legal by convert, that begin and end alphanumeric; can be "".
- */
+/* At most max letters of text, each converted, that begin and end with an alphanumeric character;
+ * may be "". */
 static char *make_readable(const char *text, size_t max, char (*convert)(char))
 {
     char *readable = xcalloc(max + 1, 1);
@@ -151,7 +144,7 @@ char *name_make(const char *namespace_name, const char *name, const char *suffix
         ending[length - 1] = '\0';
     name_hash(namespace_name, name, hash);
     fixed = strlen(hash) + strlen(ending);
-    /* No room for the suffix: it goes into the hash, so that two suffixes still make two names. */
+    /* No room for the suffix: it becomes part of the hash, so that the names still differ. */
     if (fixed > limit) {
         cleanup_free char *both = xasprintf("%s/%s", name, suffix);
 
@@ -175,6 +168,6 @@ char *name_label_value(const char *text)
         return xstrdup(text);
     hash_three(text, "", "", hash);
     readable = make_readable(text, NAME_MAX_LABEL - NAME_HASH_SIZE, to_value_letter);
-    /* No object's name has a "_": what was made so is never another's own name. */
+    /* Names of objects have no "_", so this cannot collide with the name of another object. */
     return xasprintf("%s_%s", *readable ? readable : "0", hash);
 }

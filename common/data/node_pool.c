@@ -7,77 +7,72 @@
 #include "common/base/memory.h"
 
 enum {
-    SMALLEST = 24, /* malloc gives out 24 bytes, 40, 56 and so on, so these are asked for */
+    /* Sizes that glibc hands out without loss: 24, 40, 56 ... */
+    SMALLEST = 24,
     STEP = 16,
-    KINDS = 16,
-    /* With all kinds full, 1.2 MB. */
-    KEPT_MAX = 512,
+    CLASSES = 16,
+    FREE_MAX = 512, /* blocks of each class; 1.2 MB if all classes are full */
 };
 
-/* A piece that waits. */
-struct piece {
-    struct piece *next;
+/* AddressSanitizer detects a use after free only if the memory is really freed. */
+#if defined(__SANITIZE_ADDRESS__)
+#define IS_POOLING false
+#elif defined(__has_feature)
+#define IS_POOLING (!__has_feature(address_sanitizer) && !__has_feature(memory_sanitizer))
+#else
+#define IS_POOLING true
+#endif
+
+struct block {
+    struct block *next;
 };
 
-/* There is one thread, as everywhere. */
 static struct {
-    struct piece *first;
+    struct block *first;
     size_t count;
-} kept[KINDS];
+} pool[CLASSES];
 
-/* Which kind is large enough; KINDS or more: none. */
-static size_t kind_for(size_t size)
+/* The smallest class that is large enough; CLASSES or more: none is. */
+static size_t class_for(size_t size)
 {
     return size <= SMALLEST ? 0 : (size - SMALLEST + STEP - 1) / STEP;
 }
 
-/* Which kind a piece can serve as. */
-static size_t kind_of(void *memory)
+/* The largest class that a block of malloc() can serve. */
+static size_t class_of(void *memory)
 {
     size_t usable = malloc_usable_size(memory);
 
-    return usable < SMALLEST ? KINDS : (usable - SMALLEST) / STEP;
+    return usable < SMALLEST ? CLASSES : (usable - SMALLEST) / STEP;
 }
-
-/* A sanitizer sees the use of a piece that was given back only if it is really given back. */
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_KEEPING false
-#elif defined(__has_feature)
-#define IS_KEEPING (!__has_feature(address_sanitizer) && !__has_feature(memory_sanitizer))
-#else
-#define IS_KEEPING true
-#endif
 
 void *node_take(size_t size)
 {
-    size_t kind = kind_for(size);
-    struct piece *piece = NULL;
+    size_t class = class_for(size);
+    struct block *block = NULL;
 
-    if (kind >= KINDS || !IS_KEEPING)
+    if (class >= CLASSES || !IS_POOLING)
         return xmalloc(size);
-    if (!kept[kind].first)
-        return xmalloc(SMALLEST + kind * STEP);
-    piece = kept[kind].first;
-    kept[kind].first = piece->next;
-    kept[kind].count--;
-    /* Pieces lie here and there, and the next one is wanted soon. */
-    __builtin_prefetch(piece->next, 1);
-    return piece;
+    block = pool[class].first;
+    if (!block)
+        return xmalloc(SMALLEST + class * STEP);
+    pool[class].first = block->next;
+    pool[class].count--;
+    return block;
 }
 
 void node_give(void *memory)
 {
-    struct piece *piece = memory;
-    size_t kind = 0;
+    struct block *block = memory;
+    size_t class = CLASSES;
 
-    if (!memory)
-        return;
-    kind = IS_KEEPING ? kind_of(memory) : KINDS;
-    if (kind >= KINDS || kept[kind].count == KEPT_MAX) {
+    if (memory && IS_POOLING)
+        class = class_of(memory);
+    if (class >= CLASSES || pool[class].count == FREE_MAX) {
         free(memory);
         return;
     }
-    piece->next = kept[kind].first;
-    kept[kind].first = piece;
-    kept[kind].count++;
+    block->next = pool[class].first;
+    pool[class].first = block;
+    pool[class].count++;
 }

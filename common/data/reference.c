@@ -15,7 +15,6 @@ struct reference {
     char *repository;
     char *tag;
     char *digest;
-    char *text;
 };
 
 void reference_free(struct reference *reference)
@@ -26,7 +25,6 @@ void reference_free(struct reference *reference)
     free(reference->repository);
     free(reference->tag);
     free(reference->digest);
-    free(reference->text);
     free(reference);
 }
 
@@ -97,8 +95,10 @@ static size_t separator_length(const char *text)
 }
 
 /* alphanumerics [separator alphanumerics]* joined by '/'. */
-static bool is_repository(const char *text)
+bool reference_is_repository(const char *text)
 {
+    if (strlen(text) > REPOSITORY_MAX)
+        return false;
     for (;;) {
         if (!is_lower_or_digit(*text))
             return false;
@@ -118,7 +118,7 @@ static bool is_repository(const char *text)
     }
 }
 
-static bool is_tag(const char *text)
+bool reference_is_tag(const char *text)
 {
     size_t length = strlen(text);
 
@@ -140,8 +140,8 @@ static bool has_upper(const char *text, size_t length)
     return false;
 }
 
-/* Docker's rule for the first component: a host has a dot, a port or capitals, or is "localhost".
- */
+/* Docker's rule: the first component is a host if it has a dot, a port or capitals, or is
+ * "localhost". */
 static bool is_host_component(const char *text, size_t length)
 {
     return memchr(text, '.', length) || memchr(text, ':', length) || has_upper(text, length) ||
@@ -176,14 +176,14 @@ static int check(const struct reference *reference, const char *name, const char
     const char *hex = NULL;
 
     if (strlen(name) == HEX_IDENTIFIER && strspn(name, "0123456789abcdef") == HEX_IDENTIFIER)
-        return error_set(
-            err, ERROR_INVALID,
-            "image reference '%.300s' is an image id; write a name with a tag or digest", text);
+        return error_set(err, ERROR_INVALID,
+                         "image reference '%.300s' is an image id; use a name with a tag or digest",
+                         text);
     if (reference->digest && digest_parse(reference->digest, &algorithm, &hex, err) < 0)
         return error_wrap(err, "image reference '%.300s'", text);
     if (!is_host(reference->host))
-        return error_set(err, ERROR_INVALID, "image reference '%.300s': '%.100s' is no host", text,
-                         reference->host);
+        return error_set(err, ERROR_INVALID, "image reference '%.300s': invalid host '%.100s'",
+                         text, reference->host);
     if (has_upper(reference->repository, strlen(reference->repository)))
         return error_set(err, ERROR_INVALID,
                          "image reference '%.300s': repository must be lower case", text);
@@ -191,16 +191,17 @@ static int check(const struct reference *reference, const char *name, const char
         return error_set(err, ERROR_INVALID,
                          "image reference '%.300s': repository is longer than %d characters", text,
                          REPOSITORY_MAX);
-    if (!is_repository(reference->repository))
-        return error_set(err, ERROR_INVALID, "image reference '%.300s': '%.100s' is no repository",
-                         text, reference->repository);
-    if (reference->tag && !is_tag(reference->tag))
-        return error_set(err, ERROR_INVALID, "image reference '%.300s': '%.140s' is no tag", text,
+    if (!reference_is_repository(reference->repository))
+        return error_set(err, ERROR_INVALID,
+                         "image reference '%.300s': invalid repository '%.100s'", text,
+                         reference->repository);
+    if (reference->tag && !reference_is_tag(reference->tag))
+        return error_set(err, ERROR_INVALID, "image reference '%.300s': invalid tag '%.140s'", text,
                          reference->tag);
     return 0;
 }
 
-/* The text as an error may show it: "user:password@host/image" is a mistake that people make. */
+/* The text for error messages: users do write "user:password@host/image". */
 static char *without_credentials(const char *text)
 {
     const char *hidden = NULL;
@@ -225,12 +226,11 @@ int reference_parse(const char *text, struct reference **ret_reference, struct e
         return error_set(err, ERROR_INVALID, "image reference is empty");
     if (strstr(text, "://"))
         return error_set(err, ERROR_INVALID,
-                         "image reference '%.300s' begins with a scheme; leave it out", shown);
+                         "image reference '%.300s' must not begin with a scheme", shown);
     if (at_sign && strchr(at_sign + 1, '@'))
         return error_set(
             err, ERROR_INVALID,
-            "image reference '%.300s' has more than one '@'; credentials have no place "
-            "in it",
+            "image reference '%.300s' has more than one '@'; it must not contain credentials",
             shown);
     name = xstrndup(text, at_sign ? (size_t)(at_sign - text) : strlen(text));
     if (at_sign)
@@ -245,16 +245,10 @@ int reference_parse(const char *text, struct reference **ret_reference, struct e
     split_host(reference, name);
     if (check(reference, name, shown, err) < 0)
         return -1;
-    if (reference->digest) {
+    if (reference->digest)
         free(steal(&reference->tag));
-        reference->text =
-            xasprintf("%s/%s@%s", reference->host, reference->repository, reference->digest);
-    } else {
-        if (!reference->tag)
-            reference->tag = xstrdup("latest");
-        reference->text =
-            xasprintf("%s/%s:%s", reference->host, reference->repository, reference->tag);
-    }
+    else if (!reference->tag)
+        reference->tag = xstrdup("latest");
     *ret_reference = steal(&reference);
     return 0;
 }
@@ -274,17 +268,7 @@ const char *reference_tag(const struct reference *reference)
     return reference->tag;
 }
 
-const char *reference_digest(const struct reference *reference)
-{
-    return reference->digest;
-}
-
 const char *reference_object(const struct reference *reference)
 {
     return reference->digest ? reference->digest : reference->tag;
-}
-
-const char *reference_text(const struct reference *reference)
-{
-    return reference->text;
 }

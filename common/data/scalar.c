@@ -64,7 +64,7 @@ static size_t count_digits(const char *text, int base)
     return strspn(text, base == 2 ? "01" : base == 8 ? "01234567" : "0123456789");
 }
 
-/* Go's prefixes: 0x, 0o, 0b, and a leading 0 for octal. Returns where the digits begin. */
+/* The prefixes of Go: 0x, 0o, 0b, and a leading 0 for octal. Returns the first digit. */
 static const char *read_base(const char *text, int *ret_base)
 {
     *ret_base = 10;
@@ -105,7 +105,7 @@ static bool read_integer(const char *text, struct scalar *ret_scalar)
         char letter = digits[i];
         int digit = letter <= '9' ? letter - '0' : (letter | 0x20) - 'a' + 10;
 
-        /* Past 64 bits value is of no use any more, and real takes its place. */
+        /* Past 64 bits, value has overflowed and real is used instead. */
         value = value * (uint64_t)base + (uint64_t)digit;
         real = real * base + digit;
     }
@@ -114,7 +114,7 @@ static bool read_integer(const char *text, struct scalar *ret_scalar)
         ret_scalar->integer = (int64_t)(is_negative ? 0 - value : value);
         return true;
     }
-    /* Decimals are rounded once, by strtod; the sum above would round at every digit. */
+    /* strtod() rounds once; the sum above rounds at every digit. */
     ret_scalar->real = base == 10 ? strtod(text, NULL) : is_negative ? -real : real;
     ret_scalar->type = isfinite(ret_scalar->real) ? SCALAR_REAL : SCALAR_STRING;
     return true;
@@ -197,10 +197,10 @@ struct scalar scalar_resolve(const char *text, size_t length)
             return scalar;
         }
     }
-    /* Most scalars are words; only those that begin like a number are worth a closer look. */
+    /* Most scalars are words and cannot be numbers. */
     if (!strchr("+-.0123456789", *text) || strspn(text, "+-_.0123456789abcdefABCDEFxXoO") < length)
         return scalar;
-    /* Behind a leading point Go takes underscores only between digits. */
+    /* After a leading point, Go accepts underscores only between digits. */
     if (*text == '.' && !has_inner_underscores(text))
         return scalar;
     plain = without_underscores(text, length);

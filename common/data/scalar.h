@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside common/data: what an unquoted YAML scalar means to Kubernetes (sigs.k8s.io/yaml, a fork of
- * go-yaml v2): YAML 1.1 without sexagesimal numbers, plus Go's integer prefixes. */
+/* Inside common/data: the type of an unquoted YAML scalar as in sigs.k8s.io/yaml (a fork of go-yaml
+ * v2): YAML 1.1 without sexagesimal numbers, with the integer prefixes of Go. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,5 +23,5 @@ struct scalar {
     double real;
 };
 
-/* text has length bytes and a NUL behind them. */
+/* text has length bytes, followed by a NUL. */
 struct scalar scalar_resolve(const char *text, size_t length);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking into JSON text without building anything from it: single members, and the text without
- * some of them. Not a check: text that is no JSON gives an answer or none, never a read past its
- * end. */
+/* Looks up single members in JSON text without parsing it. The text is not checked: text that is
+ * not JSON may or may not give a result, but is never read past its end. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,15 +11,6 @@ struct slice {
     size_t size;
 };
 
-/* The raw value of a key of the object in text. */
+/* The raw value of a key of the object in text; the first one if the key occurs twice. Keys that
+ * are written with escapes are not found. */
 bool slice_member(struct slice object, const char *key, struct slice *ret_value);
-
-/* A copy of the object in text without the members that left_out names ("a" or "a.b", NULL at the
- * end): the whole of what must be parsed. Belongs to the caller. NULL: text is no object. */
-char *slice_without(struct slice object, const char *const *left_out, size_t *ret_size);
-
-/* What becomes of a member of the object (parent is empty) or of its member parent. */
-enum slice_fate { SLICE_KEPT, SLICE_LEFT_OUT, SLICE_LOOKED_INTO };
-enum slice_fate slice_fate(const char *const *left_out, struct slice parent, struct slice key);
-/* Past a value of any kind that begins at `at`, or NULL if it does not end. */
-const char *slice_skip_value(const char *at, const char *end);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calendar is computed here (proleptic Gregorian, UTC), so that no time zone of the machine and
- * no locale can get in. */
+/* Computes the calendar itself (proleptic Gregorian, UTC), independent of time zone and locale. */
 #include "common/data/timestamp.h"
 
 #include <stdbool.h>
@@ -19,7 +18,7 @@ struct civil {
     int64_t day;
 };
 
-/* Days since 1970-01-01. Years are counted from March, so that the leap day is a year's last. */
+/* Days since 1970-01-01. Years begin in March here, so that the leap day is the last day. */
 static int64_t days_of(struct civil date)
 {
     int64_t year = date.month <= 2 ? date.year - 1 : date.year;
@@ -82,7 +81,7 @@ static bool read_date(const char **at, int64_t *ret_days)
         !read_number(at, 2, 12, &date.month) || !read_one_of(at, "-") ||
         !read_number(at, 2, 31, &date.day) || date.month == 0 || date.day == 0)
         return false;
-    /* A day that its month does not have comes back as one of the next month. */
+    /* A day that does not exist, such as April 31, is converted back to a day of the next month. */
     *ret_days = days_of(date);
     back = civil_of(*ret_days);
     return back.day == date.day;
@@ -135,7 +134,8 @@ int timestamp_parse(const char *text, int64_t *ret_unix_ms, struct error *err)
     if (!read_date(&at, &days) || !read_one_of(&at, "Tt") || !read_time(&at, &ms) ||
         !read_offset(&at, &offset_ms) || *at)
         return error_set(err, ERROR_INVALID,
-                         "time '%.64s' is not RFC 3339, like '2006-01-02T15:04:05Z'", text);
+                         "invalid time '%.64s': expected RFC 3339, such as '2006-01-02T15:04:05Z'",
+                         text);
     *ret_unix_ms = days * day_ms + ms - offset_ms;
     return 0;
 }

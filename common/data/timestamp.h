@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RFC 3339 times. Written in UTC without a fraction, read with fraction and offset. */
+/* RFC 3339 times: written in UTC without a fraction, read with any fraction and offset. */
 #pragma once
 
 #include <stddef.h>
@@ -11,5 +11,5 @@ enum { TIMESTAMP_MAX = 32 };
 
 int timestamp_parse(const char *text, int64_t *ret_unix_ms, struct error *err) must_check;
 void timestamp_format(int64_t unix_ms, char ret_text[TIMESTAMP_MAX]);
-/* With microseconds, as Lease times want it. */
+/* With microseconds, as in a Lease. */
 void timestamp_format_micro(int64_t unix_ms, char ret_text[TIMESTAMP_MAX]);

@@ -11,7 +11,7 @@ void uuid_make(char ret_text[UUID_TEXT_SIZE])
     unsigned char b[16] = {0};
     ssize_t size = 0;
 
-    /* Requests of up to 256 bytes are never cut short once the kernel's pool is ready. */
+    /* getrandom() never returns less for requests of up to 256 bytes. */
     do {
         size = getrandom(b, sizeof(b), 0);
     } while (size < 0 && errno == EINTR);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random UUIDs (version 4), lower case, canonical. */
+/* Random UUIDs (version 4) in canonical lower-case form. */
 #pragma once
 
 enum { UUID_TEXT_SIZE = 37 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Composes libyaml's events to a json_t tree. Aliases are copied, never shared, so that a tree is a
- * tree for everyone who changes or writes it; the copies are what the budget counts. Problems are
- * told by line and column and never quote the text. */
+/* Builds a json_t tree from the events of libyaml. Aliases are copied, not shared, so that changing
+ * one part of the tree does not change another; the copies are limited by a budget. Errors have
+ * line and column and never quote the text. */
 #include "common/data/doc.h"
 
 #include <string.h>
 
 #include "common/base/memory.h"
-#include "common/data/doc_lists_json.h"
 #include "common/data/doc_number.h"
+#include "common/data/lexer.h"
 #include "common/data/yaml_composer.h"
 
 enum { ALIAS_NODES_MAX = 100000 };
@@ -19,6 +19,7 @@ static void composer_done(struct composer *composer)
         yaml_event_delete(&composer->event);
     yaml_parser_delete(&composer->parser);
     json_decref(composer->anchors);
+    string_cache_done(&composer->strings);
 }
 
 static int next_event(struct composer *composer)
@@ -40,33 +41,28 @@ static int next_event(struct composer *composer)
     return composer_fail_at(composer, parser->problem_mark, ERROR_INVALID, parser->problem);
 }
 
-/* Where lists are handed over, the tree is small, or refused. */
-static int take_weight(struct composer *composer, size_t bytes)
+static int take_bytes(struct composer *composer, size_t bytes)
 {
-    composer->weight.all += bytes;
-    if (composer->lists && composer->weight.all > composer->lists->tree_max_bytes)
+    composer->tree_bytes += bytes;
+    if (composer->tree_bytes > DOC_TREE_MAX_BYTES)
         return composer_fail_at(composer, composer->event.start_mark, ERROR_TOO_LARGE,
-                                DOC_LISTS_TOO_LARGE);
+                                DOC_TREE_TOO_LARGE);
     return 0;
 }
 
 static int compose_alias(struct composer *composer, json_t **ret_value)
 {
-    const struct doc_budget before = composer->aliases;
     const char *name = (const char *)composer->event.data.alias.anchor;
     const json_t *value = json_object_get(composer->anchors, name);
 
     if (!value)
         return composer_fail(composer,
-                             "this alias has no anchor before it, or is part of its own value");
+                             "alias without an anchor before it, or inside its own value");
     if (!doc_budget_take(&composer->aliases, value))
         return composer_fail_at(composer, composer->event.start_mark, ERROR_TOO_LARGE,
-                                "aliases make the document too large");
+                                "the document is too large with its aliases expanded");
     if (composer->depth + doc_height(value) > DOC_DEPTH_MAX)
-        return composer_fail(composer, "too many levels");
-    if (take_weight(composer, (before.nodes_left - composer->aliases.nodes_left) * WEIGHT_OBJECT +
-                                  before.bytes_left - composer->aliases.bytes_left) < 0)
-        return -1;
+        return composer_fail(composer, DOC_TOO_DEEP);
     *ret_value = json_deep_copy(value);
     return 0;
 }
@@ -74,48 +70,25 @@ static int compose_alias(struct composer *composer, json_t **ret_value)
 static int compose_node(struct composer *composer, json_t **ret_value);
 
 static int check_collection(struct composer *composer, const yaml_char_t *tag, const char *allowed,
-                            size_t weight)
+                            size_t bytes)
 {
     const char *name = composer_short_tag(tag);
 
     if (*name && strcmp(name, allowed) != 0 && strcmp(name, "!") != 0)
-        return composer_fail(composer, "this tag is not known for a list or a mapping");
+        return composer_fail(composer, "unsupported tag for a list or mapping");
     if (++composer->depth > DOC_DEPTH_MAX)
-        return composer_fail(composer, "too many levels");
-    if (composer->depth <= COMPOSER_KEYS)
-        composer->keys[composer->depth - 1] = NULL;
-    return take_weight(composer, weight);
-}
-
-/* The list whose start was just read, or count. What an anchor may repeat elsewhere is kept. */
-static size_t find_list(const struct composer *composer, size_t count)
-{
-    if (count == 0 || composer->depth != COMPOSER_KEYS + 1 || composer->open_anchors > 0 ||
-        !composer->keys[0] || !composer->keys[1])
-        return count;
-    return doc_lists_find(composer->lists, composer->keys);
-}
-
-static void hand_over(struct composer *composer, size_t list, json_t *item,
-                      const struct composer_weight *before)
-{
-    composer->lists->on_element(composer->lists->data, list, item);
-    json_decref(item);
-    composer->weight.all = before->all + composer->weight.anchored - before->anchored;
+        return composer_fail(composer, DOC_TOO_DEEP);
+    return take_bytes(composer, bytes);
 }
 
 static int compose_sequence(struct composer *composer, json_t **ret_value)
 {
     cleanup_json json_t *array = json_array();
-    size_t list_count = composer->lists ? composer->lists->count : 0;
-    size_t list = 0;
 
-    if (check_collection(composer, composer->event.data.sequence_start.tag, "seq", WEIGHT_ARRAY) <
-        0)
+    if (check_collection(composer, composer->event.data.sequence_start.tag, "seq",
+                         DOC_WEIGHT_ARRAY) < 0)
         return -1;
-    list = find_list(composer, list_count);
     for (;;) {
-        const struct composer_weight before = composer->weight;
         json_t *item = NULL;
 
         if (next_event(composer) < 0)
@@ -124,10 +97,7 @@ static int compose_sequence(struct composer *composer, json_t **ret_value)
             break;
         if (compose_node(composer, &item) < 0)
             return -1;
-        if (list < list_count)
-            hand_over(composer, list, item, &before);
-        else
-            (void)json_array_append_new(array, item);
+        (void)json_array_append_new(array, item);
     }
     composer->depth--;
     *ret_value = steal(&array);
@@ -147,7 +117,7 @@ static char *key_text(const json_t *key)
     case JSON_REAL:
         doc_format_real(json_real_value(key), real);
         length = strlen(real);
-        /* Go writes a whole number as a key without ".0". */
+        /* Go writes keys that are whole numbers without ".0". */
         if (length > 2 && strcmp(real + length - 2, ".0") == 0)
             real[length - 2] = '\0';
         return xstrdup(real);
@@ -169,7 +139,7 @@ static bool is_merge_key(const yaml_event_t *event)
            strcmp((const char *)event->data.scalar.value, "<<") == 0;
 }
 
-/* The value of a merge key, as a list of mappings in *merges. */
+/* Appends the mappings of a merge key to merges. */
 static int compose_merge(struct composer *composer, json_t *merges)
 {
     cleanup_json json_t *value = NULL;
@@ -208,16 +178,12 @@ static int compose_member(struct composer *composer, json_t *object)
         return -1;
     name = key_text(key);
     if (!name)
-        return composer_fail_at(composer, mark, ERROR_INVALID, "this can't be a key");
-    if (json_object_get(object, name))
         return composer_fail_at(composer, mark, ERROR_INVALID,
-                                "a key appears twice in one mapping");
-    if (composer->depth <= COMPOSER_KEYS)
-        composer->keys[composer->depth - 1] = name;
+                                "null, a list or a mapping cannot be a key");
+    if (json_object_get(object, name))
+        return composer_fail_at(composer, mark, ERROR_INVALID, "duplicate key");
     if (next_event(composer) < 0 || compose_node(composer, &value) < 0)
         return -1;
-    if (composer->depth <= COMPOSER_KEYS)
-        composer->keys[composer->depth - 1] = NULL;
     (void)json_object_set_new_nocheck(object, name, value);
     return 0;
 }
@@ -229,8 +195,8 @@ static int compose_mapping(struct composer *composer, json_t **ret_value)
     json_t *merge = NULL;
     size_t index = 0;
 
-    if (check_collection(composer, composer->event.data.mapping_start.tag, "map", WEIGHT_OBJECT) <
-        0)
+    if (check_collection(composer, composer->event.data.mapping_start.tag, "map",
+                         DOC_WEIGHT_OBJECT) < 0)
         return -1;
     for (;;) {
         if (next_event(composer) < 0)
@@ -241,7 +207,7 @@ static int compose_mapping(struct composer *composer, json_t **ret_value)
                                             : compose_member(composer, object)) < 0)
             return -1;
     }
-    /* The mapping's own keys win, then those that are merged first. */
+    /* Keys of the mapping itself have priority, then those that are merged first. */
     json_array_foreach(merges, index, merge)
     {
         (void)json_object_update_missing(object, merge);
@@ -265,24 +231,22 @@ static const char *anchor_of(const yaml_event_t *event)
     }
 }
 
-/* Composes the node that the event in hand begins. */
+/* Builds the node that begins with the current event. */
 static int compose_node(struct composer *composer, json_t **ret_value)
 {
     cleanup_free char *anchor = xstrdup_or_null(anchor_of(&composer->event));
-    size_t weight = composer->weight.all;
     json_t *value = NULL;
     int result = -1;
 
-    /* From here on the name means this node, which can't contain itself. */
+    /* From here on the anchor means this node, which cannot contain itself. */
     if (anchor)
         (void)json_object_del(composer->anchors, anchor);
-    composer->open_anchors += anchor != NULL;
     switch ((int)composer->event.type) {
     case YAML_ALIAS_EVENT:
         result = compose_alias(composer, &value);
         break;
     case YAML_SCALAR_EVENT:
-        result = take_weight(composer, WEIGHT_SCALAR + composer->event.data.scalar.length) < 0
+        result = take_bytes(composer, DOC_WEIGHT_STRING + composer->event.data.scalar.length) < 0
                      ? -1
                      : composer_scalar(composer, &value);
         break;
@@ -298,11 +262,8 @@ static int compose_node(struct composer *composer, json_t **ret_value)
     }
     if (result < 0)
         return -1;
-    if (anchor) {
-        composer->open_anchors--;
-        composer->weight.anchored += composer->weight.all - weight;
+    if (anchor)
         (void)json_object_set_nocheck(composer->anchors, anchor, value);
-    }
     *ret_value = value;
     return 0;
 }
@@ -332,12 +293,11 @@ static int compose_stream(struct composer *composer, size_t max_documents, json_
 }
 
 static int parse(const char *text, size_t size, size_t max_bytes, size_t max_documents,
-                 const struct doc_lists *lists, json_t **ret_docs, struct error *err)
+                 json_t **ret_docs, struct error *err)
 {
     cleanup_json json_t *docs = json_array();
     struct composer composer = {
         .aliases = {.nodes_left = ALIAS_NODES_MAX, .bytes_left = max_bytes},
-        .lists = lists,
         .err = err,
     };
     int result = 0;
@@ -346,7 +306,7 @@ static int parse(const char *text, size_t size, size_t max_bytes, size_t max_doc
         return error_set(err, ERROR_TOO_LARGE, "more than %zu bytes of YAML", max_bytes);
     if (!yaml_parser_initialize(&composer.parser))
         out_of_memory();
-    /* UTF-16 would be guessed from the first bytes otherwise. */
+    /* libyaml would otherwise detect UTF-16 from the first bytes. */
     yaml_parser_set_encoding(&composer.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&composer.parser, (const unsigned char *)text, size);
     composer.anchors = json_object();
@@ -358,88 +318,61 @@ static int parse(const char *text, size_t size, size_t max_bytes, size_t max_doc
     return 0;
 }
 
-/* libyaml does not take all of JSON (surrogate pairs, long keys), so what looks like JSON is tried
- * as such first. */
+/* libyaml does not accept all of JSON (surrogate pairs, long keys), so text that looks like JSON is
+ * first parsed as JSON. */
 static bool looks_like_json(const char *text, size_t size, size_t max_bytes)
 {
-    size_t at = 0;
+    const char *end = text + size;
+    const char *at = lexer_skip_space(text, end);
 
-    while (at < size && strchr(" \t\r\n", text[at]) && text[at])
-        at++;
-    return size <= max_bytes && at < size && (text[at] == '{' || text[at] == '[');
+    return size <= max_bytes && at < end && (*at == '{' || *at == '[');
 }
 
-static bool parse_as_json(const char *text, size_t size, size_t max_bytes, json_t **ret_doc)
+/* Returns 1 if the text is JSON, 0 if it has to be parsed as YAML, and -1 if it is JSON that is too
+ * large, which it would be as YAML too. */
+static int parse_as_json(const char *text, size_t size, size_t max_bytes, json_t **ret_doc,
+                         struct error *err)
 {
-    struct error ignored = {0};
+    struct error fault = {0};
 
-    return looks_like_json(text, size, max_bytes) &&
-           doc_parse_json(text, size, size, ret_doc, &ignored) == 0;
+    if (!looks_like_json(text, size, max_bytes))
+        return 0;
+    if (doc_parse_json(text, size, size, ret_doc, &fault) == 0)
+        return 1;
+    if (fault.kind != ERROR_TOO_LARGE)
+        return 0;
+    *err = fault;
+    return -1;
 }
 
-static int parse_one(const char *text, size_t size, size_t max_bytes, const struct doc_lists *lists,
-                     json_t **ret_doc, struct error *err)
+int doc_parse_yaml(const char *text, size_t size, size_t max_bytes, json_t **ret_doc,
+                   struct error *err)
 {
     cleanup_json json_t *docs = NULL;
     json_t *doc = NULL;
+    int result = parse_as_json(text, size, max_bytes, ret_doc, err);
 
-    if (parse(text, size, max_bytes, 1, lists, &docs, err) < 0)
+    if (result != 0)
+        return result < 0 ? -1 : 0;
+    if (parse(text, size, max_bytes, 1, &docs, err) < 0)
         return -1;
     doc = json_array_get(docs, 0);
     *ret_doc = doc ? json_incref(doc) : json_null();
     return 0;
 }
 
-int doc_parse_yaml(const char *text, size_t size, size_t max_bytes, json_t **ret_doc,
-                   struct error *err)
-{
-    if (parse_as_json(text, size, max_bytes, ret_doc))
-        return 0;
-    return parse_one(text, size, max_bytes, NULL, ret_doc, err);
-}
-
 int doc_parse_yaml_stream(const char *text, size_t size, size_t max_bytes, json_t **ret_docs,
                           struct error *err)
 {
     json_t *doc = NULL;
+    int result = parse_as_json(text, size, max_bytes, &doc, err);
 
-    if (parse_as_json(text, size, max_bytes, &doc)) {
+    if (result < 0)
+        return -1;
+    if (result > 0) {
         *ret_docs = json_array();
         (void)json_array_append_new(*ret_docs, doc);
         return 0;
     }
-    return parse(text, size, max_bytes, SIZE_MAX, NULL, ret_docs, err);
-}
-
-/* Lists that stood behind an anchor or a merge key are still in the tree. */
-static void hand_over_rest(const struct doc_lists *lists, const json_t *doc)
-{
-    for (size_t i = 0; i < lists->count; i++) {
-        const json_t *parent = doc_member(doc, lists->paths[i].keys[0]);
-        json_t *list = json_object_get(parent, lists->paths[i].keys[1]);
-
-        for (size_t k = 0; k < json_array_size(list); k++)
-            lists->on_element(lists->data, i, json_array_get(list, k));
-        (void)json_array_clear(list);
-    }
-}
-
-int doc_parse_yaml_lists(const char *text, size_t size, size_t max_bytes,
-                         const struct doc_lists *lists, json_t **ret_doc, struct error *err)
-{
-    struct error not_json = {0};
-
-    if (looks_like_json(text, size, max_bytes)) {
-        if (doc_lists_read_json(text, size, lists, ret_doc, &not_json) == 0)
-            return 0;
-        if (not_json.kind == ERROR_TOO_LARGE) {
-            *err = not_json;
-            return -1;
-        }
-    }
-    lists->on_begin(lists->data);
-    if (parse_one(text, size, max_bytes, lists, ret_doc, err) < 0)
-        return -1;
-    hand_over_rest(lists, *ret_doc);
-    return 0;
+    return parse(text, size, max_bytes, SIZE_MAX, ret_docs, err);
 }

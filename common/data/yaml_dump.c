@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Block YAML as kubectl prints it: two spaces, lists not indented below their key, texts of several
- * lines as literal blocks. Whatever could be read as something else is quoted. */
+/* Writes block YAML in the style of kubectl: indented by two spaces, lists not indented below their
+ * key, strings of several lines as literal blocks. Strings that would be read as another type are
+ * quoted. */
 #include "common/data/doc.h"
 
 #include <string.h>
@@ -10,8 +11,8 @@
 #include "common/data/doc_writer.h"
 #include "common/data/scalar.h"
 
-/* A longer key needs the "? key" form: libyaml takes up to 1024 characters, and an escaped byte is
- * six of them. */
+/* Longer keys need the "? key" form: libyaml accepts up to 1024 characters, and an escaped byte
+ * takes six. */
 enum { SIMPLE_KEY_MAX = 1000 / 6, INDENT = 2 };
 
 static void put_indent(struct doc_writer *out, size_t indent)
@@ -20,7 +21,7 @@ static void put_indent(struct doc_writer *out, size_t indent)
         doc_put_letter(out, ' ');
 }
 
-/* Without an escape: YAML's printable characters, less those that break lines or are a BOM. */
+/* Needs no escape: printable in YAML, and neither a line break nor a BOM. */
 static bool is_printable(uint32_t code)
 {
     return (code >= 0x20 && code < 0x7f) ||
@@ -55,7 +56,7 @@ static bool is_plain_start(const char *text)
            (first >= 'A' && first <= 'Z');
 }
 
-/* Other readers of YAML take times, versions like 1:30 and so on for more than text. */
+/* Other YAML parsers read times, sexagesimal numbers such as 1:30 and the like as numbers. */
 static bool looks_numeric(const char *text)
 {
     return strchr("+-.0123456789", *text) && !text[strspn(text, "+-_.:,0123456789eEtTzZxXoObB ")];
@@ -77,8 +78,8 @@ static void put_key(struct doc_writer *out, const char *text, size_t size)
         doc_put_quoted(out, text, size, is_printable);
 }
 
-/* A literal block keeps its text as it is, if the first line shows the indent and at most one line
- * break ends it. */
+/* A literal block preserves the text if the first line is not indented and at most one line break
+ * ends it. */
 static bool is_literal(const char *text, size_t size)
 {
     return size > 1 && memchr(text, '\n', size) && !strchr(" \t\n", text[0]) &&
@@ -110,7 +111,7 @@ static void put_string(struct doc_writer *out, const char *text, size_t size, si
         put_key(out, text, size);
 }
 
-/* What takes one line, or is a text. */
+/* Writes a scalar or an empty container. */
 static void put_scalar(struct doc_writer *out, const json_t *value, size_t indent)
 {
     if (json_is_string(value))
@@ -130,7 +131,7 @@ static bool is_block(const json_t *value)
     return json_object_size(value) > 0 || json_array_size(value) > 0;
 }
 
-/* What follows "key:" whose mapping is indented by indent. */
+/* Writes what follows "key:" in a mapping that is indented by indent. */
 static void put_member(struct doc_writer *out, const json_t *value, size_t indent)
 {
     size_t inner = json_is_array(value) ? indent : indent + INDENT;
@@ -171,7 +172,7 @@ static void put_mapping(struct doc_writer *out, const json_t *object, size_t ind
     }
 }
 
-/* The cursor stands where the value begins, indented by indent. */
+/* Writes a value that begins at the current position, indented by indent. */
 static void put_block(struct doc_writer *out, const json_t *value, size_t indent)
 {
     json_t *item = NULL;
@@ -201,7 +202,7 @@ char *doc_dump_yaml(const json_t *doc)
     struct doc_writer out = {0};
 
     doc_writer_init(&out);
-    /* A literal block at the top must be indented too. */
+    /* A literal block must be indented even at the top level. */
     if (json_is_string(doc))
         put_string(&out, json_string_value(doc), json_string_length(doc), INDENT);
     else

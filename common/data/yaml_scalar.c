@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scalars by their tag, or by their looks. */
+/* Converts scalars, by their tag or by their form. */
 #include <string.h>
 
 #include "common/data/base64.h"
 #include "common/data/scalar.h"
 #include "common/data/yaml_composer.h"
+
+#define NUL_REFUSED "NUL characters are not allowed"
 
 static const char tag_prefix[] = "tag:yaml.org,2002:";
 
@@ -20,7 +22,7 @@ int composer_fail(struct composer *composer, const char *text)
     return composer_fail_at(composer, composer->event.start_mark, ERROR_INVALID, text);
 }
 
-/* "str" of "tag:yaml.org,2002:str"; "" without a tag; the tag itself if it is another's. */
+/* "str" for "tag:yaml.org,2002:str", "" without a tag, else the tag itself. */
 const char *composer_short_tag(const yaml_char_t *tag)
 {
     const char *text = (const char *)tag;
@@ -30,13 +32,14 @@ const char *composer_short_tag(const yaml_char_t *tag)
     return strncmp(text, tag_prefix, strlen(tag_prefix)) == 0 ? text + strlen(tag_prefix) : text;
 }
 
+/* libyaml gives well-formed UTF-8 only. */
 static int compose_text(struct composer *composer, const char *text, size_t length,
                         json_t **ret_value)
 {
     if (memchr(text, '\0', length))
-        return composer_fail(composer, "NUL characters are not allowed");
-    *ret_value = json_stringn(text, length);
-    return *ret_value ? 0 : composer_fail(composer, "not UTF-8");
+        return composer_fail(composer, NUL_REFUSED);
+    *ret_value = string_cache_get(&composer->strings, text, length);
+    return 0;
 }
 
 static int compose_binary(struct composer *composer, const char *text, size_t length,
@@ -48,7 +51,10 @@ static int compose_binary(struct composer *composer, const char *text, size_t le
     buffer_init(&bytes, length);
     if (base64_decode(text, length, &bytes, &ignored) < 0)
         return composer_fail(composer, "!!binary is not base64");
-    return compose_text(composer, bytes.data ? bytes.data : "", bytes.size, ret_value);
+    if (bytes.size > 0 && memchr(bytes.data, '\0', bytes.size))
+        return composer_fail(composer, NUL_REFUSED);
+    *ret_value = json_stringn(bytes.data ? bytes.data : "", bytes.size);
+    return *ret_value ? 0 : composer_fail(composer, "invalid UTF-8");
 }
 
 static int compose_resolved(struct composer *composer, const struct scalar *scalar,
@@ -68,7 +74,7 @@ static int compose_resolved(struct composer *composer, const struct scalar *scal
         *ret_value = json_real(scalar->real);
         return 0;
     case SCALAR_NOT_FINITE:
-        return composer_fail(composer, "infinity and not-a-number have no place in JSON");
+        return composer_fail(composer, "JSON has no infinity and no not-a-number");
     case SCALAR_STRING:
         break;
     }
@@ -107,9 +113,8 @@ int composer_scalar(struct composer *composer, json_t **ret_value)
         if (composer->event.data.scalar.plain_implicit)
             scalar = scalar_resolve(text, length);
     } else if (strcmp(tag, "str") != 0 && strcmp(tag, "timestamp") != 0 && strcmp(tag, "!") != 0) {
-        return composer_fail(composer,
-                             "this tag is not known; known are !!str, !!int, !!float, !!bool, "
-                             "!!null, !!binary, !!timestamp, !!map, !!seq");
+        return composer_fail(composer, "unknown tag; supported are !!str, !!int, !!float, !!bool, "
+                                       "!!null, !!binary, !!timestamp, !!map, !!seq");
     }
     return compose_resolved(composer, &scalar, ret_value);
 }

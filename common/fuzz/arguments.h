@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An input that is a command line, and an environment: words, each ended by a NUL. */
+/* Converts the input of a fuzzer, NUL-terminated arguments, to a command line and an environment.
+ */
 #pragma once
 
 #include <stdint.h>
@@ -9,45 +10,46 @@
 #include "common/base/memory.h"
 #include "common/fuzz/must.h"
 
-enum { WORDS_SPLIT_MAX = 64, WORDS_MAX = 2 * WORDS_SPLIT_MAX };
+enum { ARGUMENTS_SPLIT_MAX = 64, ARGUMENTS_MAX = 2 * ARGUMENTS_SPLIT_MAX };
 
-struct words {
-    char *items[WORDS_MAX + 1]; /* NULL at the end */
+struct arguments {
+    char *items[ARGUMENTS_MAX + 1]; /* NULL at the end */
     int count;
 };
 
-/* Takes word over. */
-static inline void words_add(struct words *words, char *word)
+/* Takes ownership of argument. */
+static inline void arguments_add(struct arguments *arguments, char *argument)
 {
-    must(words->count < WORDS_MAX);
-    words->items[words->count++] = word;
-    words->items[words->count] = NULL;
+    must(arguments->count < ARGUMENTS_MAX);
+    arguments->items[arguments->count++] = argument;
+    arguments->items[arguments->count] = NULL;
 }
 
-/* The first word is the program's name. */
-static inline void words_split(struct words *words, const uint8_t *data, size_t size)
+/* Splits the input; the name of the program comes first. */
+static inline void arguments_split(struct arguments *arguments, const uint8_t *data, size_t size)
 {
-    words_add(words, xstrdup("fuzzed"));
-    while (size > 0 && words->count <= WORDS_SPLIT_MAX) {
+    arguments_add(arguments, xstrdup("fuzzed"));
+    while (size > 0 && arguments->count <= ARGUMENTS_SPLIT_MAX) {
         size_t length = strnlen((const char *)data, size);
         size_t used = length < size ? length + 1 : length;
 
-        words_add(words, xstrndup((const char *)data, length));
+        arguments_add(arguments, xstrndup((const char *)data, length));
         data += used;
         size -= used;
     }
 }
 
-static inline void words_done(struct words *words)
+static inline void arguments_done(struct arguments *arguments)
 {
-    for (int i = 0; i < words->count; i++)
-        free(words->items[i]);
-    *words = (struct words){0};
+    for (int i = 0; i < arguments->count; i++)
+        free(arguments->items[i]);
+    *arguments = (struct arguments){0};
 }
 
-/* Words "NAME=value" of these names are taken out and become the environment, which has no other of
- * them. */
-static inline void words_to_environment(struct words *words, const char *const *names, size_t count)
+/* Moves arguments of the form "NAME=value" with one of these names to the environment. The
+ * environment then has no other value for any of them. */
+static inline void arguments_to_environment(struct arguments *arguments, const char *const *names,
+                                            size_t count)
 {
     for (size_t i = 0; i < count; i++)
         (void)unsetenv(names[i]);
@@ -55,18 +57,18 @@ static inline void words_to_environment(struct words *words, const char *const *
         size_t length = strlen(names[i]);
         int kept = 1;
 
-        for (int j = 1; j < words->count; j++) {
-            char *word = words->items[j];
+        for (int j = 1; j < arguments->count; j++) {
+            char *argument = arguments->items[j];
 
-            if (strncmp(word, names[i], length) != 0 || word[length] != '=') {
-                words->items[kept++] = word;
+            if (strncmp(argument, names[i], length) != 0 || argument[length] != '=') {
+                arguments->items[kept++] = argument;
                 continue;
             }
-            (void)setenv(names[i], word + length + 1, 1);
-            free(word);
+            (void)setenv(names[i], argument + length + 1, 1);
+            free(argument);
         }
-        words->count = kept;
-        words->items[kept] = NULL;
+        arguments->count = kept;
+        arguments->items[kept] = NULL;
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a fuzzer says of its property. */
+/* The assertion of a fuzzer. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A grammar as a regular expression, to compare a parser with. */
+/* A regular expression with which the result of a parser is compared. */
 #pragma once
 
 #include <regex.h>
 
 #include "common/fuzz/must.h"
 
-/* Compiled at its first use, freed by the system. */
+/* Compiled on first use; never freed. */
 struct pattern {
     const char *expression;
-    int flags; /* beside REG_EXTENDED and REG_NOSUB */
+    int flags; /* in addition to REG_EXTENDED and REG_NOSUB */
     regex_t compiled;
     bool is_compiled;
 };

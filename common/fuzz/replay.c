@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a fuzzer's property over every file of its corpus, without libFuzzer, so that ctest replays
- * what fuzzing has found. A corpus that is missing or empty is a failure: the test would be void.
- */
+/* Runs a fuzzer over every file of its corpus without libFuzzer, so that ctest replays what fuzzing
+ * has found. A missing or empty corpus is a failure. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call waits in line, is sent, and either ends or sleeps until its next try. Everything that
- * happens to it happens on the loop, never inside kube_start(). */
+/* A call is queued, sent, and then either ends or sleeps until it is retried. All of this happens
+ * on the loop, never inside kube_start(). */
 #include "common/kube/client.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ enum {
 };
 
 static const size_t LANE_MAX[KUBE_LANE_COUNT] = {
-    [KUBE_LANE_COMMON] = KUBE_IN_FLIGHT_MAX,
+    [KUBE_LANE_NORMAL] = KUBE_IN_FLIGHT_MAX,
     [KUBE_LANE_URGENT] = SIZE_MAX,
     [KUBE_LANE_SLOW] = KUBE_SLOW_MAX,
 };
@@ -41,14 +41,14 @@ struct kube {
     struct http_tls tls;
     struct kube_token token;
     struct kube_call *first, *last;
-    struct loop_timer pump; /* sends what waits in line */
+    struct loop_timer pump; /* sends queued calls */
     struct lane lanes[KUBE_LANE_COUNT];
-    size_t asleep;
+    size_t sleeping_count;
     struct kube_counts counts;
 };
 
 enum kube_call_state {
-    KUBE_CALL_NEW, /* or answered, and not judged yet */
+    KUBE_CALL_NEW, /* or the response has not been evaluated yet */
     KUBE_CALL_WAITING,
     KUBE_CALL_SENT,
     KUBE_CALL_SLEEPING,
@@ -62,15 +62,15 @@ struct kube_call {
     enum kube_lane lane;
     struct kube_wire wire;
     struct http_call *http;
-    struct loop_timer timer; /* the next try; in the slow lane also the end of all patience */
+    struct loop_timer timer; /* the next attempt; in the slow lane also the deadline */
     struct retry retry;
-    uint64_t timeout_ms, deadline_ms; /* but for the slow lane the first try sets the deadline */
+    uint64_t timeout_ms, deadline_ms; /* except in the slow lane, set by the first attempt */
     struct kube_answer answer;
     bool is_tail, is_not_retried;
     struct buffer tail;
     kube_may_send_fn *may_send;
     const void *may_send_data;
-    bool has_new_token; /* 401 was answered with a token that was read again */
+    bool has_new_token; /* it is retried after 401 with a token that was read again */
     kube_done_fn *on_done;
     void *data;
 };
@@ -102,7 +102,7 @@ int kube_new(struct loop *loop, struct http_client *http, struct kube_config *co
     return 0;
 }
 
-static bool is_asleep(const struct kube_call *call)
+static bool is_sleeping(const struct kube_call *call)
 {
     return call->state == KUBE_CALL_SLEEPING ||
            (call->state == KUBE_CALL_WAITING && call->lane == KUBE_LANE_SLOW);
@@ -113,11 +113,11 @@ static void set_state(struct kube_call *call, enum kube_call_state state)
     struct kube *kube = call->kube;
     struct lane *lane = &kube->lanes[call->lane];
 
-    kube->asleep -= is_asleep(call);
+    kube->sleeping_count -= is_sleeping(call);
     lane->waiting -= call->state == KUBE_CALL_WAITING;
     lane->in_flight -= call->state == KUBE_CALL_SENT;
     call->state = state;
-    kube->asleep += is_asleep(call);
+    kube->sleeping_count += is_sleeping(call);
     lane->waiting += state == KUBE_CALL_WAITING;
     lane->in_flight += state == KUBE_CALL_SENT;
 }
@@ -161,9 +161,9 @@ const char *kube_server(const struct kube *kube)
     return kube->config->server;
 }
 
-size_t kube_asleep(const struct kube *kube)
+size_t kube_sleeping_count(const struct kube *kube)
 {
-    return kube->asleep;
+    return kube->sleeping_count;
 }
 
 const struct kube_counts *kube_request_counts(const struct kube *kube)
@@ -187,11 +187,11 @@ int kube_http_start(struct kube *kube, struct http_request *request, struct http
     const char *token = NULL;
 
     if (kube_token_get(&kube->token, loop_now_ms(kube->loop), &token, err) < 0) {
-        err->kind = ERROR_DENIED; /* a missing file is no missing object */
+        err->kind = ERROR_DENIED; /* NOT_FOUND would mean a missing object */
         return -1;
     }
     request->tls = &kube->tls;
-    request->is_plain_http_allowed = true; /* the configuration has been checked */
+    request->is_plain_http_allowed = true; /* kube_config_check() has been called */
     request->is_multiplexed = true;
     request->connect_timeout_ms = KUBE_CONNECT_TIMEOUT_MS;
     request->bearer = token;
@@ -226,8 +226,8 @@ static void finish_call(struct kube_call *call, json_t *object, const struct err
     destroy_call(call);
 }
 
-/* A request that was turned away unread, or not sent at all, can always be sent again. */
-static bool is_tried_again(const struct kube_call *call, const struct error *err)
+/* A request that was rejected with 429 or never sent can be repeated even if it is a create. */
+static bool is_retried(const struct kube_call *call, const struct error *err)
 {
     return !call->is_not_retried && retry_is_useful(err) && call->retry.attempts + 1 < TRIES_MAX &&
            (call->wire.is_repeatable || err->http_status == 429 || err->os == ECONNREFUSED);
@@ -240,7 +240,7 @@ static uint64_t time_left_ms(const struct kube_call *call)
     return call->deadline_ms > now_ms ? call->deadline_ms - now_ms : 1;
 }
 
-static void put_in_line(struct kube_call *call)
+static void enqueue(struct kube_call *call)
 {
     set_state(call, KUBE_CALL_WAITING);
     if (call->lane == KUBE_LANE_SLOW)
@@ -248,17 +248,17 @@ static void put_in_line(struct kube_call *call)
     loop_timer_start(&call->kube->pump, 0);
 }
 
-static void fail_or_sleep(struct kube_call *call, const struct error *err)
+static void retry_or_fail(struct kube_call *call, const struct error *err)
 {
     uint32_t delay_ms = 0;
 
     if (err->http_status == 401 && kube_has_token_file(call->kube) && !call->has_new_token) {
         call->has_new_token = true;
-        put_in_line(call);
+        enqueue(call);
         return;
     }
-    if (is_tried_again(call, err)) {
-        /* Its randomness is a system call, and most calls are answered at once. */
+    if (is_retried(call, err)) {
+        /* Not before it is needed: it makes a system call. */
         if (call->retry.attempts == 0)
             retry_init(&call->retry, RETRY_FIRST_MS, RETRY_MAX_MS);
         delay_ms = retry_next_ms(&call->retry, err);
@@ -292,9 +292,9 @@ static void on_answer(void *data, const struct http_response *response,
     call->http = NULL;
     loop_timer_start(&kube->pump, 0);
     if (has_failed)
-        fail_or_sleep(call, &err);
+        retry_or_fail(call, &err);
     else if (read_answer(call, response->body, &object, &err) < 0)
-        fail_or_sleep(call, &err);
+        retry_or_fail(call, &err);
     else
         finish_call(call, object, &err);
 }
@@ -316,10 +316,10 @@ static void on_timer(void *data)
     struct error err = {0};
 
     if (call->state == KUBE_CALL_SLEEPING) {
-        put_in_line(call);
+        enqueue(call);
         return;
     }
-    (void)error_set(&err, ERROR_TEMPORARY, "%s: its turn did not come within %llu ms",
+    (void)error_set(&err, ERROR_TEMPORARY, "%s: timed out after %llu ms in the request queue",
                     call->wire.what, (unsigned long long)call->timeout_ms);
     err.os = ETIMEDOUT;
     finish_call(call, NULL, &err);
@@ -347,7 +347,8 @@ static void send_call(struct kube_call *call)
     };
 
     if (call->may_send && !call->may_send(call->may_send_data)) {
-        (void)error_set(&err, ERROR_CANCELLED, "%s: it may not be sent any more", call->wire.what);
+        (void)error_set(&err, ERROR_CANCELLED, "%s: not sent: no longer allowed (leadership lost?)",
+                        call->wire.what);
         finish_call(call, NULL, &err);
         return;
     }
@@ -356,7 +357,7 @@ static void send_call(struct kube_call *call)
     if (!call->deadline_ms)
         call->deadline_ms = loop_now_ms(kube->loop) + call->timeout_ms;
     request.total_timeout_ms = time_left_ms(call);
-    /* A connection may be dead without anybody having said so: leave time to try another one. */
+    /* The connection may be dead. Leave time for another attempt on a new one. */
     if (call->wire.is_repeatable && !call->is_not_retried)
         request.stall_timeout_ms = request.total_timeout_ms * 2 / 3;
     if (kube_http_start(kube, &request, &call->http, &err) < 0) {
@@ -383,8 +384,8 @@ static void pump(void *data)
     for (size_t i = 0; i < KUBE_LANE_COUNT; i++) {
         const struct lane *lane = &kube->lanes[i];
 
-        /* From the start each time: a call that fails at once runs a callback that can change all.
-         */
+        /* Search from the start each time: if a call fails at once, its callback may change the
+         * list. */
         while (lane->waiting > 0 && lane->in_flight < LANE_MAX[i])
             send_call(first_waiting(kube, i));
     }
@@ -405,7 +406,7 @@ int kube_start(struct kube *kube, const struct kube_request *request, struct kub
     call->timeout_ms = request->timeout_ms ? request->timeout_ms : TIMEOUT_DEFAULT_MS;
     call->answer = (struct kube_answer){
         .size_max = request->body_max ? request->body_max : BODY_MAX_DEFAULT,
-        .left_out = request->left_out,
+        .skipped_members = request->skipped_members,
         .is_raw = request->is_raw,
         .is_unread = request->is_unread,
         .is_reducible = request->is_reducible,
@@ -423,7 +424,7 @@ int kube_start(struct kube *kube, const struct kube_request *request, struct kub
     call->previous = kube->last;
     *(kube->last ? &kube->last->next : &kube->first) = call;
     kube->last = call;
-    put_in_line(call);
+    enqueue(call);
     if (ret_call)
         *ret_call = call;
     return 0;
@@ -458,7 +459,7 @@ int kube_perform(struct kube *kube, const struct kube_request *request, json_t *
     struct kube_call *call = NULL;
 
     if (kube_is_busy(kube))
-        return error_set(err, ERROR_INTERNAL, "a request is waited for inside an event");
+        return error_set(err, ERROR_INTERNAL, "kube_perform() called from inside a callback");
     copy.on_done = on_performed;
     copy.data = &performed;
     if (kube_start(kube, &copy, &call, err) < 0)

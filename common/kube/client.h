@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests to one API server, on the loop. The only code that knows the API's paths and verbs. */
+/* A client of one Kubernetes API server, on the loop. */
 #pragma once
 
 #include <jansson.h>
@@ -15,7 +15,8 @@
 struct kube; /* a client */
 struct kube_call;
 
-/* Which collection: {"", "v1", "secrets"}, {"apps", "v1", "deployments"}. */
+/* A collection: {"", "v1", "secrets"}, {"apps", "v1", "deployments"}. plural NULL with KUBE_LIST:
+ * the resources that the API server knows in this group and version (an APIResourceList). */
 struct kube_resource {
     const char *group, *version, *plural;
 };
@@ -31,27 +32,27 @@ enum kube_verb {
     KUBE_UPDATE,      /* PUT */
     KUBE_PATCH_MERGE, /* application/merge-patch+json */
     KUBE_PATCH_JSON,  /* application/json-patch+json */
-    KUBE_APPLY,       /* server-side apply; field_manager is needed */
+    KUBE_APPLY,       /* server-side apply; field_manager is required */
     KUBE_DELETE,
     KUBE_DELETE_COLLECTION,
 };
 
-/* The object, list or Status of the answer, or NULL after a failure (borrowed: json_incref to
- * keep; NULL too if it was to be left unread). Failures carry the API's own words (Status.message)
- * and a kind: 404 NOT_FOUND, 401/403 DENIED, 409 AlreadyExists EXISTS, else 409 CONFLICT, 410 GONE,
- * 413 TOO_LARGE, 400/422 INVALID, 429 and 5xx and transport TEMPORARY (retry_after_ms set). Exactly
- * once, from the loop; never after kube_cancel(). */
+/* Called exactly once, from the loop, but not after kube_cancel(). object is the object, list or
+ * Status of the response: borrowed (json_incref() to keep it), NULL after an error and with
+ * is_unread. err->text contains Status.message, and err->kind is: 404 NOT_FOUND, 401 and 403
+ * DENIED, 409 AlreadyExists EXISTS, other 409 CONFLICT, 410 GONE, 413 TOO_LARGE, 400 and 422
+ * INVALID; 429, 5xx and transport errors TEMPORARY (with retry_after_ms). */
 typedef void kube_done_fn(void *data, json_t *object, const struct error *err);
 
-/* Whether a call may be sent (again): asked before each try, however long it waited. */
+/* Called before each attempt to send: whether the call may still be sent. */
 typedef bool kube_may_send_fn(const void *data);
 
-/* How a call waits for its turn: one that hangs holds up none of another lane. */
+/* Queueing class; lanes never block each other. */
 enum kube_lane {
-    KUBE_LANE_COMMON, /* first come, first served, so many at a time as do a server good */
-    KUBE_LANE_URGENT, /* sent at once: for what is of no use later (a Lease) */
-    /* For what the server has to ask somebody else for (a kubelet: logs), who may not answer. A few
-     * at a time; timeout_ms counts from kube_start(), so that a crowd ends when the first do. */
+    KUBE_LANE_NORMAL, /* first come, first served, with a limit on concurrent requests */
+    KUBE_LANE_URGENT, /* not queued: for requests that are useless if late (a Lease) */
+    /* For requests that the server forwards to a kubelet (logs), which may not respond. A low limit
+     * on concurrent requests; timeout_ms includes the time in the queue. */
     KUBE_LANE_SLOW,
     KUBE_LANE_COUNT,
 };
@@ -66,51 +67,51 @@ struct kube_request {
     const json_t *body;      /* borrowed until kube_start() returns */
     const char *label_selector, *field_selector;
     const char *field_manager;
-    const char *query;     /* further raw query, already escaped ("container=main&tailLines=20") */
-    int64_t grace_seconds; /* DELETE: -1 leaves it to the object */
-    const char *uid;       /* DELETE: precondition, or NULL */
-    const char *resource_version; /* DELETE: precondition; LIST: as is; or NULL */
-    bool is_raw;                  /* the answer is text (log): object is a JSON string */
-    bool is_unread;               /* nobody looks at the answer: object is NULL */
-    bool is_reducible;            /* an answer that can't be read comes reduced (object.h) */
-    const char *const *left_out;  /* of the answer, as of a watch; NULL at the end, or NULL */
-    bool is_tail;                 /* raw: of a longer answer than body_max the end is kept */
-    size_t body_max;              /* of the answer; 0: 8 MiB */
-    uint64_t timeout_ms;          /* 0: 30 s */
-    bool is_not_retried;        /* else TEMPORARY failures are tried again for up to 5 times within
-                                 * timeout_ms: only idempotent verbs and creates with a fixed name,
-                                 * where a late EXISTS is the caller's to judge */
-    kube_may_send_fn *may_send; /* false: the call ends as ERROR_CANCELLED. NULL: it may */
+    const char *query;                  /* appended as it is: "container=main&tailLines=20" */
+    int64_t grace_seconds;              /* DELETE: -1 for the grace period of the object */
+    const char *uid;                    /* DELETE: precondition, or NULL */
+    const char *resource_version;       /* DELETE: precondition; LIST: query parameter; or NULL */
+    bool is_raw;                        /* the response is text (log): object is a JSON string */
+    bool is_unread;                     /* the response is ignored: object is NULL */
+    bool is_reducible;                  /* an object that can't be parsed is reduced (object.h) */
+    const char *const *skipped_members; /* as in struct kube_watch_options */
+    bool is_tail;        /* is_raw: keep the last body_max bytes of a longer response */
+    size_t body_max;     /* of the response; 0: 8 MiB */
+    uint64_t timeout_ms; /* 0: 30 s */
+    /* Otherwise idempotent requests, and creates with a fixed name, are retried up to 5 times
+     * within timeout_ms after a TEMPORARY error. A retried create may end with EXISTS although the
+     * first attempt created the object. */
+    bool is_not_retried;
+    kube_may_send_fn *may_send; /* or NULL. If it returns false, the error is ERROR_CANCELLED */
     const void *may_send_data;
     kube_done_fn *on_done;
     void *data;
 };
 
-/* config is taken over only on success; http and loop are borrowed. Lists, watches and leases end
- * before the client; calls under way are cancelled with it. */
+/* Takes ownership of config on success; http and loop are borrowed. Lists, watches and leases must
+ * be ended before kube_free(), which cancels the remaining calls. */
 int kube_new(struct loop *loop, struct http_client *http, struct kube_config *config,
              struct kube **ret_kube, struct error *err) must_check;
 void kube_free(struct kube *kube);
 define_cleanup(struct kube *, kube_free)
 #define cleanup_kube __attribute__((cleanup(kube_freep)))
 
-/* One HTTP/2 connection carries all calls and watches; calls beyond what their lane takes at a time
- * wait in line, and timeout_ms counts from when it is sent. Fails only for requests that can't be
- * built. ret_call may be NULL. */
+/* Queues a request. All calls and watches share one HTTP/2 connection. timeout_ms counts from when
+ * the call is sent (but see KUBE_LANE_SLOW). Fails only if the request is invalid. ret_call may be
+ * NULL. */
 int kube_start(struct kube *kube, const struct kube_request *request, struct kube_call **ret_call,
                struct error *err) must_check;
 void kube_cancel(struct kube_call *call); /* NULL is fine */
 
-/* Runs the loop until this one request is answered (not from inside a watch's or list's callback);
- * for programs that do one thing after another. *ret_object is a new reference (NULL allowed for
- * ret_object). */
+/* Runs the loop until this request has been answered or has failed. Not from inside a callback of
+ * this client. *ret_object is a new reference; ret_object may be NULL. */
 int kube_perform(struct kube *kube, const struct kube_request *request, json_t **ret_object,
                  struct error *err) must_check;
 
 struct loop *kube_loop(struct kube *kube);
 const char *kube_server(const struct kube *kube);
-/* Requests that failed and wait for their next try, or for their turn in the slow lane: they keep
- * no server busy. */
-size_t kube_asleep(const struct kube *kube);
-/* Requests that have ended so far, lists and watches included. Borrowed. */
+/* The number of requests that wait for a retry or are queued in the slow lane, and so cause no load
+ * on the server. */
+size_t kube_sleeping_count(const struct kube *kube);
+/* Counts of finished requests, including lists and watches. Borrowed. */
 const struct kube_counts *kube_request_counts(const struct kube *kube);

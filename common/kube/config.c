@@ -15,7 +15,6 @@ void kube_config_free(struct kube_config *config)
     if (!config)
         return;
     free(config->server);
-    free(config->namespace_name);
     free(config->ca_pem);
     free(config->cert_pem);
     wipe_free(config->key_pem);
@@ -27,19 +26,9 @@ void kube_config_free(struct kube_config *config)
     free(config);
 }
 
-const char *kube_config_server(const struct kube_config *config)
-{
-    return config->server;
-}
-
 void kube_config_hash(const struct kube_config *config, char ret_hash[NAME_HASH_SIZE])
 {
     name_hash(config->server, config->ca_pem ? config->ca_pem : "", ret_hash);
-}
-
-const char *kube_config_namespace(const struct kube_config *config)
-{
-    return config->namespace_name;
 }
 
 int kube_config_check(const struct kube_config *config, struct error *err)
@@ -48,29 +37,29 @@ int kube_config_check(const struct kube_config *config, struct error *err)
     bool is_https = strncmp(config->server, "https://", 8) == 0 && config->server[8];
 
     if (!is_https && (strncmp(config->server, "http://", 7) != 0 || !config->server[7]))
-        return error_set(err, ERROR_INVALID, "the server is no https:// or http:// URL");
+        return error_set(err, ERROR_INVALID, "the server is not an https:// or http:// URL");
     if (strpbrk(config->server, "?#@ \t\r\n"))
-        return error_set(err, ERROR_INVALID, "the server's URL is more than host, port and path");
+        return error_set(err, ERROR_INVALID,
+                         "the server's URL may contain only host, port and path");
     if (!is_https && has_credentials)
         return error_set(err, ERROR_INVALID,
-                         "server '%s' is not encrypted, so no credentials are sent to it; use "
-                         "https://",
+                         "server '%s' is not encrypted: refusing to send credentials to it; "
+                         "use https://",
                          config->server);
     if (config->is_insecure && config->ca_pem)
         return error_set(err, ERROR_INVALID,
-                         "both certificate-authority and insecure-skip-tls-verify are given for "
-                         "server '%s'",
+                         "certificate-authority and insecure-skip-tls-verify are mutually "
+                         "exclusive (server '%s')",
                          config->server);
     return 0;
 }
 
-int kube_config_from_text(const char *text, const char *context, struct kube_config **ret_config,
-                          struct error *err)
+int kube_config_from_text(const char *text, struct kube_config **ret_config, struct error *err)
 {
     cleanup_json json_t *doc = NULL;
 
     if (doc_parse_yaml(text, strlen(text), KUBE_CONFIG_MAX, &doc, err) < 0 ||
-        kube_config_from_doc(doc, context, /* are_files_allowed= */ false, ret_config, err) < 0)
+        kube_config_from_doc(doc, /* are_files_allowed= */ false, ret_config, err) < 0)
         return error_wrap(err, "kubeconfig");
     return 0;
 }
@@ -91,14 +80,13 @@ static int load_file(const char *path, json_t **ret_doc, struct error *err)
     return 0;
 }
 
-int kube_config_from_file(const char *path, const char *context, struct kube_config **ret_config,
-                          struct error *err)
+int kube_config_from_file(const char *path, struct kube_config **ret_config, struct error *err)
 {
     cleanup_json json_t *doc = NULL;
 
     if (load_file(path, &doc, err) < 0)
         return -1;
-    if (kube_config_from_doc(doc, context, /* are_files_allowed= */ true, ret_config, err) < 0)
+    if (kube_config_from_doc(doc, /* are_files_allowed= */ true, ret_config, err) < 0)
         return error_wrap(err, "kubeconfig '%s'", path);
     return 0;
 }
@@ -133,17 +121,6 @@ static char *service_url(const char *host, const char *port)
     return xasprintf(is_ipv6 ? "https://[%s]:%s" : "https://%s:%s", host, port);
 }
 
-static void read_namespace(const char *directory, struct kube_config *config)
-{
-    cleanup_free char *path = xasprintf("%s/namespace", directory);
-    cleanup_buffer struct buffer data = {0};
-    struct error ignored = {0};
-
-    buffer_init(&data, 1024);
-    if (doc_read_file(path, 1024, &data, &ignored) == 0 && data.size > 0)
-        config->namespace_name = xstrndup(data.data, strcspn(data.data, " \t\r\n"));
-}
-
 int kube_config_in_cluster(const char *directory, struct kube_config **ret_config,
                            struct error *err)
 {
@@ -157,23 +134,21 @@ int kube_config_in_cluster(const char *directory, struct kube_config **ret_confi
     if (!host || !host[0] || !port || !port[0])
         return error_set(
             err, ERROR_NOT_FOUND,
-            "this is no pod: KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not "
-            "set");
+            "not running in a pod: KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not set");
     config->server = service_url(host, port);
     config->token_file = xasprintf("%s/token", folder);
     buffer_init(&ca, KUBE_CONFIG_MAX);
     if (kube_config_read_token(config->token_file, &config->token, err) < 0 ||
         doc_read_file(ca_path, KUBE_CONFIG_MAX, &ca, err) < 0)
-        return error_wrap(err, "service account of this pod");
+        return error_wrap(err, "service account of the pod");
     config->ca_pem = buffer_take(&ca);
-    read_namespace(folder, config);
     if (kube_config_check(config, err) < 0)
-        return error_wrap(err, "service account of this pod");
+        return error_wrap(err, "service account of the pod");
     *ret_config = steal(&config);
     return 0;
 }
 
-/* kubectl's rule for several files: the first one that says something wins. */
+/* As kubectl merges several files: the first value wins. */
 static void merge_doc(json_t *whole, const json_t *doc)
 {
     static const char *const lists[] = {"clusters", "contexts", "users"};
@@ -214,7 +189,7 @@ static int from_file_list(const char *list, struct kube_config **ret_config, str
         has_file = true;
         merge_doc(whole, doc);
     }
-    if (kube_config_from_doc(whole, NULL, /* are_files_allowed= */ true, ret_config, err) < 0)
+    if (kube_config_from_doc(whole, /* are_files_allowed= */ true, ret_config, err) < 0)
         return error_wrap(err, "kubeconfig '%s'", list);
     return 0;
 }
@@ -227,7 +202,7 @@ int kube_config_default(const char *path, struct kube_config **ret_config, struc
     cleanup_free char *home_path = NULL;
 
     if (path && path[0])
-        return kube_config_from_file(path, NULL, ret_config, err);
+        return kube_config_from_file(path, ret_config, err);
     if (list && list[0])
         return from_file_list(list, ret_config, err);
     if (kube_config_in_cluster(NULL, ret_config, err) == 0)
@@ -235,13 +210,13 @@ int kube_config_default(const char *path, struct kube_config **ret_config, struc
     if (err->kind != ERROR_NOT_FOUND || !home || !home[0])
         return -1;
     home_path = xasprintf("%s/.kube/config", home);
-    if (kube_config_from_file(home_path, NULL, ret_config, &home_err) == 0)
+    if (kube_config_from_file(home_path, ret_config, &home_err) == 0)
         return 0;
     if (home_err.kind == ERROR_NOT_FOUND)
         return error_set(
             err, ERROR_NOT_FOUND,
-            "no cluster: no kubeconfig is given, KUBECONFIG is not set, this is no pod "
-            "with a service account and '%s' is not there",
+            "no cluster configured: no kubeconfig given, KUBECONFIG not set, not running in a pod "
+            "with a service account, and '%s' does not exist",
             home_path);
     *err = home_err;
     return -1;

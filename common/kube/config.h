@@ -7,22 +7,24 @@
 
 struct kube_config;
 
-/* A kubeconfig file or its text: current context, or the one named. Inline data and files (relative
- * to the file) for CA, client certificate and key, token, tokenFile, basic user, tls-server-name,
- * insecure-skip-tls-verify, proxy-url refused. exec and auth-provider are ERROR_INVALID with the
- * way out. A text can't name files: it may come from a Secret that somebody else wrote. Credentials
- * are refused with an http:// server. context may be NULL. */
-int kube_config_from_file(const char *path, const char *context, struct kube_config **ret_config,
-                          struct error *err) must_check;
-int kube_config_from_text(const char *text, const char *context, struct kube_config **ret_config,
-                          struct error *err) must_check;
-/* KUBERNETES_SERVICE_HOST/PORT with token and ca.crt in directory (NULL: the contract's). The token
- * is read again when the file changes. ERROR_NOT_FOUND where this is no pod or no token is mounted.
+/* Reads the current context of a kubeconfig. Supported: CA, client certificate and key, inline or
+ * as files relative to the kubeconfig; token, tokenFile, user and password, tls-server-name,
+ * insecure-skip-tls-verify. ERROR_INVALID for exec, auth-provider and proxy-url, and for
+ * credentials with an http:// server. On success *ret_config belongs to the caller. */
+int kube_config_from_file(const char *path, struct kube_config **ret_config, struct error *err)
+    must_check;
+/* The same for a kubeconfig from an untrusted source, such as a Secret: names of files are refused.
  */
+int kube_config_from_text(const char *text, struct kube_config **ret_config, struct error *err)
+    must_check;
+/* The service account of a pod: KUBERNETES_SERVICE_HOST and _PORT, with token and ca.crt in
+ * directory (NULL: PATH_SERVICE_ACCOUNT). The client reads the token again when the file changes.
+ * ERROR_NOT_FOUND if this is not a pod or no token is mounted. */
 int kube_config_in_cluster(const char *directory, struct kube_config **ret_config,
                            struct error *err) must_check;
-/* As the Go deployer looks: path if given, else $KUBECONFIG, else in-cluster, else ~/.kube/config.
- */
+/* Looks where the Go deployer looks: path if given, else $KUBECONFIG, else the service account,
+ * else
+ * ~/.kube/config. */
 int kube_config_default(const char *path, struct kube_config **ret_config, struct error *err)
     must_check;
 
@@ -30,7 +32,5 @@ void kube_config_free(struct kube_config *config);
 define_cleanup(struct kube_config *, kube_config_free)
 #define cleanup_kube_config __attribute__((cleanup(kube_config_freep)))
 
-const char *kube_config_server(const struct kube_config *config); /* "https://..." */
-/* Tells clusters apart: 16 hex characters of a hash of server and CA. */
+/* Identifies the cluster: 16 hex characters of a hash of server and CA. */
 void kube_config_hash(const struct kube_config *config, char ret_hash[NAME_HASH_SIZE]);
-const char *kube_config_namespace(const struct kube_config *config); /* NULL if none is given */

@@ -6,7 +6,7 @@
 
 static const char *const METHODS[KUBE_COUNT_METHODS] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
 
-/* What API servers are known to answer; the last is for everything else. */
+/* Status codes that API servers send; "other" counts all the rest. */
 static const char *const CODES[KUBE_COUNT_CODES] = {
     "<error>", "200", "201", "202", "204", "400", "401", "403", "404", "405", "406",  "409",
     "410",     "413", "415", "422", "429", "500", "501", "502", "503", "504", "other"};

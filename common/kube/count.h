@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What requests came to, by method and status: for metrics. A table of a fixed size, whatever
- * servers answer. */
+/* Counts requests by method and status code, for metrics. The table has a fixed size, so servers
+ * cannot make it grow. */
 #pragma once
 
 #include <stddef.h>
@@ -12,8 +12,8 @@ struct kube_counts {
     uint64_t numbers[KUBE_COUNT_METHODS][KUBE_COUNT_CODES];
 };
 
-/* status 0: there was no whole answer. */
+/* status 0: no complete response was received. */
 void kube_counts_add(struct kube_counts *counts, const char *method, int status);
-/* Of a row and a column, as client-go's metrics name them ("GET"; "200", "<error>"), or "other". */
+/* The label of a row or column as in client-go's metrics ("GET"; "200", "<error>"), or "other". */
 const char *kube_count_method(size_t method);
 const char *kube_count_code(size_t code);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kubeconfig format. */
+/* Reading the kubeconfig format. */
 #include <string.h>
 
 #include "common/base/memory.h"
@@ -31,9 +31,9 @@ static int get_entry(const json_t *doc, const char *list, const char *kind, cons
     const json_t *inner = doc_member(entry, kind);
 
     if (!entry)
-        return error_set(err, ERROR_INVALID, "there is no %s '%s'", kind, name);
+        return error_set(err, ERROR_INVALID, "%s '%s' not found", kind, name);
     if (inner && !json_is_object(inner) && !json_is_null(inner))
-        return error_set(err, ERROR_INVALID, "%s '%s' is no object", kind, name);
+        return error_set(err, ERROR_INVALID, "%s '%s' is not an object", kind, name);
     *ret_entry = inner;
     return 0;
 }
@@ -47,7 +47,7 @@ static int get_text(const json_t *entry, const char *kind, const char *name, con
     if (!value || json_is_null(value))
         return 0;
     if (!json_is_string(value))
-        return error_set(err, ERROR_INVALID, "%s of %s '%s' is no string", key, kind, name);
+        return error_set(err, ERROR_INVALID, "%s of %s '%s' is not a string", key, kind, name);
     if (json_string_length(value) > 0)
         *ret_text = json_string_value(value);
     return 0;
@@ -64,7 +64,8 @@ static int read_file(const char *path, char **ret_text, struct error *err)
     return 0;
 }
 
-/* "certificate-authority" names a file, "certificate-authority-data" holds it and goes before. */
+/* "certificate-authority" names a file; "certificate-authority-data" contains it and takes
+ * precedence. */
 static int get_pem(const json_t *entry, const char *kind, const char *name, const char *key,
                    bool are_files_allowed, char **ret_pem, struct error *err)
 {
@@ -81,21 +82,22 @@ static int get_pem(const json_t *entry, const char *kind, const char *name, cons
 
         buffer_init(&decoded, KUBE_CONFIG_MAX);
         if (base64_decode(data, strlen(data), &decoded, err) < 0)
-            return error_set(err, ERROR_INVALID, "%s of %s '%s' is no base64", data_key, kind,
-                             name);
+            return error_set(err, ERROR_INVALID, "%s of %s '%s' is not valid base64", data_key,
+                             kind, name);
         pem = buffer_take(&decoded);
     } else if (path) {
         if (!are_files_allowed)
-            return error_set(err, ERROR_INVALID,
-                             "%s of %s '%s' names a file, but only inline data (%s) is read here",
-                             key, kind, name, data_key);
+            return error_set(
+                err, ERROR_INVALID,
+                "%s of %s '%s' names a file, but only inline data (%s) is allowed here", key, kind,
+                name, data_key);
         if (read_file(path, &pem, err) < 0)
             return error_wrap(err, "%s of %s '%s'", key, kind, name);
     } else {
         return 0;
     }
     if (!strstr(pem, "-----BEGIN "))
-        return error_set(err, ERROR_INVALID, "%s of %s '%s' is no PEM", key, kind, name);
+        return error_set(err, ERROR_INVALID, "%s of %s '%s' is not in PEM format", key, kind, name);
     *ret_pem = steal(&pem);
     return 0;
 }
@@ -106,7 +108,7 @@ static int get_bool(const json_t *entry, const char *kind, const char *name, con
     const json_t *value = doc_member(entry, key);
 
     if (value && !json_is_boolean(value) && !json_is_null(value))
-        return error_set(err, ERROR_INVALID, "%s of %s '%s' is neither true nor false", key, kind,
+        return error_set(err, ERROR_INVALID, "%s of %s '%s' must be true or false", key, kind,
                          name);
     *ret = json_is_true(value);
     return 0;
@@ -141,25 +143,23 @@ static int read_cluster(const json_t *cluster, const char *name, bool are_files_
     return 0;
 }
 
-/* Logins that need another program or a cloud's library. */
+/* Authentication that needs another program or a library of a cloud provider. */
 static int refuse_plugins(const json_t *user, const char *name, struct error *err)
 {
     const json_t *exec = doc_member(user, "exec");
     const json_t *provider = doc_member(user, "auth-provider");
-    static const char way_out[] =
+    static const char hint[] =
         "give the user a token, a tokenFile or a client certificate instead, for example the token "
         "of a ServiceAccount (kubectl create token)";
 
     if (exec && !json_is_null(exec))
         return error_set(err, ERROR_INVALID,
-                         "user '%s' logs in with the plugin '%s' (exec), and no program is started "
-                         "here; %s",
-                         name, doc_text_or(exec, "command", ""), way_out);
+                         "user '%s' uses the exec plugin '%s', which is not supported; %s", name,
+                         doc_text_or(exec, "command", ""), hint);
     if (provider && !json_is_null(provider))
         return error_set(err, ERROR_INVALID,
-                         "user '%s' logs in with the auth-provider '%s', which is not supported; "
-                         "%s",
-                         name, doc_text_or(provider, "name", ""), way_out);
+                         "user '%s' uses the auth-provider '%s', which is not supported; %s", name,
+                         doc_text_or(provider, "name", ""), hint);
     return 0;
 }
 
@@ -183,8 +183,7 @@ static int read_user(const json_t *user, const char *name, bool are_files_allowe
     if (token_file && !are_files_allowed)
         return error_set(
             err, ERROR_INVALID,
-            "tokenFile of user '%s' names a file, but only inline data (token) is read "
-            "here",
+            "tokenFile of user '%s' names a file, but only inline data (token) is allowed here",
             name);
     if (!config->cert_pem != !config->key_pem)
         return error_set(err, ERROR_INVALID, "user '%s' has a client %s but no client %s", name,
@@ -197,8 +196,8 @@ static int read_user(const json_t *user, const char *name, bool are_files_allowe
     return 0;
 }
 
-int kube_config_from_doc(const json_t *doc, const char *context, bool are_files_allowed,
-                         struct kube_config **ret_config, struct error *err)
+int kube_config_from_doc(const json_t *doc, bool are_files_allowed, struct kube_config **ret_config,
+                         struct error *err)
 {
     cleanup_kube_config struct kube_config *config = xcalloc(1, sizeof(*config));
     const json_t *entry = NULL;
@@ -206,28 +205,24 @@ int kube_config_from_doc(const json_t *doc, const char *context, bool are_files_
     const json_t *user = NULL;
     const char *cluster_name = NULL;
     const char *user_name = NULL;
-    const char *namespace_name = NULL;
+    const char *context = doc_text_or(doc, "current-context", "");
 
     if (!json_is_object(doc))
-        return error_set(err, ERROR_INVALID, "it is no object");
-    if (!context || !context[0])
-        context = doc_text_or(doc, "current-context", "");
+        return error_set(err, ERROR_INVALID, "not an object");
     if (!context[0])
-        return error_set(err, ERROR_INVALID, "current-context is not set, and no context is named");
+        return error_set(err, ERROR_INVALID, "current-context is not set");
     if (get_entry(doc, "contexts", "context", context, &entry, err) < 0 ||
         get_text(entry, "context", context, "cluster", &cluster_name, err) < 0 ||
-        get_text(entry, "context", context, "user", &user_name, err) < 0 ||
-        get_text(entry, "context", context, "namespace", &namespace_name, err) < 0)
+        get_text(entry, "context", context, "user", &user_name, err) < 0)
         return -1;
     if (!cluster_name)
-        return error_set(err, ERROR_INVALID, "context '%s' names no cluster", context);
+        return error_set(err, ERROR_INVALID, "context '%s' has no cluster", context);
     if (get_entry(doc, "clusters", "cluster", cluster_name, &cluster, err) < 0 ||
         read_cluster(cluster, cluster_name, are_files_allowed, config, err) < 0)
         return -1;
     if (user_name && (get_entry(doc, "users", "user", user_name, &user, err) < 0 ||
                       read_user(user, user_name, are_files_allowed, config, err) < 0))
         return -1;
-    config->namespace_name = xstrdup_or_null(namespace_name);
     if (kube_config_check(config, err) < 0)
         return -1;
     *ret_config = steal(&config);

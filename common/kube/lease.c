@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The doing of leader election: read the Lease, ask lease_decide(), write it with the
- * resourceVersion that was read. Every write that fails for whatever reason is followed by a read.
- */
+/* Reads the Lease, asks lease_decide(), and writes it with the resourceVersion that was read. Every
+ * failed write is followed by a read. */
 #include "common/kube/lease.h"
 
 #include <string.h>
@@ -23,27 +22,27 @@ struct lease {
     void *data;
 
     struct loop_timer try_timer;
-    struct loop_timer expiry_timer; /* the lease is ours no longer */
+    struct loop_timer expiry_timer; /* ends leadership */
     struct kube_call *call;
     uint64_t sent_ms;
-    json_t *object; /* as the server last told us, or NULL: read it */
+    json_t *object; /* the newest known state, or NULL: must be read */
     json_t *seen_spec;
     struct lease_record record;
-    bool is_leader;      /* what the owner was told */
+    bool is_leader;      /* as last reported to on_change */
     uint64_t renewed_ms; /* when the last successful write was sent */
     bool is_releasing;
 };
 
-static void try_now(void *data);
+static void renew_or_read(void *data);
 
-static bool is_young(const struct lease *lease)
+static bool is_fresh(const struct lease *lease)
 {
     return loop_now_ms(lease->loop) - lease->renewed_ms < lease->renew_deadline_ms;
 }
 
 bool lease_is_held(const struct lease *lease)
 {
-    return lease->is_leader && is_young(lease);
+    return lease->is_leader && is_fresh(lease);
 }
 
 static void set_leader(struct lease *lease, bool is_leader)
@@ -60,7 +59,7 @@ static void on_expiry(void *data)
 {
     struct lease *lease = data;
 
-    if (!is_young(lease))
+    if (!is_fresh(lease))
         set_leader(lease, false);
 }
 
@@ -70,7 +69,7 @@ static void forget_object(struct lease *lease)
     lease->object = NULL;
 }
 
-static void see_object(struct lease *lease, json_t *object)
+static void note_object(struct lease *lease, json_t *object)
 {
     struct lease_record record = lease_record_read(object, lease->seen_spec, &lease->record,
                                                    lease->identity, loop_now_ms(lease->loop));
@@ -100,15 +99,15 @@ static void on_written(void *data, json_t *object, const struct error *err)
         on_failed(lease, err);
         return;
     }
-    see_object(lease, object);
+    note_object(lease, object);
     lease->renewed_ms = lease->sent_ms;
     if (lease->is_releasing)
         return;
     loop_timer_start(&lease->try_timer, lease->retry_ms);
-    if (is_young(lease))
+    if (is_fresh(lease))
         loop_timer_start(&lease->expiry_timer,
                          lease->renewed_ms + lease->renew_deadline_ms - loop_now_ms(lease->loop));
-    set_leader(lease, is_young(lease));
+    set_leader(lease, is_fresh(lease));
 }
 
 static int start_call(struct lease *lease, enum kube_verb verb, const json_t *body,
@@ -116,12 +115,12 @@ static int start_call(struct lease *lease, enum kube_verb verb, const json_t *bo
 {
     const struct kube_request request = {
         .verb = verb,
-        .lane = KUBE_LANE_URGENT, /* whatever else is not answered must not cost the lease */
+        .lane = KUBE_LANE_URGENT, /* other requests that hang must not cost the lease */
         .resource = KUBE_LEASES,
         .namespace_name = lease->namespace_name,
         .name = lease->name,
         .body = body,
-        /* An answer that comes later than this is of no use, and the next try asks again. */
+        /* Leave time for another attempt before the renew deadline. */
         .timeout_ms = lease->renew_deadline_ms / 2,
         .is_not_retried = true,
         .on_done = on_done,
@@ -132,8 +131,8 @@ static int start_call(struct lease *lease, enum kube_verb verb, const json_t *bo
     return kube_start(lease->kube, &request, &lease->call, err);
 }
 
-static void try_call(struct lease *lease, enum kube_verb verb, const json_t *body,
-                     kube_done_fn *on_done)
+static void start_or_retry(struct lease *lease, enum kube_verb verb, const json_t *body,
+                           kube_done_fn *on_done)
 {
     struct error err = {0};
 
@@ -155,7 +154,7 @@ static void act(struct lease *lease, enum lease_action action)
     timestamp_format_micro(clock_unix_ms(loop_clock(lease->loop)), time);
     body = lease_object_make(lease->object, lease->namespace_name, lease->name, lease->identity,
                              lease->duration_ms, action, time);
-    try_call(lease, action == LEASE_CREATE ? KUBE_CREATE : KUBE_UPDATE, body, on_written);
+    start_or_retry(lease, action == LEASE_CREATE ? KUBE_CREATE : KUBE_UPDATE, body, on_written);
 }
 
 static void decide_and_act(struct lease *lease)
@@ -169,7 +168,7 @@ static void on_read(void *data, json_t *object, const struct error *err)
 
     lease->call = NULL;
     if (err->kind == ERROR_NONE) {
-        see_object(lease, object);
+        note_object(lease, object);
         decide_and_act(lease);
     } else if (err->kind == ERROR_NOT_FOUND && err->http_status == 404) {
         forget_object(lease);
@@ -180,18 +179,18 @@ static void on_read(void *data, json_t *object, const struct error *err)
     }
 }
 
-static void try_now(void *data)
+static void renew_or_read(void *data)
 {
     struct lease *lease = data;
 
     if (lease->call)
         return;
-    /* A leader renews with what it wrote last; a stranger's write in between is a conflict. */
+    /* The leader renews what it wrote last; if somebody else wrote in between, it gets 409. */
     if (lease->object && lease->is_leader) {
         decide_and_act(lease);
         return;
     }
-    try_call(lease, KUBE_GET, NULL, on_read);
+    start_or_retry(lease, KUBE_GET, NULL, on_read);
 }
 
 int lease_start(struct kube *kube, const struct lease_options *options, struct lease **ret_lease,
@@ -205,12 +204,12 @@ int lease_start(struct kube *kube, const struct lease_options *options, struct l
 
     if (duration_ms <= deadline_ms || deadline_ms <= retry_ms || duration_ms % 1000 != 0)
         return error_set(err, ERROR_INVALID,
-                         "lease '%s/%s': the duration must be whole seconds and longer than the "
-                         "renew deadline, and that longer than the retry period",
+                         "lease '%s/%s': the duration must be in whole seconds and longer than the "
+                         "renew deadline, which must be longer than the retry period",
                          options->namespace_name, options->name);
     if (!options->identity[0])
-        return error_set(err, ERROR_INVALID, "lease '%s/%s': no identity", options->namespace_name,
-                         options->name);
+        return error_set(err, ERROR_INVALID, "lease '%s/%s': identity is missing",
+                         options->namespace_name, options->name);
     lease = xcalloc(1, sizeof(*lease));
     lease->kube = kube;
     lease->loop = kube_loop(kube);
@@ -223,7 +222,7 @@ int lease_start(struct kube *kube, const struct lease_options *options, struct l
     lease->on_change = options->on_change;
     lease->on_problem = options->on_problem;
     lease->data = options->data;
-    loop_timer_init(&lease->try_timer, lease->loop, try_now, lease);
+    loop_timer_init(&lease->try_timer, lease->loop, renew_or_read, lease);
     loop_timer_init(&lease->expiry_timer, lease->loop, on_expiry, lease);
     loop_timer_start(&lease->try_timer, 0);
     *ret_lease = lease;
@@ -242,16 +241,17 @@ static void on_released(void *data, json_t *object, const struct error *err)
 static void run_until_answer(struct lease *lease, uint64_t end_ms)
 {
     struct error ignored = {0};
+    uint64_t now_ms = 0;
 
-    while (lease->call && loop_now_ms(lease->loop) < end_ms) {
-        if (loop_run_once(lease->loop, (int)(end_ms - loop_now_ms(lease->loop)), &ignored) < 0)
+    while (lease->call && (now_ms = loop_now_ms(lease->loop)) < end_ms) {
+        if (loop_run_once(lease->loop, (int)(end_ms - now_ms), &ignored) < 0)
             break;
     }
     kube_cancel(lease->call);
     lease->call = NULL;
 }
 
-static void give_back(struct lease *lease, uint64_t end_ms)
+static void release_now(struct lease *lease, uint64_t end_ms)
 {
     cleanup_json json_t *body = NULL;
     struct error ignored = {0};
@@ -272,17 +272,17 @@ void lease_release(struct lease *lease, uint64_t timeout_ms)
         return;
     end_ms = loop_now_ms(lease->loop) + (timeout_ms > INT32_MAX ? INT32_MAX : timeout_ms);
     was_held = lease_is_held(lease);
-    lease->is_leader = false; /* before the lease is anybody else's */
+    lease->is_leader = false; /* before somebody else can take the lease */
     lease->is_releasing = true;
     loop_timer_stop(&lease->try_timer);
     loop_timer_stop(&lease->expiry_timer);
-    /* A renewal under way changes the resourceVersion that giving back needs. */
+    /* A renewal in progress changes the resourceVersion that the release needs. */
     if (was_held)
         run_until_answer(lease, end_ms);
     kube_cancel(lease->call);
     lease->call = NULL;
     if (was_held && lease->object)
-        give_back(lease, end_ms);
+        release_now(lease, end_ms);
     json_decref(lease->object);
     json_decref(lease->seen_spec);
     free(lease->namespace_name);

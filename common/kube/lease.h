@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leader election on a coordination.k8s.io Lease: 15 s lease, renewed every 2 s, given up after 10
- * s without a renewal, released on exit. A leader whose clock stands still (SIGSTOP) learns on
- * waking that its lease has run out before it does anything else: lease_is_held() compares
- * monotonic time. */
+/* Leader election with a coordination.k8s.io Lease: a lease of 15 s, renewed every 2 s, given up
+ * after 10 s without a renewal, released on exit. lease_is_held() compares monotonic time, so a
+ * process that was stopped (SIGSTOP) knows that it has lost the lease before it does anything else.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -11,9 +11,9 @@
 
 struct lease;
 
-/* May call anything but lease_release(). */
+/* Leadership was gained or lost. Must not call lease_release(). */
 typedef void lease_fn(void *data, bool is_leader);
-/* What went wrong with a try; for logs. We go on trying. */
+/* Reading or writing the Lease failed, for logging. It is retried. */
 typedef void lease_problem_fn(void *data, const struct error *err);
 
 struct lease_options {
@@ -24,11 +24,11 @@ struct lease_options {
     void *data;
 };
 
-/* ERROR_INVALID unless duration > renew deadline > retry, and the duration is whole seconds. */
+/* ERROR_INVALID unless duration > renew deadline > retry, and the duration is in whole seconds. */
 int lease_start(struct kube *kube, const struct lease_options *options, struct lease **ret_lease,
                 struct error *err) must_check;
-/* True only while the last successful renewal is younger than the renew deadline. */
+/* Whether the last successful renewal was sent less than the renew deadline ago. */
 bool lease_is_held(const struct lease *lease);
-/* Gives the lease back (best effort, runs the loop for at most timeout_ms), then frees it. No
- * on_change comes from it. NULL is fine. */
+/* Releases the lease if it is held (best effort; runs the loop for at most timeout_ms) and frees
+ * it. on_change is not called. NULL is fine. */
 void lease_release(struct lease *lease, uint64_t timeout_ms);

@@ -38,7 +38,8 @@ struct lease_record lease_record_read(const json_t *object, const json_t *previo
         .seen_ms = now_ms,
     };
 
-    /* A duration of hours would lock everybody out for hours after a crash. */
+    /* Limited to an hour, since no other candidate can take over for that long after a crash of the
+     * holder. */
     if (seconds > 0)
         record.duration_ms = (uint32_t)(seconds > 3600 ? 3600 : seconds) * 1000;
     if (previous_spec && previous->is_there && is_same_text(spec, previous_spec, "renewTime") &&
@@ -64,7 +65,7 @@ json_t *lease_object_make(const json_t *object, const char *namespace_name, cons
         doc_set_new(lease, "spec", json_object());
     if (action != LEASE_RENEW) {
         doc_set_text(lease, "spec.acquireTime", time);
-        /* An int32 of the API, whatever was there. */
+        /* leaseTransitions is an int32. */
         if (action == LEASE_TAKE && transitions < INT32_MAX)
             transitions++;
         doc_set_new(lease, "spec.leaseTransitions", json_integer(transitions));
@@ -79,7 +80,7 @@ json_t *lease_object_release(const json_t *object, const char *time)
 {
     json_t *lease = json_deep_copy(object);
 
-    /* Nobody holds it, and a client that looks at nothing but times has to wait a second only. */
+    /* Clients that ignore an empty holder and only compare times wait for one second. */
     doc_set_text(lease, "spec.holderIdentity", "");
     doc_set_text(lease, "spec.renewTime", time);
     doc_set_text(lease, "spec.acquireTime", time);

@@ -22,19 +22,19 @@ enum {
 
 struct kube_list {
     struct kube *kube;
-    char *url; /* without the place in the list */
+    char *url; /* without "continue" */
     char *what;
     char *next_page;        /* "continue", or NULL for the first page */
-    char *resource_version; /* of the first page, and so of all */
+    char *resource_version; /* of the first page; all pages have the same */
     bool is_metadata_only, is_first_page_only, is_not_retried;
-    const char *const *left_out;
+    const char *const *skipped_members;
     bool has_new_token;
-    bool has_items_of_page; /* some objects of this page were handed on */
+    bool has_items_of_page; /* on_item was called for this page */
     struct item_split split;
     struct http_call *http;
     struct loop_timer timer;
     struct retry retry;
-    int depth; /* callbacks of ours that are running */
+    int depth; /* of enter(): it must not be freed from inside its own callbacks */
     bool is_over;
     kube_item_fn *on_item;
     kube_listed_fn *on_done;
@@ -77,8 +77,9 @@ static void fail_or_sleep(struct kube_list *list, const struct error *err)
         loop_timer_start(&list->timer, 0);
         return;
     }
-    /* A page after the first is a place in a snapshot: asked for again it is the same. The first
-     * one is not, so once it has been handed on in part the caller has to start over. */
+    /* "continue" names a position in a snapshot, so a later page can be requested again. The first
+     * page may differ the second time; once part of it was passed on, the caller has to start over.
+     */
     if (!list->is_not_retried && retry_is_useful(err) && list->retry.attempts + 1 < TRIES_MAX &&
         (list->next_page || !list->has_items_of_page)) {
         loop_timer_start(&list->timer, retry_next_ms(&list->retry, err));
@@ -98,9 +99,9 @@ static int on_item_text(void *data, const char *text, size_t size)
     if (!list->on_item)
         return 0;
     if (!text)
-        (void)error_set(&fault, ERROR_TOO_LARGE, "%s: an object of more than %d bytes", list->what,
-                        KUBE_OBJECT_MAX);
-    else if (kube_object_parse(text, size, list->left_out, &object, &fault, &err) < 0)
+        (void)error_set(&fault, ERROR_TOO_LARGE, "%s: object larger than %d bytes skipped",
+                        list->what, KUBE_OBJECT_MAX);
+    else if (kube_object_parse(text, size, list->skipped_members, &object, &fault, &err) < 0)
         fault = err;
     list->on_item(list->data, object, fault.kind == ERROR_NONE ? NULL : &fault);
     return list->is_over ? -1 : 0;
@@ -124,12 +125,13 @@ static int read_envelope(struct kube_list *list, struct error *err)
     cleanup_json json_t *envelope = NULL;
     const char *next_page = NULL;
 
-    /* Whatever stands between us and the API server may answer in its place. An empty list that
-     * is none would be the worst: a program would start without the state that it has. */
+    /* A proxy may answer in place of the API server. If its response were taken for an empty list,
+     * a program would start without its saved state. */
     if (doc_parse_json(list->split.envelope.data, list->split.envelope.size,
                        ITEM_SPLIT_ENVELOPE_MAX, &envelope, err) < 0 ||
         !*doc_text_or(envelope, "metadata.resourceVersion", ""))
-        return error_set(err, ERROR_TEMPORARY, "%s: the answer is not of the API server",
+        return error_set(err, ERROR_TEMPORARY,
+                         "%s: response did not come from the API server (proxy or login page?)",
                          list->what);
     if (!list->resource_version)
         list->resource_version = xstrdup(doc_text_or(envelope, "metadata.resourceVersion", ""));
@@ -160,7 +162,7 @@ static void on_page_done(void *data, const struct http_response *response,
     leave(list);
 }
 
-static void ask_for_page(void *data)
+static void request_page(void *data)
 {
     struct kube_list *list = data;
     cleanup_free char *url = xstrdup(list->url);
@@ -216,7 +218,7 @@ int kube_list_start(struct kube *kube, const struct kube_list_options *options,
                                                      options->namespace_name)
                                          : xasprintf("list %s", options->resource.plural);
     list->is_metadata_only = options->is_metadata_only;
-    list->left_out = options->left_out;
+    list->skipped_members = options->skipped_members;
     list->is_first_page_only = options->is_first_page_only;
     list->is_not_retried = options->is_not_retried;
     list->on_item = options->on_item;
@@ -224,7 +226,7 @@ int kube_list_start(struct kube *kube, const struct kube_list_options *options,
     list->data = options->data;
     item_split_init(&list->split, KUBE_OBJECT_MAX);
     retry_init(&list->retry, RETRY_FIRST_MS, RETRY_MAX_MS);
-    loop_timer_init(&list->timer, kube_loop(kube), ask_for_page, list);
+    loop_timer_init(&list->timer, kube_loop(kube), request_page, list);
     loop_timer_start(&list->timer, 0);
     *ret_list = list;
     return 0;
@@ -272,7 +274,7 @@ int kube_list_perform(struct kube *kube, const struct kube_list_options *options
     struct kube_list *list = NULL;
 
     if (kube_is_busy(kube))
-        return error_set(err, ERROR_INTERNAL, "a list is waited for inside an event");
+        return error_set(err, ERROR_INTERNAL, "kube_list_perform() called from inside a callback");
     copy.on_item = options->on_item ? pass_item : NULL;
     copy.on_done = on_performed;
     copy.data = &performed;

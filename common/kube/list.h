@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole collection, page by page, each object handed on as soon as its last byte is there: memory
- * is bounded by one object, whatever the size of a page. */
+/* Lists a collection page by page. Each object is passed on as soon as it has been received, so
+ * memory is bounded by one object, not by a page. */
 #pragma once
 
 #include <jansson.h>
@@ -9,33 +9,35 @@
 
 struct kube_list;
 
-/* object is borrowed. err is NULL, or says that only the metadata could be read, or (object is
- * NULL) that an object was too large to be read at all. */
+/* object is borrowed. err is NULL; or set if only the metadata could be parsed (object.h); or set
+ * with object NULL if an object was too large and is skipped. */
 typedef void kube_item_fn(void *data, const json_t *object, const struct error *err);
-/* Exactly once, from the loop, unless cancelled. err->kind is ERROR_NONE and resource_version (of
- * the whole, borrowed) is set if the list is complete, or as much of it as was wanted. After a
- * failure the objects handed on so far are no complete list; ERROR_GONE: it took too long, start
- * over. */
+/* Called exactly once, from the loop, unless cancelled. On success err->kind is ERROR_NONE and
+ * resource_version (borrowed) is that of the list. After a failure the objects passed on so far are
+ * not the complete list; ERROR_GONE means that the snapshot has expired: start over. */
 typedef void kube_listed_fn(void *data, const char *resource_version, const struct error *err);
 
 struct kube_list_options {
     struct kube_resource resource;
     const char *namespace_name; /* NULL: all */
     const char *label_selector, *field_selector;
-    bool is_metadata_only;       /* PartialObjectMetadata */
-    const char *const *left_out; /* as of a watch */
-    size_t page_size;            /* 0: 500 */
+    bool is_metadata_only;              /* PartialObjectMetadata */
+    const char *const *skipped_members; /* as in struct kube_watch_options */
+    size_t page_size;                   /* 0: 500 */
     bool is_first_page_only;
-    bool is_not_retried; /* else a page is asked for up to 5 more times after TEMPORARY failures */
-    kube_item_fn *on_item; /* NULL: what is wanted is the version alone */
+    bool is_not_retried;   /* else a page is requested up to 5 more times after temporary errors */
+    kube_item_fn *on_item; /* NULL: only resource_version is of interest */
     kube_listed_fn *on_done;
     void *data;
 };
 
 int kube_list_start(struct kube *kube, const struct kube_list_options *options,
                     struct kube_list **ret_list, struct error *err) must_check;
-void kube_list_cancel(struct kube_list *list); /* NULL is fine; also from inside on_item */
+/* NULL is fine; also from inside on_item. on_done is not called. */
+void kube_list_cancel(struct kube_list *list);
 
-/* Runs the loop until the list is complete; for programs that do one thing after another. */
+/* Runs the loop until the list is complete or has failed. Not from inside a callback of this
+ * client.
+ */
 int kube_list_perform(struct kube *kube, const struct kube_list_options *options, struct error *err)
     must_check;

@@ -8,23 +8,21 @@
 #include "common/data/slice.h"
 #include "common/kube/client_internal.h"
 
-/* Copies a member that can be read; what cannot is left out. */
+/* Copies a member if it can be parsed. */
 static void copy_member(struct slice object, const char *key, json_t *target)
 {
-    cleanup_json json_t *wrapped = NULL;
-    cleanup_free char *text = NULL;
+    cleanup_json json_t *parsed = NULL;
     struct slice value = {0};
     struct error ignored = {0};
 
     if (!slice_member(object, key, &value))
         return;
-    /* In an array, so that a value of any kind is a document. */
-    text = xasprintf("[%.*s]", (int)value.size, value.text);
-    if (doc_parse_json(text, strlen(text), KUBE_OBJECT_MAX, &wrapped, &ignored) == 0)
-        (void)json_object_set(target, key, json_array_get(wrapped, 0));
+    if (doc_parse_json(value.text, value.size, KUBE_OBJECT_MAX, &parsed, &ignored) == 0)
+        (void)json_object_set(target, key, parsed);
 }
 
-/* Whose an item is, and how far its job: what is needed to fail it, or to clean up after it. */
+/* What is needed to decide whether a DeployItem is ours, to report it as failed, and to clean up.
+ */
 static const char *const SPEC_KEPT[] = {
     "type", "target", "context", "timeout", "updateOnChangeOnly", NULL};
 static const char *const STATUS_KEPT[] = {"phase",
@@ -87,13 +85,14 @@ static json_t *reduce(struct slice text)
     return doc_text(object, "metadata.name") ? steal(&object) : NULL;
 }
 
-int kube_object_parse(const char *text, size_t size, const char *const *left_out,
+int kube_object_parse(const char *text, size_t size, const char *const *skipped_members,
                       json_t **ret_object, struct error *ret_fault, struct error *err)
 {
     struct error fault = {0};
     cleanup_json json_t *object = NULL;
 
-    if (doc_parse_json_without(text, size, KUBE_OBJECT_MAX, left_out, &object, &fault) == 0) {
+    if (doc_parse_json_without(text, size, KUBE_OBJECT_MAX, skipped_members, &object, &fault) ==
+        0) {
         if (!json_is_object(object))
             return error_set(err, ERROR_INVALID, "not an object");
         *ret_object = steal(&object);
@@ -127,21 +126,23 @@ static enum kube_line_type type_of(struct slice text)
     return KUBE_LINE_UNKNOWN;
 }
 
-/* Of what is gone its metadata tells all that there is to know. */
-static const char *const DELETED_LEFT_OUT[] = {"metadata.managedFields", "spec", "status", NULL};
+/* Only the metadata of deleted objects is needed. */
+static const char *const DELETED_SKIPPED_MEMBERS[] = {"metadata.managedFields", "spec", "status",
+                                                      NULL};
 
-/* The whole line as a document: for one that is no event, and for the words why. */
+/* Parses a line that is not an event, for a precise error message. */
 static int refuse_line(struct slice text, struct error *err)
 {
     cleanup_json json_t *line = NULL;
 
     if (doc_parse_json(text.text, text.size, KUBE_OBJECT_MAX, &line, err) < 0)
-        return error_wrap(err, "a watch event");
-    return error_set(err, ERROR_INVALID, "a watch event without an object");
+        return error_wrap(err, "watch event");
+    return error_set(err, ERROR_INVALID, "watch event without an object");
 }
 
-/* Type and object of a line in the form that the API server writes,
- * {"type":"ADDED","object":{...}}: its end is the line's, so nothing has to be read to find it. */
+/* Finds type and object of a line in exactly the form that the API server writes,
+ * {"type":"ADDED","object":{...}}. The object then ends one byte before the line, so it need not be
+ * scanned to find its end. */
 static bool read_plain_line(struct slice line, struct slice *ret_type, struct slice *ret_object)
 {
     static const char before[] = "{\"type\":\"", between[] = "\",\"object\":";
@@ -161,7 +162,7 @@ static bool read_plain_line(struct slice line, struct slice *ret_type, struct sl
     return *at == '{';
 }
 
-/* A text of an object as it stands there; none that has to be decoded is a name. */
+/* Copies a string member. Strings with escapes are refused, as names have none. */
 static bool read_plain_text(struct slice object, const char *key, char *ret_text, size_t size)
 {
     struct slice value = {0};
@@ -189,7 +190,7 @@ bool kube_line_head(const char *text, size_t size, struct kube_head *ret_head)
                            sizeof(ret_head->resource_version));
 }
 
-/* The same of a line in any other form of JSON. */
+/* The same for a line in any other form of JSON. */
 static bool read_line(struct slice line, struct slice *ret_type, struct slice *ret_object)
 {
     struct slice type = {0};
@@ -203,7 +204,7 @@ static bool read_line(struct slice line, struct slice *ret_type, struct slice *r
     return true;
 }
 
-int kube_line_parse(const char *text, size_t size, const char *const *left_out,
+int kube_line_parse(const char *text, size_t size, const char *const *skipped_members,
                     enum kube_line_type *ret_type, json_t **ret_object, struct error *ret_fault,
                     struct error *err)
 {
@@ -215,9 +216,10 @@ int kube_line_parse(const char *text, size_t size, const char *const *left_out,
         return refuse_line(line, err);
     found = type_of(type);
     if (kube_object_parse(object.text, object.size,
-                          left_out && found == KUBE_LINE_DELETED ? DELETED_LEFT_OUT : left_out,
+                          skipped_members && found == KUBE_LINE_DELETED ? DELETED_SKIPPED_MEMBERS
+                                                                        : skipped_members,
                           ret_object, ret_fault, err) < 0)
-        return error_wrap(err, "a watch event");
+        return error_wrap(err, "watch event");
     *ret_type = found;
     return 0;
 }

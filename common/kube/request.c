@@ -25,7 +25,7 @@ const struct kube_resource KUBE_SYNC_OBJECTS = {LANDSCAPER_GROUP, LANDSCAPER_VER
                                                 RESOURCE_SYNC_OBJECTS};
 
 static const struct {
-    const char *word, *method, *content_type;
+    const char *name, *method, *content_type;
     bool has_name, has_body, is_repeatable;
 } verbs[] = {
     [KUBE_GET] = {"get", "GET", NULL, true, false, true},
@@ -33,14 +33,13 @@ static const struct {
     [KUBE_CREATE] = {"create", "POST", "application/json", false, true, false},
     [KUBE_UPDATE] = {"update", "PUT", "application/json", true, true, true},
     [KUBE_PATCH_MERGE] = {"patch", "PATCH", "application/merge-patch+json", true, true, true},
-    /* "add" to a list twice adds two. */
+    /* Not repeatable: "add" to a list would add twice. */
     [KUBE_PATCH_JSON] = {"patch", "PATCH", "application/json-patch+json", true, true, false},
     [KUBE_APPLY] = {"apply", "PATCH", "application/apply-patch+yaml", true, true, true},
     [KUBE_DELETE] = {"delete", "DELETE", "application/json", true, false, true},
     [KUBE_DELETE_COLLECTION] = {"delete all", "DELETE", "application/json", false, false, true},
 };
 
-/* No URL of a server is as long, and no name is longer than 253. */
 enum { PATH_MAX_SIZE = 64 * 1024 };
 
 static bool is_path_part(const char *text)
@@ -53,7 +52,7 @@ static int add_part(struct buffer *path, const char *kind, const char *part, str
     cleanup_free char *escaped = NULL;
 
     if (!is_path_part(part))
-        return error_set(err, ERROR_INVALID, "'%s' is no %s", part, kind);
+        return error_set(err, ERROR_INVALID, "invalid %s '%s'", kind, part);
     escaped = http_url_escape(part);
     return buffer_append(path, "/", 1, err) < 0 ||
                    buffer_append(path, escaped, strlen(escaped), err) < 0
@@ -75,7 +74,7 @@ int kube_path_make(const char *server, const struct kube_resource *resource,
         add_part(&path, "API version", resource->version, err) < 0 ||
         (namespace_name && (add_part(&path, "namespace", "namespaces", err) < 0 ||
                             add_part(&path, "namespace", namespace_name, err) < 0)) ||
-        add_part(&path, "resource", resource->plural, err) < 0 ||
+        (resource->plural && add_part(&path, "resource", resource->plural, err) < 0) ||
         (name && add_part(&path, "name", name, err) < 0) ||
         (subresource && add_part(&path, "subresource", subresource, err) < 0))
         return -1;
@@ -125,30 +124,31 @@ static char *describe(const struct kube_request *request)
 {
     const char *name = request->name ? request->name : doc_text(request->body, "metadata.name");
     const char *slash = request->subresource ? "/" : "";
+    const char *plural =
+        request->resource.plural ? request->resource.plural : request->resource.group;
     const char *subresource = request->subresource ? request->subresource : "";
 
     if (name && request->namespace_name)
-        return xasprintf("%s %s%s%s '%s/%s'", verbs[request->verb].word, request->resource.plural,
-                         slash, subresource, request->namespace_name, name);
+        return xasprintf("%s %s%s%s '%s/%s'", verbs[request->verb].name, plural, slash, subresource,
+                         request->namespace_name, name);
     if (name || request->namespace_name)
-        return xasprintf("%s %s%s%s %s'%s'", verbs[request->verb].word, request->resource.plural,
-                         slash, subresource, name ? "" : "in ",
-                         name ? name : request->namespace_name);
-    return xasprintf("%s %s", verbs[request->verb].word, request->resource.plural);
+        return xasprintf("%s %s%s%s %s'%s'", verbs[request->verb].name, plural, slash, subresource,
+                         name ? "" : "in ", name ? name : request->namespace_name);
+    return xasprintf("%s %s", verbs[request->verb].name, plural);
 }
 
 static int check(const struct kube_request *request, const char *what, struct error *err)
 {
     if (verbs[request->verb].has_name && !request->name)
-        return error_set(err, ERROR_INTERNAL, "%s: no name", what);
+        return error_set(err, ERROR_INTERNAL, "%s: name is missing", what);
     if (verbs[request->verb].has_body && !request->body)
-        return error_set(err, ERROR_INTERNAL, "%s: no body", what);
+        return error_set(err, ERROR_INTERNAL, "%s: body is missing", what);
     if (request->verb == KUBE_APPLY && !request->field_manager)
-        return error_set(err, ERROR_INTERNAL, "%s: no field manager", what);
+        return error_set(err, ERROR_INTERNAL, "%s: field manager is missing", what);
     if (request->verb == KUBE_DELETE_COLLECTION && !request->label_selector &&
         !request->field_selector)
-        return error_set(err, ERROR_INTERNAL, "%s: no selector, which would delete everything",
-                         what);
+        return error_set(err, ERROR_INTERNAL,
+                         "%s: selector is missing (everything would be deleted)", what);
     return 0;
 }
 
@@ -167,7 +167,7 @@ static char *make_url(char *path, const struct kube_request *request)
     return url;
 }
 
-/* An answer that nobody reads is asked for as short as the server can make it. */
+/* A response that is ignored should be short: ask for metadata only. */
 static const char *accept_of(const struct kube_request *request)
 {
     if (request->is_raw)
@@ -185,7 +185,7 @@ int kube_wire_make(const char *server, const struct kube_request *request,
     cleanup_free char *what = describe(request);
     char *path = NULL;
     bool is_delete = request->verb == KUBE_DELETE || request->verb == KUBE_DELETE_COLLECTION;
-    /* A create goes to the collection, or to a subresource of one object ("token"). */
+    /* A create is sent to the collection, or to a subresource of an object ("token"). */
     const char *name = verbs[request->verb].has_name || request->subresource ? request->name : NULL;
 
     if (check(request, what, err) < 0 ||

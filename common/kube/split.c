@@ -14,7 +14,7 @@ void line_split_done(struct line_split *split)
     buffer_done(&split->line);
 }
 
-/* Keeps the start of a line until its end comes, or only the fact that it is too long. */
+/* Keeps a part of a line until its end arrives, or only the fact that it is too long. */
 static void keep_line(struct line_split *split, const char *bytes, size_t size)
 {
     struct error ignored = {0};
@@ -31,7 +31,7 @@ static int end_line(struct line_split *split, split_fn *on_line, void *data)
     cleanup_buffer struct buffer line = split->line;
     bool was_skipping = split->is_skipping;
 
-    /* The callback may end the splitter's life, so the line is taken out of it first. */
+    /* The callback may free the splitter, so the line is taken out of it first. */
     buffer_init(&split->line, line.max);
     split->is_skipping = false;
     if (was_skipping)
@@ -72,71 +72,6 @@ void item_split_done(struct item_split *split)
     buffer_done(&split->envelope);
 }
 
-static void end_string(struct item_split *split)
-{
-    split->is_in_string = false;
-    if (split->is_key)
-        split->is_items =
-            split->key_size == strlen("items") && memcmp(split->key, "items", split->key_size) == 0;
-    split->is_key = false;
-}
-
-static void inside_string(struct item_split *split, char byte)
-{
-    if (split->is_escaped) {
-        split->is_escaped = false;
-    } else if (byte == '\\') {
-        split->is_escaped = true;
-    } else if (byte == '"') {
-        end_string(split);
-        return;
-    }
-    /* An escaped "items" is not recognised; the API server writes none. */
-    if (split->is_key && split->key_size < sizeof(split->key))
-        split->key[split->key_size++] = byte;
-}
-
-/* Follows the structure by one byte that is outside of strings. True if an item ends with it. */
-static bool outside_string(struct item_split *split, char byte)
-{
-    switch (byte) {
-    case '"':
-        split->is_in_string = true;
-        split->is_key = split->depth == 1 && !split->is_value;
-        split->key_size = 0;
-        return false;
-    case ':':
-        split->is_value = split->depth == 1 || split->is_value;
-        return false;
-    case ',':
-        if (split->depth == 1)
-            split->is_value = false;
-        return false;
-    case '{':
-    case '[':
-        split->depth++;
-        if (split->depth == 2 && byte == '[' && split->is_value && split->is_items)
-            split->is_inside = true;
-        else if (split->depth == 3 && byte == '{' && split->is_inside)
-            split->is_in_item = true;
-        return false;
-    case '}':
-    case ']':
-        split->depth -= split->depth > 0;
-        if (split->depth == 1)
-            split->is_inside = false;
-        return split->is_in_item && split->depth == 2;
-    default:
-        return false;
-    }
-}
-
-/* Whether the byte between two items is one that an empty array does not have. */
-static bool is_separator(const struct item_split *split, char byte)
-{
-    return split->is_inside && split->depth == 2 && !split->is_in_string && byte == ',';
-}
-
 static int end_item(struct item_split *split, split_fn *on_item, void *data)
 {
     cleanup_buffer struct buffer item = split->item;
@@ -161,33 +96,88 @@ static void keep_item(struct item_split *split, const char *bytes, size_t size)
     }
 }
 
+static int keep_envelope(struct item_split *split, const char *bytes, size_t size,
+                         struct error *err)
+{
+    return buffer_append(&split->envelope, bytes, size, err) < 0 ? error_wrap(err, "list") : 0;
+}
+
+/* Follows a structural byte of the envelope, which has just been appended to it. */
+static void follow_envelope(struct item_split *split, char byte)
+{
+    static const char name[] = "items\"";
+    const struct buffer *envelope = &split->envelope;
+    size_t depth = split->structure.depth;
+
+    switch (byte) {
+    case '"':
+        if (depth != 1 || split->is_value)
+            break;
+        /* A key "items" with escapes is not recognised; the API server writes none. */
+        if (split->structure.is_in_string)
+            split->key_start = envelope->size;
+        else
+            split->is_items = envelope->size - split->key_start == strlen(name) &&
+                              memcmp(envelope->data + split->key_start, name, strlen(name)) == 0;
+        break;
+    case ':':
+        split->is_value = depth == 1 || split->is_value;
+        break;
+    case ',':
+        split->is_value = split->is_value && depth != 1;
+        break;
+    case '[':
+        split->is_inside = split->is_inside || (depth == 2 && split->is_value && split->is_items);
+        break;
+    case ']':
+    case '}':
+        split->is_inside = split->is_inside && depth != 1;
+        break;
+    default:
+        break;
+    }
+}
+
 int item_split_feed(struct item_split *split, const char *bytes, size_t size, split_fn *on_item,
                     void *data, struct error *err)
 {
-    size_t start = 0; /* of what goes into the item as a whole */
+    const char *end = bytes + size;
+    const char *from = bytes; /* what has not been kept yet */
+    const char *at = NULL;
 
-    for (size_t i = 0; i < size; i++) {
-        bool was_in_item = split->is_in_item;
-        bool has_ended = false;
-        int result = 0;
+    for (const char *next = bytes; (at = lexer_structure_next(&split->structure, next, end));) {
+        size_t depth = split->structure.depth;
 
-        if (split->is_in_string)
-            inside_string(split, bytes[i]);
-        else
-            has_ended = outside_string(split, bytes[i]);
-        if (!was_in_item && split->is_in_item)
-            start = i;
-        if (!split->is_in_item && !is_separator(split, bytes[i]) &&
-            buffer_append(&split->envelope, bytes + i, 1, err) < 0)
-            return error_wrap(err, "list");
-        if (has_ended) {
-            keep_item(split, bytes + start, i + 1 - start);
+        next = at + 1;
+        if (split->is_in_item) {
+            int result = 0;
+
+            if (depth > 2)
+                continue;
+            keep_item(split, from, (size_t)(next - from));
+            from = next;
             result = end_item(split, on_item, data);
             if (result != 0)
                 return result;
+            continue;
         }
+        if (split->is_inside && ((depth == 3 && *at == '{') || (depth == 2 && *at == ','))) {
+            /* The start of an item, or the comma between two, which the empty array must not have.
+             */
+            if (keep_envelope(split, from, (size_t)(at - from), err) < 0)
+                return -1;
+            split->is_in_item = *at == '{';
+            from = split->is_in_item ? at : next;
+            continue;
+        }
+        if (keep_envelope(split, from, (size_t)(next - from), err) < 0)
+            return -1;
+        from = next;
+        follow_envelope(split, *at);
     }
     if (split->is_in_item)
-        keep_item(split, bytes + start, size - start);
+        keep_item(split, from, (size_t)(end - from));
+    else if (keep_envelope(split, from, (size_t)(end - from), err) < 0)
+        return -1;
     return 0;
 }

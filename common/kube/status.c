@@ -34,13 +34,13 @@ static enum error_kind kind_of(int http_status, const char *reason, const char *
     }
     if (http_status < 500)
         return ERROR_INVALID;
-    /* etcd's limits come as internal errors, and no second try makes an object smaller. */
+    /* Objects over etcd's size limit are reported as internal errors; a retry would not help. */
     if (contains(message, "request is too large") || contains(message, "larger than max"))
         return ERROR_TOO_LARGE;
     return ERROR_TEMPORARY;
 }
 
-/* Old API servers quote a piece of a body that they cannot decode, and the body may be a Secret. */
+/* Old API servers quote part of a body that they cannot decode, and the body may be a Secret. */
 static void cut_quote(char *text)
 {
     char *quote = strstr(text, "error found in #");
@@ -52,7 +52,7 @@ static void cut_quote(char *text)
     *quote = '\0';
 }
 
-static const char *words_of(int http_status)
+static const char *status_text(int http_status)
 {
     switch (http_status) {
     case 401:
@@ -79,7 +79,7 @@ static int set_error(int http_status, const char *reason, const char *message,
         (void)error_set(err, kind_of(http_status, reason, message), "%s: %s", what, message);
     else
         (void)error_set(err, kind_of(http_status, reason, message), "%s: HTTP status %d %s", what,
-                        http_status, reason ? reason : words_of(http_status));
+                        http_status, reason ? reason : status_text(http_status));
     cut_quote(err->text);
     err->http_status = http_status;
     err->retry_after_ms = retry_after_ms;
@@ -97,8 +97,7 @@ static uint32_t longer_wait_ms(const json_t *status, uint32_t retry_after_ms)
     return wait_ms > retry_after_ms ? wait_ms : retry_after_ms;
 }
 
-/* The first line of a text, as far as it can be shown; proxies answer so, and the API server when
- * it is overloaded. */
+/* The printable start of a plain-text body, as sent by proxies and by an overloaded API server. */
 static void first_line(const char *body, size_t size, char ret_line[PLAIN_MAX + 1])
 {
     size_t length = 0;
@@ -106,7 +105,7 @@ static void first_line(const char *body, size_t size, char ret_line[PLAIN_MAX + 
     while (length < size && length < PLAIN_MAX && body[length] >= ' ' && body[length] < 0x7f)
         length++;
     if (length > 0 && (body[0] == '<' || body[0] == '{'))
-        length = 0; /* a web page, or JSON that was cut off */
+        length = 0; /* HTML, or truncated JSON */
     memcpy(ret_line, body ? body : "", length);
     ret_line[length] = '\0';
 }
@@ -136,8 +135,8 @@ int kube_status_error_object(const json_t *status, const char *what, struct erro
                      longer_wait_ms(status, 0), what, err);
 }
 
-bool kube_is_namespace_going(const struct error *err)
+bool kube_is_namespace_terminating(const struct error *err)
 {
-    /* The cause NamespaceTerminating in words that RBAC and webhooks have no use for. */
+    /* The message for the cause NamespaceTerminating; RBAC and webhooks do not use this text. */
     return err->http_status == 403 && contains(err->text, "because it is being terminated");
 }

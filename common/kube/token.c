@@ -38,7 +38,7 @@ int kube_token_get(struct kube_token *token, uint64_t now_ms, const char **ret_t
             (void)error_set_errno(&problem, errno, "token file '%s'", token->file);
         else if (!is_current(token, &info, now_ms) &&
                  kube_config_read_token(token->file, &text, &problem) < 0)
-            text = NULL; /* perhaps it is being replaced: the old one serves until the next call */
+            text = NULL; /* it may be in the process of being replaced: keep the old one */
     }
     if (text) {
         wipe_free(token->text);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A watch is always in one of four: listing, streaming, asking how far the server is, or waiting
- * for its timer. Whatever ends the first three decides from where to go on and when (go_on()).
- * on_event may stop the watch, so every callback of ours runs between enter() and leave(), and the
- * last leave() frees. */
+/* A watch is in one of four states: listing, streaming, checking the server's revision, or waiting
+ * for its timer. Whatever ends one of the first three schedules the next step. on_event may stop
+ * the watch, so every callback runs between enter() and leave(), and the last leave() frees. */
 #include "common/kube/watch.h"
 
 #include <errno.h>
@@ -16,20 +15,20 @@
 #include "common/kube/request.h"
 #include "common/kube/split.h"
 #include "common/kube/status.h"
-#include "common/kube/watch_place.h"
+#include "common/kube/watch_position.h"
 #include "common/net/retry.h"
 
 enum {
     RETRY_FIRST_MS = 200,
     RETRY_MAX_MS = 30000,
-    /* The server ends a stream in good order after this and a random part of it. */
+    /* The server is asked to end a stream after this plus a random part of it. */
     STREAM_SECONDS = 300,
-    /* Bookmarks come every minute or so. A stream that is silent for longer may be a connection
-     * that is dead without anybody having said so; going on from the last place costs nothing. */
+    /* Bookmarks come about once a minute. Without them the connection may be dead; resuming from
+     * the last resourceVersion is cheap. */
     STREAM_STALL_MS = 150000,
-    /* A stream that ends sooner than this without an event is treated as a failure. */
+    /* A stream that ends sooner than this without an event counts as a failure. */
     STREAM_SHORT_MS = 1000,
-    UNKNOWN_PLACE_TRIES = 4,
+    TOO_LARGE_TRIES = 4,
 };
 
 struct kube_watch {
@@ -38,7 +37,7 @@ struct kube_watch {
     char *namespace_name, *label_selector, *field_selector;
     char *what, *path;
     bool is_watch_only, is_metadata_only;
-    const char *const *left_out;
+    const char *const *skipped_members;
     size_t page_size;
     kube_known_fn *is_known;
     kube_watch_fn *on_event;
@@ -49,17 +48,16 @@ struct kube_watch {
     struct line_split split;
     struct loop_timer timer;
     struct retry retry;
-    struct watch_place place;
-    uint64_t stream_start_ms, heard_ms;
-    bool has_event; /* this stream has brought something */
+    struct watch_position position;
+    uint64_t stream_start_ms, received_ms;
+    bool has_event;     /* the stream has delivered an event or bookmark */
+    bool has_bookmarks; /* the stream was started with bookmarks */
     bool has_new_token;
-    struct error stream_err; /* what the server said in an ERROR event */
-    struct error list_fault; /* an object of the list that could not be handed on */
+    struct error stream_err; /* from an ERROR event */
+    struct error list_fault; /* an object of the list was skipped */
     int depth;
     bool is_stopped;
 };
-
-static void begin(void *data);
 
 static void destroy(struct kube_watch *watch)
 {
@@ -67,7 +65,7 @@ static void destroy(struct kube_watch *watch)
     http_cancel(watch->http);
     loop_timer_stop(&watch->timer);
     line_split_done(&watch->split);
-    watch_place_done(&watch->place);
+    watch_position_done(&watch->position);
     free(watch->group);
     free(watch->version);
     free(watch->plural);
@@ -95,72 +93,72 @@ static void leave(struct kube_watch *watch)
         destroy(watch);
 }
 
-static void tell(struct kube_watch *watch, enum kube_event event, const json_t *object,
+static void emit(struct kube_watch *watch, enum kube_event event, const json_t *object,
                  const struct error *err)
 {
     if (!watch->is_stopped)
         watch->on_event(watch->data, event, object, err);
 }
 
-static void note_heard(struct kube_watch *watch)
+static void note_received(struct kube_watch *watch)
 {
-    watch->heard_ms = loop_now_ms(kube_loop(watch->kube));
+    watch->received_ms = loop_now_ms(kube_loop(watch->kube));
 }
 
-static void go_on(struct kube_watch *watch, uint64_t delay_ms)
+static void schedule(struct kube_watch *watch, uint64_t delay_ms)
 {
     if (!watch->is_stopped)
         loop_timer_start(&watch->timer, delay_ms);
 }
 
-/* After a failure: at once if only the token was old, else after a while, and the owner is told. */
-static void go_on_after(struct kube_watch *watch, const struct error *err)
+/* Retries at once if the token may just have expired, else reports the error and backs off. */
+static void retry_after_error(struct kube_watch *watch, const struct error *err)
 {
     if (err->http_status == 401 && kube_has_token_file(watch->kube) && !watch->has_new_token) {
         watch->has_new_token = true;
-        go_on(watch, 0);
+        schedule(watch, 0);
         return;
     }
-    tell(watch, KUBE_EVENT_BROKEN, NULL, err);
-    go_on(watch, retry_next_ms(&watch->retry, err));
+    emit(watch, KUBE_EVENT_BROKEN, NULL, err);
+    schedule(watch, retry_next_ms(&watch->retry, err));
 }
 
-static void start_over(struct kube_watch *watch)
+static void restart_after_rewind(struct kube_watch *watch)
 {
-    watch_place_reset(&watch->place);
-    tell(watch, KUBE_EVENT_REWOUND, NULL, NULL);
-    go_on(watch, 0);
+    watch_position_reset(&watch->position);
+    emit(watch, KUBE_EVENT_REWOUND, NULL, NULL);
+    schedule(watch, 0);
 }
 
 static void on_listed_item(void *data, const json_t *object, const struct error *err)
 {
     struct kube_watch *watch = data;
 
-    note_heard(watch);
+    note_received(watch);
     if (!object) {
-        watch->list_fault = *err; /* told when it can't be taken for a list that starts over */
+        watch->list_fault = *err; /* reported after SYNCED: BROKEN here would mean a new list */
         return;
     }
     enter(watch);
-    tell(watch, KUBE_EVENT_LISTED, object, err);
+    emit(watch, KUBE_EVENT_LISTED, object, err);
     leave(watch);
 }
 
-/* A list has ended. False: it failed, or the server was put back, so that the owner may have taken
- * what was listed for old; then it is seen to how things go on. */
-static bool is_list_good(struct kube_watch *watch, const char *resource_version,
-                         const struct error *err)
+/* False if the list failed, or if etcd was restored and the list must be repeated; the next step
+ * has been scheduled then. */
+static bool check_list_result(struct kube_watch *watch, const char *resource_version,
+                              const struct error *err)
 {
     watch->list = NULL;
     if (err->kind != ERROR_NONE) {
-        go_on_after(watch, err);
+        retry_after_error(watch, err);
         return false;
     }
-    if (watch_place_is_rewound(&watch->place, resource_version)) {
-        start_over(watch);
+    if (watch_position_is_rewound(&watch->position, resource_version)) {
+        restart_after_rewind(watch);
         return false;
     }
-    watch->place.is_doubted = false;
+    watch->position.is_unverified = false;
     return true;
 }
 
@@ -169,14 +167,14 @@ static void on_listed(void *data, const char *resource_version, const struct err
     struct kube_watch *watch = data;
 
     enter(watch);
-    if (is_list_good(watch, resource_version, err)) {
-        note_heard(watch);
+    if (check_list_result(watch, resource_version, err)) {
+        note_received(watch);
         watch->has_new_token = false;
-        watch_place_remember(&watch->place, resource_version);
-        tell(watch, KUBE_EVENT_SYNCED, NULL, NULL);
+        watch_position_remember(&watch->position, resource_version);
+        emit(watch, KUBE_EVENT_SYNCED, NULL, NULL);
         if (watch->list_fault.kind != ERROR_NONE)
-            tell(watch, KUBE_EVENT_BROKEN, NULL, &watch->list_fault);
-        go_on(watch, 0);
+            emit(watch, KUBE_EVENT_BROKEN, NULL, &watch->list_fault);
+        schedule(watch, 0);
     }
     leave(watch);
 }
@@ -190,19 +188,19 @@ static void start_list(struct kube_watch *watch)
         .label_selector = watch->label_selector,
         .field_selector = watch->field_selector,
         .is_metadata_only = watch->is_metadata_only,
-        .left_out = watch->left_out,
+        .skipped_members = watch->skipped_members,
         .page_size = watch->page_size,
         .on_item = on_listed_item,
         .on_done = on_listed,
         .data = watch,
     };
 
-    tell(watch, KUBE_EVENT_LISTING, NULL, NULL);
+    emit(watch, KUBE_EVENT_LISTING, NULL, NULL);
     if (watch->is_stopped)
         return;
     watch->list_fault = (struct error){0};
     if (kube_list_start(watch->kube, &options, &watch->list, &err) < 0)
-        go_on_after(watch, &err);
+        retry_after_error(watch, &err);
 }
 
 static void on_checked(void *data, const char *resource_version, const struct error *err)
@@ -210,14 +208,14 @@ static void on_checked(void *data, const char *resource_version, const struct er
     struct kube_watch *watch = data;
 
     enter(watch);
-    if (is_list_good(watch, resource_version, err))
-        go_on(watch, 0);
+    if (check_list_result(watch, resource_version, err))
+        schedule(watch, 0);
     leave(watch);
 }
 
-/* From a place that is still to come the server opens a stream as from any other, and is silent
- * until it gets there: it has to be asked. Without selectors, by which it would look for a match.
- */
+/* After an etcd restore the resourceVersion of the watch may lie in the future. The server accepts
+ * it and sends nothing until etcd reaches it. So ask for the current one: a list of one object,
+ * without selectors, for which the server would have to search. */
 static void start_check(struct kube_watch *watch)
 {
     struct error err = {0};
@@ -233,7 +231,7 @@ static void start_check(struct kube_watch *watch)
     };
 
     if (kube_list_start(watch->kube, &options, &watch->list, &err) < 0)
-        go_on_after(watch, &err);
+        retry_after_error(watch, &err);
 }
 
 static void note_event(struct kube_watch *watch, const char *resource_version)
@@ -241,7 +239,7 @@ static void note_event(struct kube_watch *watch, const char *resource_version)
     watch->has_event = true;
     watch->has_new_token = false;
     retry_reset(&watch->retry);
-    watch_place_remember(&watch->place, resource_version);
+    watch_position_remember(&watch->position, resource_version);
 }
 
 static void take_event(struct kube_watch *watch, enum kube_line_type type, const json_t *object,
@@ -259,10 +257,10 @@ static void take_event(struct kube_watch *watch, enum kube_line_type type, const
     }
     note_event(watch, doc_text(object, "metadata.resourceVersion"));
     if (type == KUBE_LINE_ADDED || type == KUBE_LINE_MODIFIED || type == KUBE_LINE_DELETED)
-        tell(watch, events[type], object, fault);
+        emit(watch, events[type], object, fault);
 }
 
-/* A line that tells nothing new. What a deletion tells is always new. */
+/* Whether the owner knows this version of the object already. A deletion is always new. */
 static bool is_known_line(struct kube_watch *watch, const char *text, size_t size)
 {
     static const char deleted[] = "{\"type\":\"DELETED\"";
@@ -286,15 +284,15 @@ static int on_line(void *data, const char *text, size_t size)
     struct error err = {0};
 
     if (!text)
-        (void)error_set(&err, ERROR_TOO_LARGE, "an event of more than %d bytes is passed over",
+        (void)error_set(&err, ERROR_TOO_LARGE, "event larger than %d bytes skipped",
                         KUBE_OBJECT_MAX);
     else if (is_known_line(watch, text, size))
         return 0;
-    else if (kube_line_parse(text, size, watch->left_out, &type, &object, &fault, &err) == 0)
+    else if (kube_line_parse(text, size, watch->skipped_members, &type, &object, &fault, &err) == 0)
         take_event(watch, type, object, fault.kind == ERROR_NONE ? NULL : &fault);
     if (err.kind != ERROR_NONE) {
         (void)error_wrap(&err, "%s", watch->what);
-        tell(watch, KUBE_EVENT_BROKEN, NULL, &err);
+        emit(watch, KUBE_EVENT_BROKEN, NULL, &err);
     }
     return watch->is_stopped ? -1 : 0;
 }
@@ -306,50 +304,55 @@ static int on_stream_data(void *data, const struct http_response *response, cons
     int result = 0;
 
     (void)response;
-    note_heard(watch);
+    note_received(watch);
     enter(watch);
     result = line_split_feed(&watch->split, bytes, size, on_line, watch);
     if (result == 0 && watch->stream_err.kind != ERROR_NONE) {
-        *err = watch->stream_err; /* the last event of a stream */
+        *err = watch->stream_err; /* no event follows an ERROR */
         result = -1;
     }
     leave(watch);
     return result;
 }
 
-/* Some servers say so themselves. One that has just started and lags behind gets some patience. */
-static bool is_place_unknown(const struct kube_watch *watch, const struct error *err)
+/* Some servers report a resourceVersion in the future. One that has just started may only lag
+ * behind, so this is believed after a few attempts. */
+static bool is_version_too_large(const struct kube_watch *watch, const struct error *err)
 {
     return err->http_status == 504 && strstr(err->text, "Too large resource version") &&
-           watch->retry.attempts >= UNKNOWN_PLACE_TRIES;
+           watch->retry.attempts >= TOO_LARGE_TRIES;
 }
 
-/* Not where a stream ended in good order, as they do every few minutes: then nobody was away. */
-static bool was_away(const struct kube_watch *watch, const struct error *err, bool is_short)
+/* Whether the API server may have been away, and etcd restored in the meantime. Not if a stream
+ * ended normally, as happens every few minutes. */
+static bool is_outage(const struct kube_watch *watch, const struct error *err, bool is_short)
 {
     if (err->kind == ERROR_NONE)
         return is_short && !watch->has_event;
+    /* Without bookmarks a stream may well be idle until it times out. */
+    if (err->os == ETIMEDOUT && watch->has_event && !watch->has_bookmarks)
+        return false;
     return err->http_status == 0 || err->http_status >= 500;
 }
 
-static void go_on_after_stream(struct kube_watch *watch, const struct error *err)
+static void resume_after_stream(struct kube_watch *watch, const struct error *err)
 {
     bool is_short = loop_now_ms(kube_loop(watch->kube)) - watch->stream_start_ms < STREAM_SHORT_MS;
 
     if (!is_short && err->http_status == 0)
         retry_reset(&watch->retry);
-    if (was_away(watch, err, is_short))
-        watch->place.is_doubted = true;
+    if (is_outage(watch, err, is_short))
+        watch->position.is_unverified = true;
     if (err->kind == ERROR_NONE) {
         watch->has_new_token = false;
-        go_on(watch, watch->has_event || !is_short ? 0 : retry_next_ms(&watch->retry, err));
-    } else if (err->kind == ERROR_GONE || is_place_unknown(watch, err)) {
-        watch_place_forget(&watch->place);
-        go_on(watch, retry_next_ms(&watch->retry, err));
+        schedule(watch, watch->has_event || !is_short ? 0 : retry_next_ms(&watch->retry, err));
+    } else if (err->kind == ERROR_GONE || is_version_too_large(watch, err)) {
+        watch_position_forget(&watch->position);
+        schedule(watch, retry_next_ms(&watch->retry, err));
     } else if (err->os == ETIMEDOUT && !is_short) {
-        go_on(watch, 0); /* http takes another connection by itself */
+        schedule(watch, 0); /* http.c uses a new connection */
     } else {
-        go_on_after(watch, err);
+        retry_after_error(watch, err);
     }
 }
 
@@ -364,7 +367,7 @@ static void on_stream_done(void *data, const struct http_response *response,
     if (kube_http_result(watch->kube, response, transport, watch->what, &err) == 0 ||
         watch->stream_err.kind != ERROR_NONE)
         err = watch->stream_err;
-    go_on_after_stream(watch, &err);
+    resume_after_stream(watch, &err);
     leave(watch);
 }
 
@@ -376,11 +379,13 @@ static char *make_url(const struct kube_watch *watch)
     (void)snprintf(seconds, sizeof(seconds), "%llu",
                    STREAM_SECONDS + (unsigned long long)(watch->retry.seed % STREAM_SECONDS));
     kube_query_add(&url, "watch", "true");
-    /* Without a place to go on from, "0" asks for what the server's cache holds and then for what
-     * comes. No version at all would mean the very newest state, which a server with an old etcd
-     * cannot make sure of; nor does it give bookmarks to such a stream. */
-    kube_query_add(&url, "resourceVersion", watch->place.version ? watch->place.version : "0");
-    kube_query_add(&url, "allowWatchBookmarks", watch->place.version ? "true" : NULL);
+    /* Without a version to resume from, "0" asks for the content of the server's watch cache and
+     * then for changes. No version at all would require the newest state, which a server with an
+     * old etcd (without progress notifications) cannot provide; it refuses bookmarks as well then.
+     */
+    kube_query_add(&url, "resourceVersion",
+                   watch->position.version ? watch->position.version : "0");
+    kube_query_add(&url, "allowWatchBookmarks", watch->position.version ? "true" : NULL);
     kube_query_add(&url, "timeoutSeconds", seconds);
     kube_query_add(&url, "labelSelector", watch->label_selector);
     kube_query_add(&url, "fieldSelector", watch->field_selector);
@@ -411,10 +416,11 @@ static void start_stream(struct kube_watch *watch)
     line_split_init(&watch->split, KUBE_OBJECT_MAX);
     watch->stream_err = (struct error){0};
     watch->has_event = false;
+    watch->has_bookmarks = watch->position.version != NULL;
     watch->stream_start_ms = loop_now_ms(kube_loop(watch->kube));
     if (kube_http_start(watch->kube, &request, &watch->http, &err) < 0) {
         (void)error_wrap(&err, "%s", watch->what);
-        go_on_after(watch, &err);
+        retry_after_error(watch, &err);
     }
 }
 
@@ -423,9 +429,14 @@ static void begin(void *data)
     struct kube_watch *watch = data;
 
     enter(watch);
-    if (!watch->is_watch_only && !watch->place.version)
+    /* Without the permission to list, the server's revision cannot be checked. */
+    if (watch->is_watch_only && watch->position.is_unverified) {
+        watch_position_forget(&watch->position);
+        watch->position.is_unverified = false;
+    }
+    if (!watch->is_watch_only && !watch->position.version)
         start_list(watch);
-    else if (!watch->is_watch_only && watch->place.is_doubted)
+    else if (watch->position.is_unverified)
         start_check(watch);
     else
         start_stream(watch);
@@ -438,7 +449,7 @@ int kube_watch_start(struct kube *kube, const struct kube_watch_options *options
     struct kube_watch *watch = NULL;
     char *path = NULL;
 
-    /* Names that cannot be sent are refused here, so that later only the world can fail. */
+    /* Reject invalid names here, so that later errors can only come from outside. */
     if (kube_path_make(kube_server(kube), &options->resource, options->namespace_name, NULL, NULL,
                        &path, err) < 0)
         return -1;
@@ -454,7 +465,7 @@ int kube_watch_start(struct kube *kube, const struct kube_watch_options *options
     watch->what = xasprintf("watch %s", options->resource.plural);
     watch->is_watch_only = options->is_watch_only;
     watch->is_metadata_only = options->is_metadata_only;
-    watch->left_out = options->left_out;
+    watch->skipped_members = options->skipped_members;
     watch->page_size = options->page_size;
     watch->is_known = options->is_known;
     watch->on_event = options->on_event;
@@ -462,16 +473,16 @@ int kube_watch_start(struct kube *kube, const struct kube_watch_options *options
     line_split_init(&watch->split, KUBE_OBJECT_MAX);
     retry_init(&watch->retry, options->retry_first_ms ? options->retry_first_ms : RETRY_FIRST_MS,
                options->retry_max_ms ? options->retry_max_ms : RETRY_MAX_MS);
-    note_heard(watch);
+    note_received(watch);
     loop_timer_init(&watch->timer, kube_loop(kube), begin, watch);
     loop_timer_start(&watch->timer, 0);
     *ret_watch = watch;
     return 0;
 }
 
-uint64_t kube_watch_silent_ms(const struct kube_watch *watch)
+uint64_t kube_watch_idle_ms(const struct kube_watch *watch)
 {
-    return watch ? loop_now_ms(kube_loop(watch->kube)) - watch->heard_ms : 0;
+    return watch ? loop_now_ms(kube_loop(watch->kube)) - watch->received_ms : 0;
 }
 
 void kube_watch_stop(struct kube_watch *watch)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* List, then watch, for ever: reconnects with back-off and jitter, starts over after 410, survives
- * token rotation and an API server that is away. Memory is bounded by one object: they are handed
- * on one by one as the bytes come and never kept. */
+/* Lists and then watches a collection until stopped. Reconnects with back-off and jitter, lists
+ * again after 410 Gone, and survives token rotation, outages of the API server and restores of
+ * etcd. Objects are passed on as they are received and not stored, so memory is bounded by one
+ * object. */
 #pragma once
 
 #include <jansson.h>
@@ -9,27 +10,28 @@
 #include "common/kube/client.h"
 
 enum kube_event {
-    KUBE_EVENT_LISTING, /* a list begins. What an earlier one has listed does not count any more */
-    KUBE_EVENT_LISTED,  /* an object of the list (each new list repeats all) */
-    KUBE_EVENT_SYNCED,  /* the list is complete. What it has not listed is gone */
+    KUBE_EVENT_LISTING, /* a list begins; an earlier, incomplete one is void */
+    KUBE_EVENT_LISTED,  /* an object of the list (each list contains all objects) */
+    KUBE_EVENT_SYNCED,  /* the list is complete: objects that were not listed are gone */
     KUBE_EVENT_ADDED,
     KUBE_EVENT_MODIFIED,
     KUBE_EVENT_DELETED,
-    /* The stream was lost, or access is denied; err says why; we go on trying. */
+    /* The stream broke or access was denied, for the reason in err. It is retried. */
     KUBE_EVENT_BROKEN,
-    /* The server's state is older than what it has told already (etcd was put back to a backup):
-     * what was told since may be undone, and its versions are given out a second time. All that is
-     * known of versions is void; a list follows. */
+    /* The server's state is older than what it has already reported: etcd was restored from a
+     * backup. Later changes may be undone, and their resourceVersions will be used again, so all
+     * known versions are void. A list follows. */
     KUBE_EVENT_REWOUND,
 };
 
-/* object is borrowed and is NULL for all that is not about one. err is NULL but for BROKEN, and for
- * an object that could not be read as a whole (nested too deep, say): that one has no more than its
- * metadata. May start and cancel calls and stop watches; must not run the loop (kube_perform()). */
+/* object is borrowed; NULL for events that are not about one object. err is set for BROKEN, and for
+ * an object that could not be parsed completely (nested too deep, for example) and so has only its
+ * metadata; else NULL. May start and cancel calls and stop watches, but must not run the loop
+ * (kube_perform()). */
 typedef void kube_watch_fn(void *data, enum kube_event event, const json_t *object,
                            const struct error *err);
 
-/* Whether this very version of an object is known already, from the answer to a write say. */
+/* Whether this version of an object is known already, for example from the response to a write. */
 typedef bool kube_known_fn(void *data, const char *namespace_name, const char *name,
                            const char *resource_version);
 
@@ -37,12 +39,14 @@ struct kube_watch_options {
     struct kube_resource resource;
     const char *namespace_name; /* NULL: all */
     const char *label_selector, *field_selector;
-    bool is_watch_only;    /* no list: start with what the server's cache holds, as ADDED */
+    bool is_watch_only;    /* no list (needs no permission for it): existing objects are ADDED */
     bool is_metadata_only; /* PartialObjectMetadata */
-    /* What on_event never looks at need not be parsed: "a" or "a.b", NULL at the end. What is
-     * deleted then comes without spec and status, too. Lives as long as the watch; may be NULL. */
-    const char *const *left_out;
-    kube_known_fn *is_known; /* then there is no event, nor the work for it; or NULL */
+    /* Members that on_event does not need and that are not parsed: "a" or "a.b", terminated by
+     * NULL. Deleted objects then also lack spec and status. Borrowed as long as the watch lives, or
+     * NULL.
+     */
+    const char *const *skipped_members;
+    kube_known_fn *is_known; /* known versions cause no event and are not parsed; or NULL */
     size_t page_size;        /* 0: 500 */
     uint32_t retry_first_ms, retry_max_ms; /* 0: 200 ms, 30 s */
     kube_watch_fn *on_event;
@@ -53,7 +57,7 @@ struct kube_watch;
 
 int kube_watch_start(struct kube *kube, const struct kube_watch_options *options,
                      struct kube_watch **ret_watch, struct error *err) must_check;
-/* How long ago the server last told it anything: an object, a bookmark (one comes every minute or
- * so), a list. What it says in refusing does not count. NULL: 0. */
-uint64_t kube_watch_silent_ms(const struct kube_watch *watch);
+/* Time since an object, a bookmark (about one per minute) or a list was received; error responses
+ * do not count. 0 for NULL. */
+uint64_t kube_watch_idle_ms(const struct kube_watch *watch);
 void kube_watch_stop(struct kube_watch *watch); /* NULL is fine; also from inside on_event */

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far a watch has come. A resourceVersion is a word of the server's, to be sent back as it is;
- * that it counts etcd's revisions is only used to find out that etcd was put back. Part of kube/.
- */
+/* The resourceVersion from which a watch resumes. It is opaque and sent back as received; that it
+ * is the revision of etcd is used only to detect that etcd was restored from a backup. Private to
+ * common/kube. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct watch_place {
-    char *version;   /* where to go on, or NULL: list, or begin with what is there */
-    uint64_t newest; /* that the server has told; 0: none, or no number */
-    bool is_doubted; /* the server was away: it may not be where it was */
+struct watch_position {
+    char *version;      /* to resume from, or NULL: start anew */
+    uint64_t newest;    /* the highest version received; 0: none, or not numeric */
+    bool is_unverified; /* the server was away: etcd may have been restored */
 };
 
-void watch_place_remember(struct watch_place *place, const char *version); /* NULL, "": nothing */
-void watch_place_forget(struct watch_place *place); /* what is newest stays */
-void watch_place_reset(struct watch_place *place);  /* the server begins anew */
-void watch_place_done(struct watch_place *place);
-/* Whether a list of this version is older than what the server has told already: lists are read
- * from etcd, whose revisions only grow, unless it was put back to a backup. */
-bool watch_place_is_rewound(const struct watch_place *place, const char *version);
+/* Does nothing if version is NULL or empty. */
+void watch_position_remember(struct watch_position *position, const char *version);
+void watch_position_forget(struct watch_position *position); /* keeps newest */
+void watch_position_reset(struct watch_position *position);  /* forgets newest, too */
+void watch_position_done(struct watch_position *position);
+/* Whether the version of a list is lower than one received before. Lists are read from etcd, whose
+ * revision only grows, so this means that etcd was restored from a backup. */
+bool watch_position_is_rewound(const struct watch_position *position, const char *version);

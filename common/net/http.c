@@ -1,15 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a call. See http_internal.h for the hard ideas. */
+/* The life of a call: checked, queued, sent by a transport, ended or cancelled. What can go wrong
+ * with re-entrancy is explained in http_transport.h. */
 #include "common/net/http.h"
 
+#include <ctype.h>
+#include <curl/curl.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+#include <time.h>
 
 #include "common/base/memory.h"
-#include "common/net/http_h2.h"
+#include "common/net/http_transport.h"
+
+#define BEARER "Bearer "
+
+enum { STALL_CHECKS = 4 };
+
+/* In order of preference; the last one accepts everything. */
+static const struct http_transport *const transports[] = {
+    &http_nghttp2_transport,
+    &http_curl_transport,
+};
 
 static void settle(struct http_client *client);
+
+static const struct http_transport *transport_for(const struct http_client *client,
+                                                  const struct http_request *request)
+{
+    size_t i = 0;
+
+    while (i + 1 < array_length(transports) && !transports[i]->accepts(client, request))
+        i++;
+    return transports[i];
+}
+
+/* ---- Calls that wait to be sent or freed ---- */
 
 void http_work_later(struct http_client *client)
 {
@@ -18,28 +46,113 @@ void http_work_later(struct http_client *client)
         loop_timer_start(&client->work_timer, 0);
 }
 
-static void add_pool(struct http_client *client, struct http_pool *pool)
+static void add_work(struct http_call *call)
 {
-    pool->next = client->pools;
-    client->pools = pool;
+    struct http_client *client = call->client;
+
+    if (!call->is_in_work) {
+        call->is_in_work = true;
+        call->next_work = NULL;
+        *client->work_end = call;
+        client->work_end = &call->next_work;
+    }
+    http_work_later(client);
 }
 
-static void remove_from_pool(struct http_call *call)
+static void remove_work(struct http_call *call)
 {
-    struct http_pool *pool = call->pool;
+    struct http_call **link = &call->client->work;
 
-    if (!pool)
+    if (!call->is_in_work)
         return;
-    call->pool = NULL;
-    (void)curl_multi_remove_handle(pool->multi, call->easy);
-    if (--pool->call_count == 0 && pool != call->client->pools)
-        http_work_later(call->client);
+    while (*link != call)
+        link = &(*link)->next_work;
+    *link = call->next_work;
+    if (!*link)
+        call->client->work_end = link;
+    call->is_in_work = false;
 }
 
-void http_call_free(struct http_call *call)
+/* ---- A call and its request ---- */
+
+static size_t text_size(const char *text)
+{
+    return text ? strlen(text) + 1 : 0;
+}
+
+static size_t request_size(const struct http_request *request)
+{
+    size_t size = text_size(request->method) + text_size(request->url) + sizeof(BEARER) +
+                  text_size(request->bearer) + text_size(request->basic_user) +
+                  text_size(request->basic_password) + request->body_size;
+
+    for (size_t i = 0; i < request->header_count; i++)
+        size += sizeof(struct http_header) + text_size(request->headers[i].name) +
+                text_size(request->headers[i].value);
+    return size;
+}
+
+static char *put_text(char **end, const char *text)
+{
+    char *copy = *end;
+
+    if (!text)
+        return NULL;
+    *end = stpcpy(copy, text) + 1;
+    return copy;
+}
+
+/* Into the memory behind the call, which has room for request_size(). */
+static void copy_request(struct http_call *call, const struct http_request *request)
+{
+    char *end = (char *)&call->headers[request->header_count];
+    bool has_body = request->body || strcmp(request->method, "POST") == 0;
+
+    call->request = *request;
+    for (size_t i = 0; i < request->header_count; i++) {
+        call->headers[i].name = put_text(&end, request->headers[i].name);
+        call->headers[i].value = put_text(&end, request->headers[i].value);
+    }
+    call->request.headers = call->headers;
+    call->request.method = put_text(&end, request->method);
+    call->request.url = put_text(&end, request->url);
+    if (request->bearer) {
+        call->authorization = end;
+        end = stpcpy(end, BEARER);
+        call->request.bearer = put_text(&end, request->bearer);
+    }
+    call->request.basic_user = put_text(&end, request->basic_user);
+    call->request.basic_password = put_text(&end, request->basic_password);
+    call->request.body = has_body ? end : NULL;
+    call->request.body_size = request->body ? request->body_size : 0;
+    if (request->body)
+        memcpy(end, request->body, request->body_size);
+}
+
+static void on_stall_check(void *data);
+static void on_total_timeout(void *data);
+
+static struct http_call *call_new(struct http_client *client, const struct http_request *request)
+{
+    size_t size = sizeof(struct http_call) + request_size(request);
+    struct http_call *call = xmalloc(size);
+
+    *call = (struct http_call){.client = client, .size = size};
+    copy_request(call, request);
+    call->response.call = call;
+    call->response.method = call->request.method;
+    call->response.body = &call->body;
+    buffer_init(&call->body, request->body_max ? request->body_max : HTTP_BODY_MAX_DEFAULT);
+    loop_timer_init(&call->stall_timer, client->loop, on_stall_check, call);
+    loop_timer_init(&call->total_timer, client->loop, on_total_timeout, call);
+    return call;
+}
+
+static void call_free(struct http_call *call)
 {
     if (!call)
         return;
+    remove_work(call);
     if (call->previous)
         call->previous->next = call->next;
     else if (call->client->calls == call)
@@ -48,93 +161,91 @@ void http_call_free(struct http_call *call)
         call->next->previous = call->previous;
     loop_timer_stop(&call->stall_timer);
     loop_timer_stop(&call->total_timer);
-    remove_from_pool(call);
-    http_h2_remove(call);
-    http_handle_give(call->client, call->easy, call->is_easy_kept);
-    curl_slist_free_all(call->headers);
-    curl_slist_free_all(call->connect_to);
-    if (call->body_copy)
-        explicit_bzero(call->body_copy, call->body_size);
-    free(call->body_copy);
-    free(call->url_for_people);
-    free(call->method);
+    if (call->exchange)
+        call->transport->release(call);
     buffer_done(&call->body);
-    buffer_done(&call->answer_headers);
-    http_kept_free(call->kept);
+    explicit_bzero(call, call->size); /* it may hold credentials */
     free(call);
 }
-define_cleanup(struct http_call *, http_call_free)
-#define cleanup_call __attribute__((cleanup(http_call_freep)))
+define_cleanup(struct http_call *, call_free)
+#define cleanup_call __attribute__((cleanup(call_freep)))
 
-/* A server that has said no before it has read the whole request may close the stream at once;
- * its status is the answer all the same, even if the rest of its words is lost. */
-static bool is_refusal(const struct http_call *call, CURLcode code)
+static int call_prepare(struct http_call *call, struct error *err)
 {
-    return call->response.status >= 400 &&
-           (code == CURLE_PARTIAL_FILE || code == CURLE_HTTP2_STREAM || code == CURLE_HTTP2 ||
-            code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR);
+    call->transport = transport_for(call->client, &call->request);
+    return call->transport->prepare(call, err);
 }
 
-/* Not a byte came in time over a connection that may be dead: the next call gets another one. */
-static void leave_connection_behind(const struct http_call *call, CURLcode code)
+static bool has_control(const char *text)
 {
-    struct http_client *client = call->client;
-    struct http_pool *pool = NULL;
-    struct error ignored = {0};
-    bool is_silent = call->err.os == ETIMEDOUT || call->headers_size == 0;
-
-    if (code != CURLE_OPERATION_TIMEDOUT || !is_silent)
-        return;
-    if (call->h2)
-        call->h2->is_leaving = true;
-    else if (call->pool == client->pools && http_pool_new(client, &pool, &ignored) == 0)
-        add_pool(client, pool);
+    for (; text && *text; text++) {
+        if (iscntrl((unsigned char)*text) && *text != '\t')
+            return true;
+    }
+    return false;
 }
 
-/* Takes the call out of curl and tells its owner; frees it. */
-static void finish_call(struct http_call *call, CURLcode code)
+static int check_header(const struct http_header *header, struct error *err)
 {
-    struct error err = {0};
+    /* Credentials must come in the fields that keep them from other hosts. */
+    static const char *const refused[] = {"Authorization", "Proxy-Authorization", "Cookie"};
 
-    call->state = HTTP_CALL_ENDED;
-    loop_timer_stop(&call->stall_timer);
-    loop_timer_stop(&call->total_timer);
-    http_response_update(call);
-    if (code != CURLE_OK && call->err.kind != ERROR_NONE)
-        err = call->err;
-    else if (code != CURLE_OK && !call->is_body_cut && !is_refusal(call, code))
-        http_error_from_curl(call, code, &err);
-    leave_connection_behind(call, code);
-    remove_from_pool(call);
-    http_h2_remove(call);
-    call->is_easy_kept = code == CURLE_OK;
-    if (!call->is_easy_kept)
-        http_handles_drop(call->client); /* the resolver's configuration may be an old one */
-    call->on_done(call->data, &call->response, &err);
-    http_call_free(call);
+    for (size_t i = 0; i < array_length(refused); i++) {
+        if (strcasecmp(header->name, refused[i]) == 0)
+            return error_set(err, ERROR_INVALID, "header '%s' must not be set by the caller",
+                             header->name);
+    }
+    if (!header->name[0] || strpbrk(header->name, ": ;\t") || has_control(header->name) ||
+        has_control(header->value))
+        return error_set(err, ERROR_INVALID, "invalid character in an HTTP header");
+    return 0;
 }
 
-void http_call_over(struct http_call *call, CURLcode code)
+static int check_request(const struct http_request *request, const char *scheme, struct error *err)
 {
-    call->state = HTTP_CALL_OVER;
-    call->end_code = code;
-    http_work_later(call->client);
+    cleanup_free char *shown = NULL;
+
+    for (const char *letter = request->method; *letter; letter++) {
+        if (*letter < 'A' || *letter > 'Z')
+            return error_set(err, ERROR_INVALID, "invalid HTTP method '%s'", request->method);
+    }
+    for (size_t i = 0; i < request->header_count; i++) {
+        if (check_header(&request->headers[i], err) < 0)
+            return -1;
+    }
+    if (strcmp(scheme, "http") == 0 && !request->is_plain_http_allowed) {
+        shown = http_url_redact(request->url);
+        return error_set(err, ERROR_INVALID, "'%s' is not encrypted (https is required)", shown);
+    }
+    if (has_control(request->bearer) || has_control(request->basic_user) ||
+        has_control(request->basic_password)) {
+        shown = http_url_redact(request->url);
+        return error_set(err, ERROR_INVALID, "%s '%s': the credentials contain a control character",
+                         request->method, shown);
+    }
+    return 0;
 }
 
-void http_call_again(struct http_call *call)
+void http_call_error(struct http_call *call, enum error_kind kind, const char *format, ...)
 {
-    http_h2_remove(call);
-    call->state = HTTP_CALL_QUEUED;
-    http_work_later(call->client);
+    cleanup_free char *shown = http_url_redact(call->request.url);
+    char text[sizeof(call->err.text)];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    (void)error_set(&call->err, kind, "%s '%s': %s", call->request.method, shown, text);
 }
 
-bool http_note_headers(struct http_call *call, size_t size)
+/* ---- What was received ---- */
+
+bool http_take_header(struct http_call *call, size_t size)
 {
     call->headers_size += size;
     if (call->headers_size <= HTTP_HEADERS_MAX)
         return true;
-    (void)error_set(&call->err, ERROR_TOO_LARGE, "%s '%s': headers of more than %d bytes",
-                    call->method, call->url_for_people, HTTP_HEADERS_MAX);
+    http_call_error(call, ERROR_TOO_LARGE, "response headers exceed %d bytes", HTTP_HEADERS_MAX);
     return false;
 }
 
@@ -143,40 +254,200 @@ static bool is_success(int status)
     return status >= 200 && status < 300;
 }
 
-bool http_take_bytes(struct http_call *call, const char *bytes, size_t size)
+static bool pass_on(struct http_call *call, const char *bytes, size_t size)
 {
-    if (call->state == HTTP_CALL_DEAD)
-        return false;
-    if (call->on_data && is_success(call->response.status))
-        return call->on_data(call->data, &call->response, bytes, size, &call->err) == 0 &&
-               call->state != HTTP_CALL_DEAD;
-    if (!is_success(call->response.status) && size > call->body.max - call->body.size) {
-        size = call->body.max - call->body.size;
-        call->is_body_cut = true;
-    }
-    if (buffer_append(&call->body, bytes, size, &call->err) < 0) {
-        (void)error_wrap(&call->err, "%s '%s'", call->method, call->url_for_people);
-        return false;
-    }
-    return !call->is_body_cut;
+    const struct http_request *request = &call->request;
+
+    if (request->on_data(request->data, &call->response, bytes, size, &call->err) == 0)
+        return call->state != HTTP_CALL_DEAD;
+    if (call->err.kind == ERROR_NONE)
+        http_call_error(call, ERROR_INTERNAL, "on_data failed without an error");
+    return false;
 }
 
-static void read_messages(struct http_pool *pool)
+bool http_take_bytes(struct http_call *call, const char *bytes, size_t size)
 {
-    CURLMsg *message = NULL;
-    int left = 0;
+    bool is_cut = false;
 
-    while ((message = curl_multi_info_read(pool->multi, &left))) {
-        char *private_data = NULL;
-        struct http_call *call = NULL;
-
-        if (message->msg != CURLMSG_DONE)
-            continue;
-        (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &private_data);
-        call = (struct http_call *)(void *)private_data;
-        if (call->state == HTTP_CALL_RUNNING)
-            finish_call(call, message->data.result);
+    if (call->state == HTTP_CALL_DEAD)
+        return false;
+    if (call->request.on_data && is_success(call->response.status))
+        return pass_on(call, bytes, size);
+    /* The body of an error is only used for a message: what fits is enough. */
+    if (!is_success(call->response.status) && size > call->body.max - call->body.size) {
+        size = call->body.max - call->body.size;
+        is_cut = true;
     }
+    if (buffer_append(&call->body, bytes, size, &call->err) < 0) {
+        cleanup_free char *reason = xstrdup(call->err.text);
+
+        http_call_error(call, call->err.kind, "%s", reason);
+        return false;
+    }
+    return !is_cut;
+}
+
+const char *http_response_header_at(const struct http_response *response, const char *name,
+                                    size_t index)
+{
+    const struct http_call *call = response ? response->call : NULL;
+
+    return call && call->exchange ? call->transport->header(call, name, index) : NULL;
+}
+
+const char *http_response_header(const struct http_response *response, const char *name)
+{
+    return http_response_header_at(response, name, 0);
+}
+
+uint32_t http_parse_retry_after(const char *text, int64_t unix_now_s, uint32_t max_ms)
+{
+    size_t length = strspn(text, "0123456789");
+    int64_t seconds = 0;
+
+    if (length > 0 && text[length] == '\0') {
+        for (size_t i = 0; i < length && seconds <= max_ms / 1000; i++)
+            seconds = seconds * 10 + (text[i] - '0');
+    } else {
+        time_t date = curl_getdate(text, NULL);
+
+        if (date < 0 || (int64_t)date <= unix_now_s)
+            return 0;
+        seconds = (int64_t)date - unix_now_s;
+    }
+    return seconds > max_ms / 1000 ? max_ms : (uint32_t)seconds * 1000;
+}
+
+uint32_t http_retry_after_ms(const struct http_response *response, uint32_t max_ms)
+{
+    const char *text = http_response_header(response, "Retry-After");
+
+    return text ? http_parse_retry_after(text, time(NULL), max_ms) : 0;
+}
+
+/* ---- The end of a call ---- */
+
+void http_call_finish(struct http_call *call, enum http_end end)
+{
+    bool is_answered =
+        end == HTTP_END_COMPLETE || (end == HTTP_END_BROKEN && call->response.status >= 400);
+    struct error err = {0};
+
+    if (!is_answered)
+        err = call->err;
+    call->state = HTTP_CALL_ENDED;
+    loop_timer_stop(&call->stall_timer);
+    loop_timer_stop(&call->total_timer);
+    if (call->exchange)
+        call->transport->detach(call, end == HTTP_END_COMPLETE);
+    call->request.on_done(call->request.data, &call->response, &err);
+    call_free(call);
+}
+
+static void time_out(struct http_call *call, bool is_silent)
+{
+    call->err.os = ETIMEDOUT;
+    if (is_silent && call->exchange)
+        call->transport->note_timeout(call);
+    http_call_finish(call, HTTP_END_FAILED);
+}
+
+static void on_total_timeout(void *data)
+{
+    struct http_call *call = data;
+
+    http_call_error(call, ERROR_TEMPORARY, "timed out after %llu ms",
+                    (unsigned long long)call->request.total_timeout_ms);
+    time_out(call, call->headers_size == 0);
+}
+
+/* Checks several times within the timeout whether any bytes were transferred. Checks are counted,
+ * not milliseconds: after the process was stopped (SIGSTOP, a suspended machine) its connections
+ * get another chance. */
+static void on_stall_check(void *data)
+{
+    struct http_call *call = data;
+    uint64_t timeout_ms = call->request.stall_timeout_ms;
+    uint64_t bytes = call->headers_size + call->transport->body_bytes(call);
+
+    call->stall_checks = bytes == call->stall_bytes ? call->stall_checks + 1 : 0;
+    call->stall_bytes = bytes;
+    if (call->stall_checks < STALL_CHECKS) {
+        loop_timer_start(&call->stall_timer, timeout_ms / STALL_CHECKS + 1);
+        return;
+    }
+    http_call_error(call, ERROR_TEMPORARY, "no data for %llu ms", (unsigned long long)timeout_ms);
+    time_out(call, true);
+}
+
+/* ---- Sending ---- */
+
+/* Another transport may have to take over: the server may have turned out not to support HTTP/2. */
+static int choose_transport_again(struct http_call *call, struct error *err)
+{
+    if (call->exchange && call->transport->accepts(call->client, &call->request))
+        return 0;
+    if (call->exchange)
+        call->transport->release(call);
+    return call_prepare(call, err);
+}
+
+static void send_call(struct http_call *call)
+{
+    struct error err = {0};
+
+    call->state = HTTP_CALL_RUNNING;
+    if (choose_transport_again(call, &err) == 0 && call->transport->send(call, &err) == 0)
+        return;
+    http_call_error(call, err.kind, "%s", err.text);
+    http_call_finish(call, HTTP_END_FAILED);
+}
+
+void http_call_requeue(struct http_call *call)
+{
+    call->transport->detach(call, false);
+    call->state = HTTP_CALL_QUEUED;
+    add_work(call);
+}
+
+static void do_work(struct http_client *client)
+{
+    while (client->work) {
+        struct http_call *call = client->work;
+
+        remove_work(call);
+        if (call->state == HTTP_CALL_DEAD)
+            call_free(call);
+        else
+            send_call(call);
+    }
+}
+
+static void finish_ended(struct http_client *client)
+{
+    for (size_t i = 0; i < array_length(transports); i++)
+        transports[i]->finish_ended(client);
+}
+
+/* Runs when no library function is under way: calls owners and does what had to wait. */
+static void settle(struct http_client *client)
+{
+    client->settling++;
+    do {
+        finish_ended(client);
+        client->has_work = false;
+        do_work(client);
+        finish_ended(client);
+        for (size_t i = 0; i < array_length(transports); i++)
+            transports[i]->flush(client);
+    } while (client->has_work);
+    loop_timer_stop(&client->work_timer);
+    client->settling--;
+}
+
+static void on_work(void *data)
+{
+    settle(data);
 }
 
 void http_enter(struct http_client *client)
@@ -190,134 +461,21 @@ void http_leave(struct http_client *client)
         settle(client);
 }
 
-static int add_to_multi(struct http_call *call, struct error *err)
-{
-    struct http_pool *pool = call->client->pools;
-    CURLMcode code = curl_multi_add_handle(pool->multi, call->easy);
-
-    if (code != CURLM_OK)
-        return error_set(err, ERROR_INTERNAL, "%s '%s': %s", call->method, call->url_for_people,
-                         curl_multi_strerror(code));
-    call->pool = pool;
-    pool->call_count++;
-    return 0;
-}
-
-/* One that was to be multiplexed goes by curl after all. */
-static int give_to_curl(struct http_call *call, struct error *err)
-{
-    const struct http_url *url = NULL;
-
-    loop_timer_stop(&call->total_timer); /* curl has its own */
-    if (http_origin_of(call->client, call->kept->request.url, &url, err) < 0)
-        return -1;
-    return http_easy_setup(call, &call->kept->request, url, err);
-}
-
-static void send_call(struct http_call *call)
-{
-    bool is_multiplexed = call->kept && http_h2_takes(call->client, &call->kept->request);
-    struct error err = {0};
-    int result = 0;
-
-    call->state = HTTP_CALL_RUNNING;
-    if (is_multiplexed)
-        result = http_h2_add(call, &err);
-    else if (call->kept && give_to_curl(call, &err) < 0)
-        result = -1;
-    else
-        result = add_to_multi(call, &err);
-    if (result == 0)
-        return;
-    call->err = err;
-    finish_call(call, CURLE_FAILED_INIT);
-}
-
-/* True if something was done, after which the list of calls may be another one. */
-static bool do_one_work(struct http_client *client)
-{
-    for (struct http_call *call = client->calls; call; call = call->next) {
-        if (call->state == HTTP_CALL_DEAD) {
-            http_call_free(call);
-            return true;
-        }
-        if (call->state == HTTP_CALL_QUEUED) {
-            send_call(call);
-            return true;
-        }
-        if (call->state == HTTP_CALL_OVER) {
-            finish_call(call, call->end_code);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Frees old pools that nobody uses. A callback may run the loop and so get here again while a pool
- * is being read, hence only in the outermost settle(). */
-static void free_old_pools(struct http_client *client)
-{
-    struct http_pool **link = &client->pools->next;
-
-    while (client->settling == 1 && *link) {
-        struct http_pool *pool = *link;
-
-        if (pool->call_count > 0) {
-            link = &pool->next;
-            continue;
-        }
-        *link = pool->next;
-        http_pool_free(pool);
-    }
-}
-
-static void read_all_messages(struct http_client *client)
-{
-    for (struct http_pool *pool = client->pools; pool; pool = pool->next)
-        read_messages(pool);
-    http_h2_connected(client);
-}
-
-/* Runs outside of curl and nghttp2: hands out what has ended and does what had to wait. */
-static void settle(struct http_client *client)
-{
-    client->settling++;
-    do {
-        read_all_messages(client);
-        client->has_work = false;
-        while (do_one_work(client))
-            ;
-        read_all_messages(client);
-        http_h2_flush(client);
-    } while (client->has_work);
-    loop_timer_stop(&client->work_timer);
-    free_old_pools(client);
-    if (client->settling == 1)
-        http_h2_close_unused(client);
-    client->settling--;
-}
-
-static void on_work(void *data)
-{
-    settle(data);
-}
+/* ---- The interface ---- */
 
 int http_client_new(struct loop *loop, const char *user_agent, struct http_client **ret_client,
                     struct error *err)
 {
     cleanup_http_client struct http_client *client = xcalloc(1, sizeof(*client));
-    struct http_pool *pool = NULL;
 
     client->loop = loop;
     client->user_agent = xstrdup(user_agent);
+    client->work_end = &client->work;
     loop_timer_init(&client->work_timer, loop, on_work, client);
-    http_h2_setup(client);
-    client->has_global = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
-    if (!client->has_global)
-        return error_set(err, ERROR_INTERNAL, "libcurl does not start");
-    if (http_pool_new(client, &pool, err) < 0)
-        return -1;
-    add_pool(client, pool);
+    for (size_t i = 0; i < array_length(transports); i++) {
+        if (transports[i]->open(client, err) < 0)
+            return -1;
+    }
     *ret_client = steal(&client);
     return 0;
 }
@@ -327,124 +485,38 @@ void http_client_free(struct http_client *client)
     if (!client)
         return;
     while (client->calls)
-        http_call_free(client->calls);
-    while (client->pools) {
-        struct http_pool *pool = client->pools;
-
-        client->pools = pool->next;
-        http_pool_free(pool);
-    }
-    http_h2_close_all(client);
-    http_handles_drop(client);
+        call_free(client->calls);
+    for (size_t i = 0; i < array_length(transports); i++)
+        transports[i]->close(client);
     loop_timer_stop(&client->work_timer);
-    if (client->has_global)
-        curl_global_cleanup();
     http_origin_done(client);
     free(client->user_agent);
     free(client);
 }
 
-static uint64_t bytes_moved(const struct http_call *call)
-{
-    curl_off_t down = 0;
-    curl_off_t up = 0;
-
-    if (!call->easy)
-        return call->moved_bytes + call->headers_size;
-    (void)curl_easy_getinfo(call->easy, CURLINFO_SIZE_DOWNLOAD_T, &down);
-    (void)curl_easy_getinfo(call->easy, CURLINFO_SIZE_UPLOAD_T, &up);
-    return (uint64_t)down + (uint64_t)up + call->headers_size;
-}
-
-/* Looks several times in the allowed time whether anything has moved. Looks are counted, not
- * milliseconds: after a process has stood still its connections get the benefit of the doubt. */
-static void on_stall_check(void *data)
-{
-    struct http_call *call = data;
-    uint64_t bytes = bytes_moved(call);
-
-    if (bytes != call->progress_bytes)
-        call->idle_checks = 0;
-    else
-        call->idle_checks++;
-    call->progress_bytes = bytes;
-    if (call->idle_checks < HTTP_STALL_CHECKS) {
-        loop_timer_start(&call->stall_timer, call->stall_timeout_ms / HTTP_STALL_CHECKS + 1);
-        return;
-    }
-    (void)error_set(&call->err, ERROR_TEMPORARY, "%s '%s': nothing came for %llu ms", call->method,
-                    call->url_for_people, (unsigned long long)call->stall_timeout_ms);
-    call->err.os = ETIMEDOUT;
-    finish_call(call, CURLE_OPERATION_TIMEDOUT);
-}
-
-static void on_total_timeout(void *data)
-{
-    struct http_call *call = data;
-
-    (void)snprintf(call->curl_text, sizeof(call->curl_text), "no whole answer after %llu ms",
-                   (unsigned long long)call->kept->request.total_timeout_ms);
-    finish_call(call, CURLE_OPERATION_TIMEDOUT);
-}
-
-struct http_call *http_call_new(struct http_client *client, const struct http_request *request)
-{
-    struct http_call *call = xcalloc(1, sizeof(*call));
-
-    call->client = client;
-    call->url_for_people = http_url_for_people(request->url);
-    call->method = xstrdup(request->method);
-    call->on_data = request->on_data;
-    call->on_done = request->on_done;
-    call->data = request->data;
-    call->stall_timeout_ms = request->stall_timeout_ms;
-    call->response.call = call;
-    call->response.method = call->method;
-    call->response.body = &call->body;
-    if (request->body || strcmp(request->method, "POST") == 0) {
-        call->body_size = request->body ? request->body_size : 0;
-        call->body_copy = xmemdup(request->body, call->body_size);
-    }
-    buffer_init(&call->body, request->body_max ? request->body_max : HTTP_BODY_MAX_DEFAULT);
-    buffer_init(&call->answer_headers, 3 * HTTP_HEADERS_MAX);
-    loop_timer_init(&call->stall_timer, client->loop, on_stall_check, call);
-    loop_timer_init(&call->total_timer, client->loop, on_total_timeout, call);
-    return call;
-}
-
-static int prepare(struct http_call *call, const struct http_request *request, struct error *err)
-{
-    const struct http_url *url = NULL;
-
-    if (http_origin_of(call->client, request->url, &url, err) < 0 ||
-        http_request_check(call, request, url->scheme, err) < 0)
-        return -1;
-    if (!http_h2_takes(call->client, request))
-        return http_easy_setup(call, request, url, err);
-    call->kept = http_request_keep(request);
-    if (request->total_timeout_ms)
-        loop_timer_start(&call->total_timer, request->total_timeout_ms);
-    return 0;
-}
-
 int http_start(struct http_client *client, const struct http_request *request,
                struct http_call **ret_call, struct error *err)
 {
-    cleanup_call struct http_call *call = http_call_new(client, request);
-    struct http_call *started = NULL;
+    cleanup_call struct http_call *call = NULL;
+    const struct http_url *url = NULL;
 
-    if (prepare(call, request, err) < 0)
+    if (http_origin_of(client, request->url, &url, err) < 0 ||
+        check_request(request, url->scheme, err) < 0)
         return -1;
-    started = steal(&call);
-    started->next = client->calls;
+    call = call_new(client, request);
+    if (call_prepare(call, err) < 0)
+        return -1;
+    call->next = client->calls;
     if (client->calls)
-        client->calls->previous = started;
-    client->calls = started;
+        client->calls->previous = call;
+    client->calls = call;
     client->request_count++;
-    if (started->stall_timeout_ms)
-        loop_timer_start(&started->stall_timer, started->stall_timeout_ms / HTTP_STALL_CHECKS + 1);
-    http_work_later(client);
-    *ret_call = started;
+    if (request->stall_timeout_ms)
+        loop_timer_start(&call->stall_timer, request->stall_timeout_ms / STALL_CHECKS + 1);
+    if (request->total_timeout_ms)
+        loop_timer_start(&call->total_timer, request->total_timeout_ms);
+    add_work(call);
+    *ret_call = steal(&call);
     return 0;
 }
 
@@ -453,13 +525,13 @@ void http_cancel(struct http_call *call)
     if (!call || call->state == HTTP_CALL_ENDED || call->state == HTTP_CALL_DEAD)
         return;
     if (!call->client->depth) {
-        http_call_free(call);
+        call_free(call);
         return;
     }
     call->state = HTTP_CALL_DEAD;
     loop_timer_stop(&call->stall_timer);
     loop_timer_stop(&call->total_timer);
-    http_work_later(call->client);
+    add_work(call);
 }
 
 bool http_client_is_busy(const struct http_client *client)

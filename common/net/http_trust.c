@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* curl as a library knows nothing of SSL_CERT_FILE and SSL_CERT_DIR, which Go programs honour, and
- * a CA blob replaces the CA file; so where more than one source is to be trusted they are read into
- * one text here. */
+/* libcurl ignores SSL_CERT_FILE and SSL_CERT_DIR, which Go programs honour, and accepts either a CA
+ * file or a CA blob. So if there are several sources, they are read into one blob here. */
 #include "common/net/http_trust.h"
 
 #include <dirent.h>
@@ -11,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "common/base/buffer.h"
+#include "common/base/file.h"
 #include "common/base/memory.h"
 
 enum { CA_MAX = 8 * 1024 * 1024 };
@@ -22,7 +22,7 @@ static const char *const system_files[] = {
     "/etc/ssl/cert.pem",
 };
 
-static const char *environment(const char *name)
+static const char *non_empty_env(const char *name)
 {
     const char *value = getenv(name);
 
@@ -33,24 +33,19 @@ static int append_file(struct buffer *text, int directory, const char *path, str
 {
     cleanup_close int fd = openat(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat info = {0};
-    char bytes[16384];
-    ssize_t size = 0;
 
     if (fd < 0 || fstat(fd, &info) < 0)
-        return error_set_errno(err, errno, "read certificates of '%s'", path);
+        return error_set_errno(err, errno, "read certificates from '%s'", path);
     if (!S_ISREG(info.st_mode))
-        return error_set(err, ERROR_INVALID, "certificates in '%s': not a file", path);
-    while ((size = read(fd, bytes, sizeof(bytes))) > 0) {
-        if (buffer_append(text, bytes, (size_t)size, err) < 0)
-            return error_wrap(err, "certificates of '%s'", path);
-    }
-    if (size < 0)
-        return error_set_errno(err, errno, "read certificates of '%s'", path);
+        return error_set(err, ERROR_INVALID, "read certificates from '%s': not a regular file",
+                         path);
+    if (file_read_all(fd, path, text, err) < 0)
+        return error_wrap(err, "certificates");
     return buffer_append(text, "\n", 1, err);
 }
 
-/* Go reads every file of the folders, whatever its name; OpenSSL wants names made of hashes, which
- * a mounted ConfigMap does not have. Unreadable ones are passed over, as Go does. */
+/* Like Go, reads every file of the directory and skips unreadable ones. OpenSSL would expect file
+ * names made of hashes, which a mounted ConfigMap does not have. */
 static int append_folder(struct buffer *text, const char *path, struct error *err)
 {
     DIR *folder = opendir(path);
@@ -87,8 +82,8 @@ static int append_environment(struct buffer *text, const char *file, const char 
 
 static int append_system(struct buffer *text, struct error *err)
 {
-    const char *file = environment("SSL_CERT_FILE");
-    const char *folders = environment("SSL_CERT_DIR");
+    const char *file = non_empty_env("SSL_CERT_FILE");
+    const char *folders = non_empty_env("SSL_CERT_DIR");
 
     if (file || folders)
         return append_environment(text, file, folders, err);
@@ -107,9 +102,9 @@ static int set_ca_blob(CURL *easy, const char *pem, size_t size, unsigned flags,
 
     memcpy(&blob.data, &pem, sizeof(blob.data)); /* curl only reads, but its field is not const */
     if (curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob) != CURLE_OK ||
-        /* Without this the distribution's folder would be trusted as well. */
+        /* Otherwise the CA directory of the distribution would be trusted as well. */
         curl_easy_setopt(easy, CURLOPT_CAPATH, NULL) != CURLE_OK)
-        return error_set(err, ERROR_INTERNAL, "libcurl takes no certificates");
+        return error_set(err, ERROR_INTERNAL, "libcurl does not support CA blobs");
     return 0;
 }
 
@@ -121,8 +116,8 @@ static int set_authorities(CURL *easy, const struct http_tls *tls, struct error 
 
     if (has_own && !has_system && !tls->ca_file)
         return set_ca_blob(easy, tls->ca_pem, strlen(tls->ca_pem), CURL_BLOB_NOCOPY, err);
-    if (!has_own && !environment("SSL_CERT_FILE") && !environment("SSL_CERT_DIR"))
-        return 0; /* curl's own default */
+    if (!has_own && !non_empty_env("SSL_CERT_FILE") && !non_empty_env("SSL_CERT_DIR"))
+        return 0; /* the default of libcurl */
     buffer_init(&text, CA_MAX);
     if ((has_system && append_system(&text, err) < 0) ||
         (has_own && tls->ca_file && append_file(&text, AT_FDCWD, tls->ca_file, err) < 0) ||
@@ -142,7 +137,8 @@ static int set_identity(CURL *easy, const char *cert_pem, const char *key_pem, s
         curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &cert) != CURLE_OK ||
         curl_easy_setopt(easy, CURLOPT_SSLKEYTYPE, "PEM") != CURLE_OK ||
         curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, &key) != CURLE_OK)
-        return error_set(err, ERROR_INTERNAL, "libcurl takes no client certificate");
+        return error_set(err, ERROR_INTERNAL,
+                         "libcurl does not support client certificates as blobs");
     return 0;
 }
 
@@ -151,16 +147,15 @@ int http_trust_set(CURL *easy, const struct http_tls *tls, struct error *err)
     if (tls && tls->is_insecure) {
         if (curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L) != CURLE_OK ||
             curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L) != CURLE_OK)
-            return error_set(err, ERROR_INTERNAL, "libcurl takes no TLS options");
+            return error_set(err, ERROR_INTERNAL,
+                             "libcurl does not support TLS without verification");
     } else if (set_authorities(easy, tls, err) < 0) {
-        err->kind = ERROR_INVALID; /* not to be mixed up with what a server says is not there */
+        err->kind = ERROR_INVALID; /* NOT_FOUND would mean a 404 of the server */
         return -1;
     }
     if (!tls || (!tls->cert_pem && !tls->key_pem))
         return 0;
     if (!tls->cert_pem || !tls->key_pem)
-        return error_set(err, ERROR_INVALID,
-                         "a client certificate needs a key and a key a "
-                         "certificate");
+        return error_set(err, ERROR_INVALID, "client certificate and key must be given together");
     return set_identity(easy, tls->cert_pem, tls->key_pem, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whom a connection trusts and who it is, from struct http_tls to curl. Part of http. */
+/* Applies struct http_tls to a curl handle. Private to common/net. */
 #pragma once
 
 #include <curl/curl.h>

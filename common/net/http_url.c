@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <curl/curl.h>
 #include <string.h>
 
 #include "common/base/digit.h"
 #include "common/base/memory.h"
-#include "common/net/http_internal.h"
+#include "common/net/http_transport.h"
 
 static void url_cleanup(CURLU *url)
 {
@@ -42,9 +43,9 @@ int http_url_parse(const char *text, struct http_url *ret_url, struct error *err
     struct http_url parsed = {0};
 
     if (!url || curl_url_set(url, CURLUPART_URL, text, 0) != CURLUE_OK) {
-        cleanup_free char *shown = http_url_for_people(text);
+        cleanup_free char *shown = http_url_redact(text);
 
-        return error_set(err, ERROR_INVALID, "'%s' is no URL", shown);
+        return error_set(err, ERROR_INVALID, "'%s' is not a valid URL", shown);
     }
     user = url_part(url, CURLUPART_USER, 0);
     password = url_part(url, CURLUPART_PASSWORD, 0);
@@ -55,23 +56,24 @@ int http_url_parse(const char *text, struct http_url *ret_url, struct error *err
     parsed.port = url_part(url, CURLUPART_PORT, CURLU_DEFAULT_PORT);
     parsed.is_port_given = given_port != NULL;
     if (user || password) {
-        (void)error_set(err, ERROR_INVALID, "the URL of host '%s' carries a user or a password",
+        (void)error_set(err, ERROR_INVALID,
+                        "the URL of host '%s' must not contain a user or password",
                         parsed.host ? parsed.host : "");
         http_url_done(&parsed);
         return -1;
     }
     if (!parsed.scheme || !parsed.host || !parsed.path || !parsed.port ||
         (strcmp(parsed.scheme, "https") != 0 && strcmp(parsed.scheme, "http") != 0)) {
-        cleanup_free char *shown = http_url_for_people(text);
+        cleanup_free char *shown = http_url_redact(text);
 
         http_url_done(&parsed);
-        return error_set(err, ERROR_INVALID, "'%s' is no http or https URL", shown);
+        return error_set(err, ERROR_INVALID, "'%s' is not an http or https URL", shown);
     }
     *ret_url = parsed;
     return 0;
 }
 
-/* How much of a URL is "scheme://host:port"; what it leads to is in nothing else. */
+/* The length of "scheme://host:port"; 0 if the URL does not start so. */
 static size_t origin_length(const char *url)
 {
     const char *colon = strchr(url, ':');
@@ -108,7 +110,8 @@ void http_origin_done(struct http_client *client)
 
 static char *strip(const char *url)
 {
-    /* Only in front of everything else: a "://" in a query is no end of a scheme. */
+    /* A "://" after the first of these characters does not end the scheme (it may be in a query).
+     */
     size_t scheme = strcspn(url, ":/?#@");
     const char *start = scheme > 0 && strncmp(url + scheme, "://", 3) == 0 ? url + scheme + 3 : url;
     size_t authority = strcspn(start, "/?#");
@@ -120,10 +123,9 @@ static char *strip(const char *url)
                      (int)(authority - (size_t)(host - start) + path), host);
 }
 
-/* By hand and not with curl's parser: it must also work for what that refuses. Stripping can bring
- * forth what looks like another scheme and user, so it is done until there is nothing left to do.
- */
-char *http_url_for_people(const char *url)
+/* Does not use curl's parser, because it must also work for invalid URLs. The result of strip() may
+ * look like a URL with user info again, so it is repeated until nothing changes. */
+char *http_url_redact(const char *url)
 {
     char *shown = strip(url);
 

@@ -8,7 +8,7 @@
 void retry_init(struct retry *retry, uint32_t first_ms, uint32_t max_ms)
 {
     *retry = (struct retry){.first_ms = first_ms, .max_ms = max_ms};
-    /* Jitter needs no good randomness, only that two processes differ. */
+    /* Jitter needs no strong randomness; two processes only have to differ. */
     if (getrandom(&retry->seed, sizeof(retry->seed), GRND_NONBLOCK) != sizeof(retry->seed))
         retry->seed = clock_monotonic_ms(clock_system()) ^ (uint64_t)(uintptr_t)retry;
 }
@@ -18,7 +18,7 @@ void retry_reset(struct retry *retry)
     retry->attempts = 0;
 }
 
-/* splitmix64: every seed is a good one, 0 included. */
+/* splitmix64: any seed is fine, including 0. */
 static uint64_t next_random(uint64_t *seed)
 {
     uint64_t mixed = (*seed += 0x9e3779b97f4a7c15U);

@@ -26,7 +26,7 @@ static const char *skip_blanks(const char *at)
     return at + strspn(at, " \t");
 }
 
-/* A token, a quoted string or the empty text; *at moves past it. */
+/* Reads a token, a quoted string or the empty string; *at moves past it. */
 static char *read_value(const char **at)
 {
     const char *c = *at;
@@ -116,7 +116,7 @@ void challenge_add(struct challenge *challenge, const char *header)
 
         while (is_token_char(scheme[length]))
             length++;
-        /* What is neither a scheme nor a parameter (token68, stray characters) is stepped over. */
+        /* Skip what is neither a scheme nor a parameter (token68, stray characters). */
         if (length == 0) {
             at++;
             continue;
@@ -154,7 +154,7 @@ static bool is_address(const char *host, size_t length)
     return *host == '[' || inet_pton(AF_INET, text, &address) == 1;
 }
 
-/* "b.c" is a parent of "a.b.c" if it has two labels at least. */
+/* "b.c" is a parent domain of "a.b.c"; a single label never is one. */
 static bool is_parent(const char *parent, size_t parent_length, const char *child,
                       size_t child_length)
 {
@@ -186,17 +186,17 @@ int auth_parse_realm(const char *url, struct realm *ret_realm, struct error *err
     size_t length = 0;
 
     if (!is_https && strncasecmp(url, "http://", 7) != 0)
-        return error_set(err, ERROR_INVALID, "the registry names a token server that is no URL");
+        return error_set(err, ERROR_INVALID, "the registry's token server (realm) is not a URL");
     for (const char *c = url; *c; c++) {
         if ((unsigned char)*c <= ' ' || *c == 0x7f || *c == '#' || *c == '\\')
             return error_set(err, ERROR_INVALID,
-                             "the registry names a token server with a malformed URL");
+                             "the URL of the registry's token server (realm) is malformed");
     }
     length = strcspn(authority, "/?");
     if (memchr(authority, '@', length) || host_length(authority) == 0 ||
         host_length(authority) > length)
         return error_set(err, ERROR_INVALID,
-                         "the registry names a token server with a malformed URL");
+                         "the URL of the registry's token server (realm) is malformed");
     length = host_length(authority);
     ret_realm->host = xstrndup(authority, length);
     for (char *c = ret_realm->host; *c; c++) {
@@ -213,8 +213,8 @@ int auth_check_realm(const char *url, const char *registry_host, bool is_registr
     if (auth_parse_realm(url, ret_realm, err) < 0)
         return -1;
     if (!ret_realm->is_https && !is_registry_plain)
-        return error_set(err, ERROR_DENIED,
-                         "registry '%s' names a token server without TLS: refused", registry_host);
+        return error_set(err, ERROR_DENIED, "registry '%s' refers to a token server without TLS",
+                         registry_host);
     return 0;
 }
 
@@ -283,12 +283,12 @@ int auth_parse_token(const char *bytes, size_t size, char **ret_token, uint64_t 
     int64_t life_s = 0;
 
     if (doc_parse_json(bytes, size, TOKEN_ANSWER_MAX_BYTES, &answer, err) < 0)
-        return error_wrap(err, "answer of the token server");
+        return error_wrap(err, "response of the token server");
     token = doc_text(answer, "access_token");
     if (!token || !*token)
         token = doc_text(answer, "token");
     if (!token || !is_header_safe(token))
-        return error_set(err, ERROR_INVALID, "answer of the token server: there is no token in it");
+        return error_set(err, ERROR_INVALID, "response of the token server contains no token");
     life_s = doc_integer_or(answer, "expires_in", LIFE_DEFAULT_S);
     if (life_s < LIFE_DEFAULT_S)
         life_s = LIFE_DEFAULT_S;

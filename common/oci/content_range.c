@@ -6,7 +6,7 @@
 
 #include "common/base/number.h"
 
-/* A number and the letter behind it; text moves behind both. */
+/* Reads a number followed by letter; text moves past both. */
 static bool read_before(const char **text, char letter, uint64_t *ret_number)
 {
     size_t length = number_scan(*text, UINT64_MAX, ret_number);

@@ -15,7 +15,7 @@
 
 enum { AUTH_MAX_BYTES = 64 * 1024 };
 
-/* An address in parts: port and path are "" where there is none. */
+/* A parsed address; port and path are "" if missing. */
 struct address {
     char *host, *port, *path;
 };
@@ -26,7 +26,7 @@ struct entry {
 };
 
 struct keyring {
-    struct entry **entries; /* one by one, so that a borrowed credential outlives later additions */
+    struct entry **entries; /* allocated one by one: borrowed credentials must stay valid */
     size_t count;
 };
 
@@ -94,7 +94,7 @@ static char *lower_case(const char *text, size_t length)
     return lower;
 }
 
-/* Where the port of host[:port] begins; IPv6 addresses stand in brackets. */
+/* The position of the port in host[:port]; IPv6 addresses are in brackets. */
 static const char *find_port(const char *authority, size_t length)
 {
     const char *bracket = memchr(authority, ']', length);
@@ -103,7 +103,7 @@ static const char *find_port(const char *authority, size_t length)
     return memchr(from, ':', length - (size_t)(from - authority));
 }
 
-/* False: there is no host in it. */
+/* False if the address has no host. */
 static bool address_parse(const char *text, struct address *ret_address)
 {
     const char *scheme = strstr(text, "://");
@@ -120,7 +120,7 @@ static bool address_parse(const char *text, struct address *ret_address)
     path_length = strlen(path);
     while (path_length > 0 && path[path_length - 1] == '/')
         path_length--;
-    /* Docker's own keys have the API's version in them, which is no repository. */
+    /* Docker's keys contain the version of the API, which is not part of the repository. */
     if (path_length >= 2 && (strncmp(path, "v1", 2) == 0 || strncmp(path, "v2", 2) == 0) &&
         (path[2] == '/' || path[2] == '\0')) {
         size_t version_length = path_length > 2 ? 3 : 2;
@@ -143,7 +143,7 @@ static struct entry *entry_new(const char *address, struct error *err)
     cleanup_entry struct entry *entry = xcalloc(1, sizeof(*entry));
 
     if (!address_parse(address, &entry->address)) {
-        (void)error_set(err, ERROR_INVALID, "'%.200s' names no registry host", address);
+        (void)error_set(err, ERROR_INVALID, "'%.200s' contains no registry host", address);
         return NULL;
     }
     return steal(&entry);
@@ -173,7 +173,7 @@ int keyring_add(struct keyring *keyring, const char *address, const struct crede
     return 0;
 }
 
-/* Go reads keys in any case, and both spellings are found in the wild. */
+/* Go matches keys case-insensitively, and both spellings exist. */
 static const char *text_any_case(const json_t *object, const char *key)
 {
     const char *name = NULL;
@@ -187,7 +187,7 @@ static const char *text_any_case(const json_t *object, const char *key)
     return NULL;
 }
 
-/* Files made with "echo" carry a newline into the password; docker pads with NULs. */
+/* Files written with "echo" end with a newline; docker pads with NULs. */
 static char *trimmed(const char *text, size_t size)
 {
     while (size > 0 && *text == '\0') {
@@ -207,12 +207,12 @@ static int split_auth(const char *auth, struct credential *credential, struct er
 
     buffer_init(&plain, AUTH_MAX_BYTES);
     if (base64_decode(auth, strlen(auth), &plain, err) < 0) {
-        (void)error_set(err, ERROR_INVALID, "'auth' is no base64");
+        (void)error_set(err, ERROR_INVALID, "'auth' is not valid base64");
         goto out;
     }
     colon = plain.data ? memchr(plain.data, ':', plain.size) : NULL;
     if (!colon || colon == plain.data) {
-        (void)error_set(err, ERROR_INVALID, "'auth' is no base64 of user:password");
+        (void)error_set(err, ERROR_INVALID, "'auth' is not the base64 encoding of user:password");
         goto out;
     }
     credential->username = trimmed(plain.data, (size_t)(colon - plain.data));
@@ -225,7 +225,7 @@ out:
     return result;
 }
 
-/* 1: added, 0: has no credentials. */
+/* Returns 1 if it was added, 0 if it has no credentials. */
 static int add_docker_entry(struct keyring *keyring, const char *address, const json_t *config,
                             struct error *err)
 {
@@ -272,7 +272,7 @@ int keyring_add_docker_config(struct keyring *keyring, const char *origin, const
     if (auths && !json_is_object(auths) && !json_is_null(auths))
         return error_set(err, ERROR_INVALID, "docker config '%s': auths: expected an object",
                          origin);
-    /* The bare map of .dockercfg has no "auths", and every member is an entry. */
+    /* In .dockercfg the document itself is the map of entries. */
     if (!auths && *ret_helpers == 0)
         auths = config;
     doc_foreach(auths, address, value)
@@ -286,7 +286,7 @@ int keyring_add_docker_config(struct keyring *keyring, const char *origin, const
     return added;
 }
 
-/* How many segments of the repository the path covers; -1: it is no prefix of it. */
+/* The number of segments of the repository that path covers, or -1 if it is not a prefix. */
 static int matched_segments(const char *path, const char *repository)
 {
     size_t length = strlen(path);
@@ -302,7 +302,7 @@ static int matched_segments(const char *path, const char *repository)
     return segments;
 }
 
-/* Label by label, so that no star reaches over a dot: *.example.com is not a.b.example.com. */
+/* Label by label, so that '*' does not match a dot: *.example.com is not a.b.example.com. */
 static bool is_matched_by(const char *pattern, const char *host)
 {
     for (;;) {
@@ -320,8 +320,7 @@ static bool is_matched_by(const char *pattern, const char *host)
     }
 }
 
-/* What an entry's path covers decides, then its own name over a pattern, then an exact port. -1: it
- * is not for that. */
+/* How well an entry matches, or -1: by path, then literal host over pattern, then exact port. */
 static int rank_of(const struct address *address, const struct address *wanted,
                    const char *repository, bool has_patterns)
 {

@@ -18,26 +18,27 @@ struct credential {
 struct keyring *keyring_new(void);
 void keyring_free(struct keyring *keyring); /* wipes the secrets */
 
-/* {"auths": {...}} (config.json, .dockerconfigjson) or the bare map of .dockercfg. Entries without
- * credentials are passed over; the number added is returned (>= 0), -1 with ERROR_INVALID naming
- * origin and key, never a secret. Helpers (credsStore, credHelpers) are counted in *ret_helpers. */
+/* Adds the entries of a Docker config: {"auths": {...}} (config.json, .dockerconfigjson) or the
+ * plain map of .dockercfg. Returns the number of entries added; those without credentials are
+ * ignored. Credential helpers (credsStore, credHelpers) are not supported, but counted in
+ * *ret_helpers. ERROR_INVALID names origin and key, never a secret. */
 int keyring_add_docker_config(struct keyring *keyring, const char *origin, const json_t *config,
                               size_t *ret_helpers, struct error *err) must_check;
-/* One entry: address is host[:port][/path], scheme allowed. Texts are copied. */
+/* Adds one entry; strings are copied. address is [http[s]://]host[:port][/path]. */
 int keyring_add(struct keyring *keyring, const char *address, const struct credential *credential,
                 struct error *err) must_check;
 
-/* Longest path prefix wins, then a host that is no pattern, then an exact port, then the order of
- * adding. As for the kubelet, '*', '?' and '[...]' in a host match within one label, and /v1/ or
- * /v2/ before the path is the API's. docker.io, index.docker.io, registry-1.docker.io and
- * https://index.docker.io/v1/ are one. NULL if nothing matches. Borrowed. */
+/* The best match, borrowed, or NULL. The longest path prefix wins, then a literal host over a
+ * pattern, then an exact port, then the entry added first. Like the kubelet, '*', '?' and '[...]'
+ * match within one label of the host, and a leading /v1/ or /v2/ is not part of the path.
+ * docker.io, index.docker.io, registry-1.docker.io and https://index.docker.io/v1/ are the same. */
 const struct credential *keyring_find(const struct keyring *keyring, const char *host,
                                       const char *repository);
-/* The same for a whole host that an entry names itself: a pattern is no such name. */
+/* The entry for this very host without a path; patterns are ignored. Borrowed, or NULL. */
 const struct credential *keyring_find_host(const struct keyring *keyring, const char *host);
 
-/* {"auths": {"<host>": {...}}} for a kubelet, with username, password and auth filled in. New
- * reference; docker.io is written as https://index.docker.io/v1/. */
+/* {"auths": {"<host>": {...}}} with username, password and auth, as the kubelet expects it.
+ * docker.io becomes https://index.docker.io/v1/. New reference. */
 json_t *keyring_docker_config(const char *host, const struct credential *credential);
 
 define_cleanup(struct keyring *, keyring_free)

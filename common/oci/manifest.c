@@ -9,6 +9,7 @@
 #include "common/oci/registry.h"
 
 #define ANNOTATION_DESCRIPTOR "software.ocm.descriptor"
+#define ANNOTATION_REF_NAME "org.opencontainers.image.ref.name"
 
 static void content_done(struct content *content)
 {
@@ -16,6 +17,7 @@ static void content_done(struct content *content)
     free(content->digest);
     free(content->architecture);
     free(content->os);
+    free(content->ref_name);
 }
 
 void manifest_done(struct manifest *manifest)
@@ -33,7 +35,8 @@ static int parse_content(const json_t *doc, struct content *content, struct erro
     const char *hex = NULL;
     const char *digest = NULL;
     const char *media_type = "";
-    const char *marked = NULL;
+    const json_t *annotations = doc_member(doc, "annotations");
+    const char *marked = json_string_value(doc_member(annotations, ANNOTATION_DESCRIPTOR));
 
     if (!json_is_object(doc))
         return error_set(err, ERROR_INVALID, "expected an object");
@@ -49,7 +52,8 @@ static int parse_content(const json_t *doc, struct content *content, struct erro
     content->media_type = xstrdup(media_type);
     content->architecture = xstrdup_or_null(doc_text(doc, "platform.architecture"));
     content->os = xstrdup_or_null(doc_text(doc, "platform.os"));
-    marked = json_string_value(doc_member(doc_member(doc, "annotations"), ANNOTATION_DESCRIPTOR));
+    content->ref_name =
+        xstrdup_or_null(json_string_value(doc_member(annotations, ANNOTATION_REF_NAME)));
     content->is_component = marked && strcmp(marked, "true") == 0;
     return 0;
 }
@@ -62,8 +66,8 @@ static int parse_entries(const json_t *list, const char *name, struct manifest *
     if (list && !json_is_array(list) && !json_is_null(list))
         return error_set(err, ERROR_INVALID, "%s: expected an array", name);
     if (count > MANIFEST_DESCRIPTORS_MAX)
-        return error_set(err, ERROR_TOO_LARGE, "%s: %zu entries, at most %d are read", name, count,
-                         MANIFEST_DESCRIPTORS_MAX);
+        return error_set(err, ERROR_TOO_LARGE, "%s: %zu entries exceed the limit of %d", name,
+                         count, MANIFEST_DESCRIPTORS_MAX);
     manifest->entries = xcalloc(count + 1, sizeof(*manifest->entries));
     manifest->entry_count = count;
     for (size_t i = 0; i < count; i++) {
@@ -85,29 +89,24 @@ static bool is_manifest_type(const char *media_type)
            strncmp(media_type, MEDIA_TYPE_DOCKER_MANIFEST, strlen(MEDIA_TYPE_DOCKER_MANIFEST)) == 0;
 }
 
-/* A document must not be an index to one reader and an image to another. */
+/* Otherwise readers that go by media type would see another kind of document. */
 static int check_type(const char *media_type, bool is_index, struct error *err)
 {
     if (!media_type || !*media_type)
         return 0;
     if ((is_index && is_manifest_type(media_type)) || (!is_index && is_index_type(media_type)))
-        return error_set(err, ERROR_INVALID, "content does not fit its media type '%.100s'",
+        return error_set(err, ERROR_INVALID, "content does not match its media type '%.100s'",
                          media_type);
     return 0;
 }
 
-int manifest_parse(const char *bytes, size_t size, const char *media_type,
-                   struct manifest *ret_manifest, struct error *err)
+int manifest_from_doc(const json_t *doc, const char *media_type, struct manifest *ret_manifest,
+                      struct error *err)
 {
-    cleanup_json json_t *doc = NULL;
     cleanup_manifest struct manifest manifest = {0};
-    const json_t *manifests = NULL;
-    const json_t *config = NULL;
+    const json_t *manifests = doc_member(doc, "manifests");
+    const json_t *config = doc_member(doc, "config");
 
-    if (doc_parse_json(bytes, size, REGISTRY_MANIFEST_MAX, &doc, err) < 0)
-        return -1;
-    manifests = doc_member(doc, "manifests");
-    config = doc_member(doc, "config");
     if ((manifests != NULL) == (config != NULL))
         return error_set(err, ERROR_INVALID, "neither an image manifest nor an index");
     manifest.is_index = manifests != NULL;
@@ -122,6 +121,16 @@ int manifest_parse(const char *bytes, size_t size, const char *media_type,
     *ret_manifest = manifest;
     manifest = (struct manifest){0};
     return 0;
+}
+
+int manifest_parse(const char *bytes, size_t size, const char *media_type,
+                   struct manifest *ret_manifest, struct error *err)
+{
+    cleanup_json json_t *doc = NULL;
+
+    if (doc_parse_json(bytes, size, REGISTRY_MANIFEST_MAX, &doc, err) < 0)
+        return -1;
+    return manifest_from_doc(doc, media_type, ret_manifest, err);
 }
 
 const struct content *manifest_find(const struct manifest *manifest, const char *digest)

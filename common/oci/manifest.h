@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OCI and Docker manifests, read within limits: every digest in a parsed manifest is well formed.
- */
+/* The model of OCI and Docker manifests and indexes. Limits on size and number are enforced, and
+ * every digest in a parsed manifest is well formed. */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,29 +17,34 @@
 
 enum { MANIFEST_DESCRIPTORS_MAX = 4096 };
 
-/* Where something is and how much of it: the OCI descriptor. */
+/* An OCI descriptor. */
 struct content {
-    char *media_type; /* "" where it is not given */
+    char *media_type; /* "" if missing */
     char *digest;
-    int64_t size;            /* -1: not given */
-    char *architecture, *os; /* of an index entry's platform, or NULL */
+    int64_t size;            /* -1 if missing */
+    char *architecture, *os; /* platform of an entry of an index, or NULL */
+    char *ref_name;          /* annotation org.opencontainers.image.ref.name, or NULL */
     bool is_component;       /* annotation software.ocm.descriptor is "true" */
 };
 
 struct manifest {
     bool is_index;
-    struct content config;   /* no index: always there */
-    struct content *entries; /* layers; of an index the manifests */
+    struct content config;   /* of an image manifest; digest is NULL in an index */
+    struct content *entries; /* layers of an image manifest, manifests of an index */
     size_t entry_count;
 };
 
-/* What counts is the shape ("manifests" or "config"), checked against media_type (NULL: not known)
- * and the manifest's own mediaType. ERROR_INVALID, ERROR_TOO_LARGE. */
+/* Index or image manifest is decided by the shape ("manifests" or "config"); ERROR_INVALID if
+ * media_type (NULL: unknown) or the document's own mediaType says otherwise, ERROR_TOO_LARGE if
+ * there are more than MANIFEST_DESCRIPTORS_MAX entries. */
+int manifest_from_doc(const json_t *doc, const char *media_type, struct manifest *ret_manifest,
+                      struct error *err) must_check;
+/* Same for the text of a document. */
 int manifest_parse(const char *bytes, size_t size, const char *media_type,
                    struct manifest *ret_manifest, struct error *err) must_check;
 void manifest_done(struct manifest *manifest);
 
-/* The layer (or the config) with this digest, or NULL. Borrowed. */
+/* The entry or config with this digest, or NULL. Borrowed. */
 const struct content *manifest_find(const struct manifest *manifest, const char *digest);
 
 static inline void manifest_donep(struct manifest *manifest)

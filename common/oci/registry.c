@@ -5,14 +5,10 @@
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/data/reference.h"
 #include "common/oci/registry_internal.h"
 
-enum {
-    REPOSITORY_MAX_BYTES = 255,
-    TAG_MAX_BYTES = 128,
-};
-
-/* ---- the registry and its hosts ---- */
+/* ---- Client and hosts ---- */
 
 int registry_new(struct loop *loop, struct http_client *http,
                  const struct registry_options *options, struct registry **ret_registry,
@@ -31,6 +27,8 @@ int registry_new(struct loop *loop, struct http_client *http,
     registry->deadline_ms =
         options->deadline_ms ? options->deadline_ms : REGISTRY_DEADLINE_DEFAULT_MS;
     registry->extra_ca_pem = xstrdup_or_null(options->extra_ca_pem);
+    registry->on_retry = options->on_retry;
+    registry->on_retry_data = options->on_retry_data;
     registry->tls = (struct http_tls){.ca_pem = registry->extra_ca_pem,
                                       .is_system_trusted = true,
                                       .is_insecure = registry->is_insecure};
@@ -93,38 +91,7 @@ static struct registry_host *find_host(struct registry *registry,
     return host;
 }
 
-/* ---- names, checked before they become part of a URL ---- */
-
-static bool is_lower_or_digit(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-static bool is_repository(const char *text)
-{
-    char before = '/';
-
-    if (!*text || strlen(text) > REPOSITORY_MAX_BYTES)
-        return false;
-    for (const char *c = text; *c; before = *c++) {
-        bool is_separator = *c == '.' || *c == '_' || *c == '-' || *c == '/';
-
-        if (!is_lower_or_digit(*c) && !is_separator)
-            return false;
-        /* Separators stand between letters; only "__" and any number of "-" are doubled. */
-        if (is_separator && !is_lower_or_digit(before) && !(*c == before && *c != '/' && *c != '.'))
-            return false;
-    }
-    return is_lower_or_digit(before);
-}
-
-static bool is_tag(const char *text)
-{
-    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                 "_.-");
-
-    return *text && *text != '.' && *text != '-' && text[length] == '\0' && length <= TAG_MAX_BYTES;
-}
+/* ---- Calls; names are checked before they become part of a URL ---- */
 
 static int check_place(const struct registry_place *place, struct error *err)
 {
@@ -132,9 +99,9 @@ static int check_place(const struct registry_place *place, struct error *err)
                                         "0123456789.-:[]_");
 
     if (!*place->host || place->host[length] != '\0')
-        return error_set(err, ERROR_INVALID, "'%.200s' is no registry host", place->host);
-    if (!is_repository(place->repository))
-        return error_set(err, ERROR_INVALID, "'%.300s' is no repository name", place->repository);
+        return error_set(err, ERROR_INVALID, "invalid registry host '%.200s'", place->host);
+    if (!reference_is_repository(place->repository))
+        return error_set(err, ERROR_INVALID, "invalid repository name '%.300s'", place->repository);
     return 0;
 }
 
@@ -169,7 +136,8 @@ int registry_get_manifest(struct registry *registry, const struct registry_place
 
     if (check_place(place, err) < 0)
         return -1;
-    if (strchr(object, ':') ? digest_parse(object, &algorithm, &hex, err) < 0 : !is_tag(object))
+    if (strchr(object, ':') ? digest_parse(object, &algorithm, &hex, err) < 0
+                            : !reference_is_tag(object))
         return error_set(err, ERROR_INVALID, "'%.200s' is neither a tag nor a digest", object);
     call = call_new(registry, place, object);
     call->is_manifest = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One call is one object that is wanted, over as many requests as it takes: each attempt is
- * authorised (registry_token.c), sent and judged; failures that can pass are tried again, a blob
- * from where it broke off. */
+/* A call fetches one object with as many requests as needed. Each attempt is authorized
+ * (registry_token.c) and sent; after a temporary failure it is retried, a blob from the offset it
+ * has reached. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,18 +11,20 @@
 #include "common/oci/manifest.h"
 #include "common/oci/registry_internal.h"
 
+#define WEB_PAGE_TEXT "the registry responded with a web page instead of a manifest"
+
 #define ACCEPT_MANIFESTS                                                                           \
     MEDIA_TYPE_OCI_MANIFEST ", " MEDIA_TYPE_OCI_INDEX ", " MEDIA_TYPE_DOCKER_MANIFEST              \
                             ", " MEDIA_TYPE_DOCKER_LIST
 
 enum {
-    /* A deadline starts anew with so many new bytes: a long download is no failing one. */
+    /* So much new data renews the deadline: long downloads are fine as long as they progress. */
     PROGRESS_BYTES = 1024 * 1024,
-    /* Slower than this for a whole deadline is as good as nothing. */
+    /* An attempt that is slower for as long as the deadline is given up. */
     RATE_MIN_BYTES_PER_S = 1024,
 };
 
-/* ---- the life of a call ---- */
+/* ---- Attempts and results ---- */
 
 static void call_free(struct registry_call *call)
 {
@@ -74,10 +76,57 @@ static void finish_failed(struct registry_call *call, const struct error *err)
     on_manifest(data, &nothing, "", "", &result);
 }
 
-void registry_call_fail(struct registry_call *call, const struct error *err)
+/* Recognized by the messages of libcurl and OpenSSL, which have no codes for these; registry_test.c
+ * checks them against the real ones. libcurl does not distinguish an unknown name from a resolver
+ * that fails at once. */
+static enum registry_obstacle obstacle_of(const struct error *err)
+{
+    if (strstr(err->text, WEB_PAGE_TEXT))
+        return OBSTACLE_WEB_PAGE;
+    if (strstr(err->text, "Could not resolve host"))
+        return OBSTACLE_UNKNOWN_HOST;
+    if (strstr(err->text, "wrong version number"))
+        return OBSTACLE_PLAIN_HTTP;
+    return OBSTACLE_NONE;
+}
+
+/* Counts the failure. True if it will not resolve itself; err then is final and gives advice. */
+static bool is_obstacle_final(struct registry_call *call, struct error *err)
+{
+    enum registry_obstacle obstacle = obstacle_of(err);
+    uint64_t now_ms = loop_now_ms(call->registry->loop);
+
+    if (obstacle != call->obstacle) {
+        call->obstacle = obstacle;
+        call->obstacle_repeats = 0;
+        call->obstacle_since_ms = now_ms;
+    }
+    if (++call->obstacle_repeats < REGISTRY_FINAL_REPEATS)
+        return false;
+    switch (obstacle) {
+    case OBSTACLE_NONE:
+        return false;
+    case OBSTACLE_UNKNOWN_HOST:
+        if (now_ms - call->obstacle_since_ms < REGISTRY_UNKNOWN_HOST_MS)
+            return false;
+        (void)error_wrap(err, "unknown host, check the name and the DNS configuration");
+        break;
+    case OBSTACLE_PLAIN_HTTP:
+        (void)error_wrap(err, "the registry does not speak TLS, allow plain HTTP if that is right");
+        break;
+    case OBSTACLE_WEB_PAGE:
+        (void)error_wrap(err, "not a registry, or a login page or proxy in front of it");
+        break;
+    }
+    err->kind = ERROR_INVALID;
+    return true;
+}
+
+void registry_call_fail(struct registry_call *call, const struct error *failure)
 {
     struct registry *registry = call->registry;
     uint64_t now_ms = loop_now_ms(registry->loop);
+    struct error err = *failure;
     uint32_t delay_ms = 0;
 
     if (call->offset >= call->gained_offset + PROGRESS_BYTES) {
@@ -85,18 +134,18 @@ void registry_call_fail(struct registry_call *call, const struct error *err)
         call->give_up_at_ms = now_ms + registry->deadline_ms;
         retry_reset(&call->retry);
     }
-    if (!retry_is_useful(err)) {
-        finish_failed(call, err);
+    if (!retry_is_useful(&err) || is_obstacle_final(call, &err)) {
+        finish_failed(call, &err);
         return;
     }
-    delay_ms = retry_next_ms(&call->retry, err);
+    delay_ms = retry_next_ms(&call->retry, &err);
     if (now_ms + delay_ms > call->give_up_at_ms) {
-        struct error result = *err;
-
-        (void)error_wrap(&result, "given up after %" PRIu32 " tries", call->retry.attempts);
-        finish_failed(call, &result);
+        (void)error_wrap(&err, "given up after %" PRIu32 " attempts", call->retry.attempts);
+        finish_failed(call, &err);
         return;
     }
+    if (registry->on_retry)
+        registry->on_retry(registry->on_retry_data, &err, delay_ms);
     loop_timer_start(&call->timer, delay_ms);
 }
 
@@ -105,16 +154,15 @@ void registry_call_attempt(void *data)
     struct registry_call *call = data;
 
     call->has_begun = false;
-    call->skip = 0;
     call->is_plain = call->host->is_plain;
     call->attempt_at_ms = loop_now_ms(call->registry->loop);
     call->attempt_offset = call->offset;
     registry_authorize(call);
 }
 
-/* ---- judging answers ---- */
+/* ---- Responses ---- */
 
-/* Only the specification's own codes are repeated: a registry's prose could echo a secret. */
+/* Only codes of the specification are quoted: other text of a registry could contain a secret. */
 static const char *known_code(const struct http_response *response)
 {
     static const char *const codes[] = {
@@ -138,7 +186,7 @@ static const char *known_code(const struct http_response *response)
     return "";
 }
 
-/* Not the registry's words but those of a gateway or of a login: next time they may be gone. */
+/* Sent by a gateway or a login page in front of the registry, perhaps only for a moment. */
 static bool is_web_page(const struct http_response *response)
 {
     const char *type = http_response_header(response, "Content-Type");
@@ -154,7 +202,7 @@ static int judge_status(const struct registry_call *call, const struct http_resp
     enum error_kind kind = ERROR_INVALID;
 
     if (status == 200 && call->is_manifest && is_web_page(response))
-        return error_set(err, ERROR_TEMPORARY, "a web page comes in place of the manifest");
+        return error_set(err, ERROR_TEMPORARY, WEB_PAGE_TEXT);
     if (status == 200 || (status == 206 && !call->is_manifest))
         return 0;
     code = known_code(response);
@@ -164,7 +212,8 @@ static int judge_status(const struct registry_call *call, const struct http_resp
         kind = ERROR_DENIED;
     else if (status == 408 || status == 429 || status >= 500)
         kind = ERROR_TEMPORARY;
-    (void)error_set(err, kind, "the registry answers %d%s%s", status, *code ? " " : "", code);
+    (void)error_set(err, kind, "the registry responded with %d%s%s", status, *code ? " " : "",
+                    code);
     err->http_status = status;
     err->retry_after_ms = http_retry_after_ms(response, REGISTRY_RETRY_AFTER_MAX_MS);
     return -1;
@@ -193,7 +242,7 @@ static void finish_manifest(struct registry_call *call, const struct http_respon
     digest_hex(hash, hex);
     digest = xasprintf("%s:%s", algorithm == DIGEST_SHA512 ? "sha512" : "sha256", hex);
     if (wanted && strcmp(digest, wanted) != 0) {
-        (void)error_set(&err, ERROR_INVALID, "the bytes that came have digest '%s', not '%s'",
+        (void)error_set(&err, ERROR_INVALID, "digest mismatch: received '%s', expected '%s'",
                         digest, wanted);
         finish_failed(call, &err);
         return;
@@ -202,36 +251,35 @@ static void finish_manifest(struct registry_call *call, const struct http_respon
     on_manifest(data, response->body, type ? type : "", digest, &err);
 }
 
-/* All bytes are there as far as the server is concerned. */
+/* The server has sent the whole body. */
 static void finish_body(struct registry_call *call)
 {
     struct error err = {0};
     bool is_whole = digest_matches(call->digest, call->object);
 
     if (call->blob.size >= 0 && call->offset != (uint64_t)call->blob.size) {
-        /* Cut off without a sign; or the size in the manifest is a lie. */
+        /* Truncated without an error, or the size in the manifest is wrong. */
         (void)error_set(&err, is_whole ? ERROR_INVALID : ERROR_TEMPORARY,
-                        "%" PRIu64 " bytes came, the manifest says %" PRId64, call->offset,
-                        call->blob.size);
+                        "%" PRIu64 " bytes received, but the size in the manifest is %" PRId64,
+                        call->offset, call->blob.size);
         registry_call_fail(call, &err);
         return;
     }
     if (!is_whole) {
-        /* One of several pieces may have been no part of it, but a gateway's page: once more, and
-         * in one piece. That is the last word. */
+        /* If the blob was resumed, one of its parts may have come from a gateway: retry once
+         * without Range. */
         bool is_pieced = call->attempt_offset > 0 && !call->is_range_useless;
-        bool has_hope = is_pieced && call->blob.on_restart;
 
         call->is_range_useless = true;
-        (void)error_set(&err, has_hope ? ERROR_TEMPORARY : ERROR_INVALID,
-                        "the bytes that came do not have this digest");
+        (void)error_set(&err, is_pieced ? ERROR_TEMPORARY : ERROR_INVALID,
+                        "digest mismatch: the received data does not have this digest");
         registry_call_fail(call, &err);
         return;
     }
     finish_blob(call, &err);
 }
 
-/* A connection that breaks after the last byte has broken nothing. */
+/* The connection may fail after the last byte. */
 static bool is_complete(const struct registry_call *call)
 {
     return !call->is_manifest && call->offset > 0 &&
@@ -247,7 +295,7 @@ static void settle_scheme(const struct registry_call *call)
     call->host->is_scheme_settled = true;
 }
 
-/* How a server with TLS answers to those who come without: of the registry that tells nothing. */
+/* Servers with TLS respond to plain HTTP with 400, which says nothing about the registry. */
 static bool is_answer_to_plain_http(const struct registry_call *call,
                                     const struct http_response *response)
 {
@@ -264,7 +312,7 @@ static void on_transport_failure(struct registry_call *call, const struct error 
         finish_blob(call, &(struct error){0});
         return;
     }
-    /* Allowed, not demanded: https first, then the plain way, in turns until one answers. */
+    /* Plain HTTP is allowed: alternate between https and http until one responds. */
     if (!host->is_scheme_settled && err->kind == ERROR_TEMPORARY)
         host->is_plain = !call->is_plain;
     registry_call_fail(call, err);
@@ -281,7 +329,7 @@ static void on_answer(void *data, const struct http_response *response, const st
         return;
     }
     if (is_answer_to_plain_http(call, response)) {
-        (void)error_set(&failure, ERROR_TEMPORARY, "the registry answers 400 to plain HTTP");
+        (void)error_set(&failure, ERROR_TEMPORARY, "the registry responded with 400 to plain HTTP");
         on_transport_failure(call, &failure);
         return;
     }
@@ -302,9 +350,9 @@ static void on_answer(void *data, const struct http_response *response, const st
         finish_body(call);
 }
 
-/* ---- a blob's bytes ---- */
+/* ---- Bytes of a blob ---- */
 
-/* Where this answer's bytes belong: at the offset that was asked for, or at the very start. */
+/* Decides whether the body continues at call->offset or starts over. */
 static int begin_body(struct registry_call *call, const struct http_response *response,
                       struct error *err)
 {
@@ -316,19 +364,18 @@ static int begin_body(struct registry_call *call, const struct http_response *re
 
         if (!text || !content_range_parse(text, &range) || range.first != call->offset) {
             call->is_range_useless = true;
-            return error_set(err, ERROR_TEMPORARY, "the registry answers with another range");
+            return error_set(err, ERROR_TEMPORARY,
+                             "the registry responded with another range than requested");
         }
         return 0;
     }
     if (call->offset == 0)
         return 0;
-    if (!call->blob.on_restart) {
-        call->skip = call->offset;
-        return 0;
-    }
     call->blob.on_restart(call->blob.data);
+    /* Keep gained_offset: bytes received again do not count as progress, or a download that always
+     * fails at the same offset would renew its deadline forever. */
     call->offset = 0;
-    call->gained_offset = 0;
+    call->attempt_offset = 0;
     digest_free(call->digest);
     call->digest =
         digest_new(strncmp(call->object, "sha512:", 7) == 0 ? DIGEST_SHA512 : DIGEST_SHA256);
@@ -342,7 +389,7 @@ static int check_rate(const struct registry_call *call, struct error *err)
 
     if (elapsed_ms > call->registry->deadline_ms &&
         gained < elapsed_ms / 1000 * RATE_MIN_BYTES_PER_S)
-        return error_set(err, ERROR_TEMPORARY, "the registry sends too slowly");
+        return error_set(err, ERROR_TEMPORARY, "the download is too slow");
     return 0;
 }
 
@@ -354,18 +401,9 @@ static int on_bytes(void *data, const struct http_response *response, const char
 
     if (!call->has_begun && begin_body(call, response, err) < 0)
         return -1;
-    if (call->skip > 0) {
-        size_t known = call->skip < size ? (size_t)call->skip : size;
-
-        call->skip -= known;
-        bytes += known;
-        size -= known;
-    }
-    if (size == 0)
-        return 0;
     if (call->blob.size >= 0 && call->offset + size > (uint64_t)call->blob.size)
         return error_set(err, is_web_page(response) ? ERROR_TEMPORARY : ERROR_INVALID,
-                         "more bytes come than the %" PRId64 " of the manifest", call->blob.size);
+                         "more data than the %" PRId64 " bytes of the manifest", call->blob.size);
     if (call->offset + size > max)
         return error_set(err, ERROR_TOO_LARGE, "larger than the limit of %" PRIu64 " bytes", max);
     if (check_rate(call, err) < 0)
@@ -375,7 +413,7 @@ static int on_bytes(void *data, const struct http_response *response, const char
     return call->blob.on_bytes(call->blob.data, bytes, size, err);
 }
 
-/* ---- sending ---- */
+/* ---- Requests ---- */
 
 static char *call_url(const struct registry_call *call)
 {

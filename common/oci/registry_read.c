@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The blocking forms: they run the loop until their one fetch has ended. */
+/* The blocking call: runs the loop until its fetch has ended. */
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 #include "common/oci/registry_internal.h"
@@ -7,7 +7,6 @@
 struct reading {
     bool is_done;
     struct error err;
-    struct buffer *bytes;
     json_t *manifest;
     char *media_type, *digest;
 };
@@ -20,52 +19,6 @@ static int run_until_done(struct registry *registry, struct reading *reading, st
     }
     if (reading->err.kind != ERROR_NONE) {
         *err = reading->err;
-        return -1;
-    }
-    return 0;
-}
-
-static int collect_bytes(void *data, const char *bytes, size_t size, struct error *err)
-{
-    struct reading *reading = data;
-
-    return buffer_append(reading->bytes, bytes, size, err);
-}
-
-static void start_over(void *data)
-{
-    struct reading *reading = data;
-
-    buffer_clear(reading->bytes);
-}
-
-static void blob_done(void *data, const struct error *err)
-{
-    struct reading *reading = data;
-
-    reading->err = *err;
-    reading->is_done = true;
-}
-
-int registry_read_blob(struct registry *registry, const struct registry_place *place,
-                       const char *digest, int64_t size, size_t max_bytes, struct buffer *ret_bytes,
-                       struct error *err)
-{
-    struct reading reading = {.bytes = ret_bytes};
-    struct registry_blob blob = {.digest = digest,
-                                 .size = size,
-                                 .max_bytes = max_bytes,
-                                 .on_bytes = collect_bytes,
-                                 .on_restart = start_over,
-                                 .on_done = blob_done,
-                                 .data = &reading};
-    struct registry_call *call = NULL;
-
-    if (registry_get_blob(registry, place, &blob, &call, err) < 0)
-        return -1;
-    if (run_until_done(registry, &reading, err) < 0) {
-        if (!reading.is_done)
-            registry_cancel(call);
         return -1;
     }
     return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may pass: credentials, challenges and bearer tokens. A token is asked for once, however many
- * calls wait for it. */
+/* Authorization of calls: credentials, challenges and bearer tokens. Calls that need the same token
+ * share one request. */
 #include <string.h>
 
 #include "common/base/memory.h"
@@ -11,11 +11,11 @@ struct registry_token {
     struct registry *registry;
     struct registry_host *host;
     char *scope;
-    const struct credential *credential; /* whose token it is; NULL: anonymous */
-    char *value;                         /* NULL: not there yet */
+    const struct credential *credential; /* used to get it; NULL: anonymous */
+    char *value;                         /* NULL: not received yet */
     uint64_t expires_ms;
     struct http_call *http;
-    bool is_refresh; /* the request under way trades an identity token in */
+    bool is_refresh; /* the current request uses an identity token (OAuth2) */
     bool is_refresh_unknown;
     struct registry_call *waiters;
 };
@@ -59,7 +59,7 @@ void registry_token_forget_waiter(struct registry_call *call)
     call->waits_for = NULL;
 }
 
-/* Serves all that wait. */
+/* Continues or fails all waiting calls. */
 static void token_settled(struct registry_token *token, const struct error *err)
 {
     while (token->waiters) {
@@ -76,7 +76,7 @@ static void token_settled(struct registry_token *token, const struct error *err)
 
 static void token_start(struct registry_token *token);
 
-/* What the answer's status means; 0: it is a good one. */
+/* 0 for a success status, otherwise the error. */
 static int judge_answer(struct registry_token *token, const struct http_response *response,
                         struct error *err)
 {
@@ -87,14 +87,14 @@ static int judge_answer(struct registry_token *token, const struct http_response
     if (status == 401 || status == 403 || status == 400)
         (void)error_set(err, ERROR_DENIED,
                         token->credential
-                            ? "the token server of registry '%s' refuses the credentials (%d)"
-                            : "the token server of registry '%s' refuses anonymous access (%d)",
+                            ? "the token server of registry '%s' rejected the credentials (%d)"
+                            : "the token server of registry '%s' rejected anonymous access (%d)",
                         token->host->name, status);
     else if (status == 408 || status == 429 || status >= 500)
-        (void)error_set(err, ERROR_TEMPORARY, "the token server of registry '%s' answers %d",
+        (void)error_set(err, ERROR_TEMPORARY, "the token server of registry '%s' responded with %d",
                         token->host->name, status);
     else
-        (void)error_set(err, ERROR_INVALID, "the token server of registry '%s' answers %d",
+        (void)error_set(err, ERROR_INVALID, "the token server of registry '%s' responded with %d",
                         token->host->name, status);
     err->http_status = status;
     err->retry_after_ms = http_retry_after_ms(response, REGISTRY_RETRY_AFTER_MAX_MS);
@@ -115,7 +115,7 @@ static void on_token(void *data, const struct http_response *response, const str
         token_settled(token, &failure);
         return;
     }
-    /* A server that knows nothing of OAuth2 says 404 or 405; the older way stays. */
+    /* 404 and 405: the server does not support OAuth2. Retry with the older GET request. */
     if (token->is_refresh && (response->status == 404 || response->status == 405)) {
         token->is_refresh_unknown = true;
         token_start(token);
@@ -127,7 +127,7 @@ static void on_token(void *data, const struct http_response *response, const str
         token_settled(token, &failure);
         return;
     }
-    /* Renewed a little early, lest it expires on the way. */
+    /* Expire it early, so that it is still valid when a request arrives. */
     token->expires_ms = loop_now_ms(registry->loop) + life_ms - life_ms / 10;
     token_settled(token, NULL);
 }
@@ -161,7 +161,7 @@ static int send_token_request(struct registry_token *token, struct error *err)
         request.header_count = 1;
         request.body = form;
         request.body_size = strlen(form);
-        request.redirects_max = 0; /* the secret is in the body */
+        request.redirects_max = 0; /* the body contains the secret */
     } else {
         url = auth_token_url(host->realm, host->service, token->scope);
         if (credential && credential->username) {
@@ -205,7 +205,7 @@ static struct registry_token *find_token(struct registry_call *call, const char 
     return token;
 }
 
-/* Whose credentials the realm may see: the registry's own only if it is of the same domain. */
+/* The credentials for the realm: those of the registry only if it is in the same domain. */
 static const struct credential *credential_for_realm(struct registry_call *call)
 {
     const struct registry *registry = call->registry;
@@ -286,11 +286,11 @@ static int denied(const struct registry_call *call, const char *why, struct erro
 static const char *why_refused(const struct registry_call *call)
 {
     if (call->is_realm_foreign)
-        return "the registry names a token server of another domain, which was not given the "
-               "credentials; add an entry for that host to the pull secret if it is right";
+        return "the registry refers to a token server of another domain, which is not sent the "
+               "credentials; add an entry for that host to the pull secret if it can be trusted";
     if (!registry_credential(call->registry, call->host, call->repository))
-        return "there are no credentials for it";
-    return "the registry refuses the credentials";
+        return "no credentials configured for it";
+    return "the registry rejected the credentials";
 }
 
 bool registry_learn_challenge(struct registry_call *call, const struct http_response *response,
@@ -323,13 +323,15 @@ bool registry_learn_challenge(struct registry_call *call, const struct http_resp
             registry_credential(call->registry, host, call->repository);
 
         if (!credential || !credential->username) {
-            (void)denied(call, "the registry wants a user and there are no credentials for it",
-                         err);
+            (void)denied(
+                call,
+                "the registry requires a user name and password, and none are configured for it",
+                err);
             return false;
         }
         host->scheme = ACCESS_BASIC;
         return true;
     }
-    (void)denied(call, "the registry offers no way of authentication that is known", err);
+    (void)denied(call, "the registry offers no supported authentication scheme", err);
     return false;
 }

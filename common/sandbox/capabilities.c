@@ -15,8 +15,8 @@ int capabilities_drop(struct error *err)
 {
     __attribute__((cleanup(cap_freep))) cap_t none = cap_init();
 
-    /* The bounding set can only be lowered by who has CAP_SETPCAP. Without it there is nothing to
-     * gain from it either, as no program is ever started from here. */
+    /* EPERM: dropping from the bounding set needs CAP_SETPCAP. The bounding set matters only for
+     * execve(), which the seccomp filter forbids. */
     for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++) {
         if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0 && errno != EPERM)
             return error_set_errno(err, errno, "drop capability %d from the bounding set",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The seccomp allow-list: what libc (glibc and musl, static and dynamic), curl with OpenSSL and
- * either resolver, and our own loop and file work call. Everything else kills the process. Not in
- * it are, above all: execve, fork, ptrace, mount, bpf, keyctl, io_uring, setuid, chown, mknod. */
+/* The seccomp allow-list: the system calls of libc (glibc and musl, static and dynamic), of curl
+ * with OpenSSL and both resolvers, and of our own event loop and file code. Any other one kills the
+ * process, among them execve, fork, ptrace, mount, bpf, keyctl, io_uring, setuid, chown, mknod. */
 #include <errno.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -13,7 +13,7 @@
 
 #include "common/sandbox/parts.h"
 
-/* Newer than the libseccomp that we build with; newer libcs try it first. */
+/* Unknown to older versions of libseccomp and of the kernel headers. */
 #ifndef __NR_fchmodat2
 #define __NR_fchmodat2 452
 #endif
@@ -23,7 +23,7 @@
 
 /* clang-format off */
 static const int always[] = {
-    /* memory (mmap and mprotect have rules of their own) */
+    /* memory; mmap and mprotect: see add_memory() */
     SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(membarrier),
     /* descriptors */
     SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(pread64), SCMP_SYS(preadv), SCMP_SYS(write),
@@ -31,7 +31,7 @@ static const int always[] = {
     SCMP_SYS(lseek), SCMP_SYS(_llseek), SCMP_SYS(dup), SCMP_SYS(dup2), SCMP_SYS(dup3),
     SCMP_SYS(pipe), SCMP_SYS(pipe2), SCMP_SYS(fcntl), SCMP_SYS(fcntl64), SCMP_SYS(eventfd2),
     SCMP_SYS(sendfile), SCMP_SYS(copy_file_range), SCMP_SYS(fadvise64), SCMP_SYS(flock),
-    /* files, within what Landlock leaves */
+    /* files, further restricted by Landlock */
     SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(openat2), SCMP_SYS(stat), SCMP_SYS(lstat),
     SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(fstatat64), SCMP_SYS(statx), SCMP_SYS(statfs),
     SCMP_SYS(fstatfs), SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2),
@@ -47,14 +47,14 @@ static const int always[] = {
     SCMP_SYS(timerfd_create), SCMP_SYS(timerfd_settime), SCMP_SYS(timerfd_gettime),
     SCMP_SYS(signalfd4), SCMP_SYS(nanosleep), SCMP_SYS(clock_nanosleep), SCMP_SYS(alarm),
     SCMP_SYS(setitimer),
-    /* signals and threads (clone and tgkill have rules of their own) */
+    /* signals and threads; clone and tgkill: see add_threads() */
     SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn),
     SCMP_SYS(rt_sigpending), SCMP_SYS(rt_sigtimedwait), SCMP_SYS(sigaltstack), SCMP_SYS(sigreturn),
     SCMP_SYS(restart_syscall), SCMP_SYS(futex), SCMP_SYS(futex_time64), SCMP_SYS(set_robust_list),
     SCMP_SYS(get_robust_list), SCMP_SYS(set_tid_address), SCMP_SYS(rseq), SCMP_SYS(sched_yield),
     SCMP_SYS(sched_getaffinity), SCMP_SYS(sched_getparam), SCMP_SYS(sched_getscheduler),
     SCMP_SYS(getcpu), SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(arch_prctl),
-    /* who, when, how much */
+    /* identity, time, resources */
     SCMP_SYS(getpid), SCMP_SYS(getppid), SCMP_SYS(gettid), SCMP_SYS(getuid), SCMP_SYS(geteuid),
     SCMP_SYS(getgid), SCMP_SYS(getegid), SCMP_SYS(getresuid), SCMP_SYS(getresgid),
     SCMP_SYS(getgroups), SCMP_SYS(capget), SCMP_SYS(uname), SCMP_SYS(sysinfo), SCMP_SYS(getrusage),
@@ -65,7 +65,7 @@ static const int always[] = {
 
 /* clang-format off */
 static const int of_network[] = {
-    /* bind is for the netlink socket of getaddrinfo(); Landlock keeps it from TCP */
+    /* bind: for the netlink socket of getaddrinfo(); Landlock forbids it for TCP */
     SCMP_SYS(connect),    SCMP_SYS(bind),       SCMP_SYS(getsockname), SCMP_SYS(getpeername),
     SCMP_SYS(getsockopt), SCMP_SYS(setsockopt), SCMP_SYS(sendto),      SCMP_SYS(recvfrom),
     SCMP_SYS(sendmsg),    SCMP_SYS(recvmsg),    SCMP_SYS(sendmmsg),    SCMP_SYS(recvmmsg),
@@ -77,11 +77,11 @@ static const int of_listening[] = {SCMP_SYS(listen), SCMP_SYS(accept), SCMP_SYS(
 
 static const int families[] = {AF_INET, AF_INET6, AF_NETLINK};
 
-/* Terminals, and the names of interfaces in IPv6 addresses. */
+/* Terminals, and SIOCGIFNAME and SIOCGIFINDEX for interface names in IPv6 addresses. */
 static const unsigned long ioctls[] = {TCGETS,  TIOCGWINSZ, FIONBIO, FIONREAD,
                                        FIOCLEX, 0x8910,     0x8933};
 
-/* All of them return 0 or a negative errno, as libseccomp does. */
+/* The functions below return 0 or a negative errno, as libseccomp does. */
 static int add_all(scmp_filter_ctx filter, const int *calls, size_t count)
 {
     int result = 0;
@@ -120,8 +120,8 @@ static int add_memory(scmp_filter_ctx filter, int call)
     return result;
 }
 
-/* Threads, but no processes. clone3 hides its flags from us in memory; told that there is none,
- * libc takes clone. */
+/* Allows threads, but no processes. The flags of clone3 are in memory, where seccomp can't check
+ * them; on ENOSYS libc falls back to clone. */
 static int add_threads(scmp_filter_ctx filter)
 {
     int result = add_if_masked(filter, SCMP_SYS(clone), 0, CLONE_THREAD, CLONE_THREAD);
@@ -130,11 +130,11 @@ static int add_threads(scmp_filter_ctx filter)
         result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     if (result == 0) /* raise(), abort() */
         result = add_if_equal(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 0, (uint64_t)getpid());
-    if (result == 0) /* limits may be read, not set */
+    if (result == 0) /* get, not set */
         result = add_if_equal(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, 0);
     if (result == 0)
         result = add_if_equal(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 0, PR_SET_NAME);
-    if (result == 0) /* names of malloc's areas in newer glibc */
+    if (result == 0) /* newer glibc names its heap areas */
         result = add_if_equal(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 0, PR_SET_VMA);
     return result;
 }
@@ -145,7 +145,7 @@ static int add_sockets(scmp_filter_ctx filter, const struct sandbox_options *opt
 
     for (size_t i = 0; i < array_length(families) && result == 0; i++)
         result = add_if_equal(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 0, (uint64_t)families[i]);
-    /* getaddrinfo() asks nscd first, and goes on without it. */
+    /* getaddrinfo() tries nscd first and works without it. */
     if (result == 0)
         result = add_if_equal(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 0, AF_UNIX);
     if (result == 0 && options->is_listening)
@@ -185,7 +185,7 @@ int filter_enter(const struct sandbox_options *options, struct error *err)
     int result = 0;
 
     if (!filter)
-        return error_set(err, ERROR_INTERNAL, "no seccomp filter");
+        return error_set(err, ERROR_INTERNAL, "create the seccomp filter: out of memory");
     result = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     if (result == 0)
         result = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);

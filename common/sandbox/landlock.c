@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Landlock by its system calls, as libc has none. The rights are spelled out here, since the
- * kernel's header on the build machine may be older than the kernel that we run on. */
+/* Landlock through syscall(), as libc has no wrappers. The access rights are defined here because
+ * the kernel headers of the build machine may be older than the running kernel. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -27,7 +27,7 @@ struct rule {
     int32_t parent_fd;
 } __attribute__((packed));
 
-/* Name resolution and TLS read these, if they are there. */
+/* Read by name resolution and TLS; each may be missing. */
 static const char *const network_files[] = {
     "/etc/resolv.conf",
     "/etc/hosts",
@@ -45,7 +45,7 @@ static const char *const network_files[] = {
     "/dev/urandom",
 };
 
-/* All rights of files that a kernel of this version of the interface can take away. */
+/* All file system rights that this version of the Landlock ABI can restrict. */
 static uint64_t known_rights(int version)
 {
     int bits = version >= 5 ? 16 : version >= 3 ? 15 : version >= 2 ? 14 : 13;
@@ -66,7 +66,7 @@ static struct ruleset ruleset_of(const struct sandbox_options *options, int vers
     return ruleset;
 }
 
-/* Kernels refuse fields that they do not know. */
+/* A kernel rejects a structure with fields that it does not know. */
 static size_t ruleset_size(int version)
 {
     return version >= 6 ? sizeof(struct ruleset) : version >= 4 ? 16 : 8;
@@ -117,22 +117,22 @@ int landlock_enter(const struct sandbox_options *options, bool *ret_has_landlock
     struct ruleset ruleset = {0};
     cleanup_close int fd = -1;
 
-    /* ENOSYS: not built in; EOPNOTSUPP: switched off at boot; EPERM: an outer seccomp profile that
-     * does not know it. */
+    /* ENOSYS: not compiled in; EOPNOTSUPP: disabled at boot; EPERM: blocked by the seccomp profile
+     * of the container runtime. */
     if (version < 0 && (errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM)) {
         *ret_has_landlock = false;
         return 0;
     }
     if (version < 0)
-        return error_set_errno(err, errno, "ask for landlock");
+        return error_set_errno(err, errno, "query the Landlock ABI version");
     ruleset = ruleset_of(options, version);
     fd = (int)syscall(SYS_landlock_create_ruleset, &ruleset, ruleset_size(version), 0);
     if (fd < 0)
-        return error_set_errno(err, errno, "make a landlock ruleset");
+        return error_set_errno(err, errno, "create a Landlock ruleset");
     if (allow_paths(fd, options, known_rights(version), err) < 0)
         return -1;
     if (syscall(SYS_landlock_restrict_self, fd, 0) < 0)
-        return error_set_errno(err, errno, "enter landlock");
+        return error_set_errno(err, errno, "enforce the Landlock ruleset");
     *ret_has_landlock = true;
     return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The three walls of the sandbox, one a file. Internal to common/sandbox. */
+/* The three parts of the sandbox, one file each. Internal to common/sandbox. */
 #pragma once
 
 #include "common/sandbox/sandbox.h"
 
-/* Sanitizers need system calls and ptrace for their reports. */
+/* Sanitizers need ptrace and more system calls for their reports. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANDBOX_IS_SANITIZED 1
 #elif defined(__has_feature)
@@ -18,7 +18,7 @@
 #endif
 
 int capabilities_drop(struct error *err) must_check;
-/* *ret_has_landlock is false if the kernel has none or it is switched off. */
+/* *ret_has_landlock is false if the kernel does not support it or it is disabled. */
 int landlock_enter(const struct sandbox_options *options, bool *ret_has_landlock, struct error *err)
     must_check;
 int filter_enter(const struct sandbox_options *options, struct error *err) must_check;

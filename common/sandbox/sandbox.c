@@ -12,7 +12,7 @@ void sandbox_no_core(void)
     const struct rlimit none = {0};
 
     (void)setrlimit(RLIMIT_CORE, &none);
-    /* The leak check of the sanitizers attaches to its own process. */
+    /* LeakSanitizer uses ptrace on its own process. */
     if (!SANDBOX_IS_SANITIZED)
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
@@ -25,8 +25,7 @@ int sandbox_enter(const struct sandbox_options *options, struct sandbox_result *
     sandbox_no_core();
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return error_set_errno(err, errno, "set no_new_privs");
-    /* Landlock first, while paths can still be opened as before; the filter last, since it forbids
-     * what the others need. */
+    /* The seccomp filter comes last because it forbids the system calls of the other two. */
     if (landlock_enter(options, &result.has_landlock, err) < 0 || capabilities_drop(err) < 0)
         return -1;
     if (!SANDBOX_IS_SANITIZED && filter_enter(options, err) < 0)

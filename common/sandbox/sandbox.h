@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program locks itself in once its files and connections are set up: no capabilities,
- * no_new_privs, a seccomp allow-list, Landlock where the kernel has it. No program of ours starts
- * another one (except `longshore run` its runtime, which does not use this). */
+/* Sandbox that a program enters after its set-up: no capabilities, no_new_privs, a seccomp
+ * allow-list, and Landlock if the kernel supports it. Inside no other program can be started;
+ * `longshore run`, which starts a container runtime, does not use it. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,27 +11,28 @@
 
 struct sandbox_path {
     const char *path; /* must exist */
-    bool is_writable; /* create, write, rename and remove beneath it; else read only */
+    bool is_writable; /* allows to create, write, rename and remove below it */
 };
 
 struct sandbox_options {
-    const struct sandbox_path *paths; /* everything else on disk is out of reach (Landlock) */
+    const struct sandbox_path *paths; /* no other file can be opened (Landlock) */
     size_t path_count;
     bool is_network_allowed; /* outgoing TCP and DNS */
-    bool is_listening;       /* bind, listen, accept too */
+    bool is_listening;       /* also bind, listen and accept */
 };
 
 struct sandbox_result {
-    bool has_landlock; /* false: the kernel lacks it; seccomp and capabilities hold all the same */
+    bool has_landlock; /* false: not supported by the kernel; the rest is in effect */
 };
 
-/* First thing in main(): no core file and no debugger of the same user ever sees our secrets. */
+/* To be called first in main(): disables core files and ptrace by the same user, so that neither
+ * reveals secrets. */
 void sandbox_no_core(void);
 
-/* Irreversible, for the whole process; a forbidden system call kills it (SIGSYS). All of it or an
- * error. Call it before any thread is started: Landlock and capabilities hold for the caller and
- * the threads it starts (seccomp for all). With is_network_allowed the files that name resolution
- * and TLS read (resolv.conf, hosts, certificates ...) may be read wherever they exist. Under ASan
- * (sanitizer builds) seccomp is left out, because its reports need ptrace and more. */
+/* Irreversible. A forbidden system call kills the process (SIGSYS). Must be called before any
+ * thread is started: Landlock and capabilities apply to the calling thread and to threads started
+ * later. With is_network_allowed the files needed for name resolution and TLS (resolv.conf, hosts,
+ * certificates ...) are readable as well. Sanitizer builds do without seccomp, because sanitizer
+ * reports need ptrace. */
 int sandbox_enter(const struct sandbox_options *options, struct sandbox_result *ret_result,
                   struct error *err) must_check;

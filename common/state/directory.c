@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chunks in a directory: mounted Secrets, or the store of the local run. The kubelet mounts with
- * symlinks (..data and what points into it), so these are followed here; nobody but the kubelet or
- * the user writes there. */
+/* Chunks in a directory: mounted Secrets, or the store of the local run. The kubelet mounts Secrets
+ * with symlinks (to ..data), so symlinks are followed; only the kubelet or the user can write
+ * there.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,35 +10,26 @@
 #include <sys/stat.h>
 
 #include "common/archive/beneath.h"
+#include "common/base/file.h"
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/state/restore.h"
 
-enum { METADATA_MAX_BYTES = 256 * 1024, CHUNKS_MAX = 100000, PIECE_SIZE = 64 * 1024 };
+enum { METADATA_MAX_BYTES = 256 * 1024, CHUNKS_MAX = 100000 };
 
 static int read_file(int directory_fd, const char *object, const char *file,
                      struct buffer *ret_bytes, struct error *err)
 {
     cleanup_free char *path = xasprintf("%s/%s", object, file);
-    cleanup_free char *piece = xmalloc(PIECE_SIZE);
     cleanup_close int fd = openat(directory_fd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     struct stat stat = {0};
-    ssize_t size = 0;
 
     if (fd < 0 || fstat(fd, &stat) < 0)
         return error_set_errno(err, errno, "open '%s'", beneath_show(path).text);
     if (!S_ISREG(stat.st_mode))
-        return error_set(err, ERROR_INVALID, "'%s' is no regular file", beneath_show(path).text);
-    while ((size = read(fd, piece, PIECE_SIZE)) != 0) {
-        if (size < 0 && errno == EINTR)
-            continue;
-        if (size < 0)
-            return error_set_errno(err, errno, "read '%s'", beneath_show(path).text);
-        if (buffer_append(ret_bytes, piece, (size_t)size, err) < 0)
-            return error_wrap(err, "read '%s'", beneath_show(path).text);
-    }
-    return 0;
+        return error_set(err, ERROR_INVALID, "'%s' is not a regular file", beneath_show(path).text);
+    return file_read_all(fd, beneath_show(path).text, ret_bytes, err);
 }
 
 static int read_chunk(void *data, const struct state_chunk *chunk, struct buffer *ret_bytes,
@@ -53,8 +45,8 @@ struct state_source state_source_directory(const int *directory_fd)
     return (struct state_source){.read_chunk = read_chunk, .data = (void *)(uintptr_t)directory_fd};
 }
 
-/* The file is what a Secret has as metadata, without the name. One that can't be parsed makes a
- * generation of its own that is never whole: restore passes it over and says so. */
+/* The file has the metadata of a Secret without its name. If it can't be parsed, the chunk becomes
+ * an incomplete generation of its own, which restore skips with a message. */
 static void add_chunk(struct state_set *set, const char *object, const struct buffer *text)
 {
     cleanup_json json_t *secret = json_object();
@@ -106,16 +98,16 @@ int state_set_add_directory(struct state_set *set, int directory_fd, struct erro
 
     directory = fd < 0 ? NULL : fdopendir(fd);
     if (!directory)
-        return error_set_errno(err, errno, "open the state's source");
+        return error_set_errno(err, errno, "open the directory of state chunks");
     (void)steal_fd(&fd);
     while ((errno = 0, entry = readdir(directory))) {
-        /* ".", "..", the kubelet's "..data" and its friends, temporary names. */
+        /* ".", "..", "..data" and the like of the kubelet, temporary names. */
         if (entry->d_name[0] == '.')
             continue;
         if (add_subdirectory(set, directory_fd, entry->d_name, err) < 0)
             return -1;
     }
     if (errno)
-        return error_set_errno(err, errno, "read the state's source");
+        return error_set_errno(err, errno, "read the directory of state chunks");
     return 0;
 }

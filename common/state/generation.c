@@ -9,12 +9,10 @@
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
 
-/* Beyond it a number is no number: a million chunks are a state of 1 TiB. */
-#define COUNT_MAX INT64_C(1000000)
-/* In count and sequence: ours, but nothing that one could read. */
+#define COUNT_MAX INT64_C(1000000) /* 1 TiB */
 enum { UNREADABLE = -1 };
 
-/* One of our own numbers: 0 if there is none, UNREADABLE if it is none. */
+/* 0 if the annotation is missing, UNREADABLE if it is not a number from 1 to max. */
 static int64_t own_number(const json_t *annotations, const char *key, int64_t max)
 {
     const char *text = json_string_value(doc_member(annotations, key));
@@ -55,7 +53,7 @@ void state_set_add_secret(struct state_set *set, const json_t *secret)
     };
     struct error ignored = {0};
 
-    /* Go reads it with strconv.Atoi. */
+    /* As strconv.Atoi() in Go, whose errors the Go deployer ignores. */
     if (!number || !number_parse_signed(number, &chunk.number))
         chunk.number = 0;
     if (timestamp_parse(doc_text_or(secret, "metadata.creationTimestamp", ""),
@@ -84,7 +82,8 @@ void state_set_done(struct state_set *set)
     *set = (struct state_set){0};
 }
 
-/* By generation, then number; the name makes it total, so that the order of adding is no matter. */
+/* By generation, then number, then name, so that the result does not depend on the order of input.
+ */
 static int compare_chunks(const void *left, const void *right)
 {
     const struct state_chunk *a = left, *b = right;
@@ -107,7 +106,7 @@ static bool are_texts_equal(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Its first chunk speaks for the generation; the others must say the same. */
+/* All chunks must agree with the first one. */
 static bool is_complete(const struct state_generation *generation)
 {
     const struct state_chunk *first = generation->chunks[0];
@@ -147,8 +146,8 @@ static void add_generation(struct state_set *set, struct state_chunk *chunks, si
     set->generations[set->generation_count++] = generation;
 }
 
-/* The newest chunk gives a generation its age, and of several the first by name: that is how Go
- * picks among chunks of the same second, which its list gives by name. */
+/* The newest chunk determines the age of a generation; among chunks of the same second it is the
+ * first one by name, because the Go deployer picks the first one of a list sorted by name. */
 static const struct state_chunk *newest_chunk(const struct state_generation *generation)
 {
     const struct state_chunk *newest = generation->chunks[0];
@@ -164,8 +163,8 @@ static const struct state_chunk *newest_chunk(const struct state_generation *gen
     return newest;
 }
 
-/* Complete before torn, ours before Go's; then the best first. Two of ours with one sequence can
- * only be a newer job's and that of a pod which woke up late: the one that was there first stays.
+/* Complete before incomplete, ours before Go's, then best first. Two of ours have the same sequence
+ * only if an old pod stored its state after the pod of a newer job: the older one is right.
  */
 static int compare_generations(const void *left, const void *right)
 {
@@ -192,8 +191,8 @@ static bool is_newer(const struct state_generation *a, const struct state_genera
     return newest_chunk(a)->created_unix_ms > newest_chunk(b)->created_unix_ms;
 }
 
-/* Both halves are sorted: ours by sequence, Go's by time. A Go generation goes before the best of
- * ours that is older than it. */
+/* Merges two sorted halves, ours and Go's. A generation of Go's goes before the best one of ours
+ * that was created earlier. */
 static void merge(struct state_generation *generations, size_t own_count, size_t count)
 {
     cleanup_free struct state_generation *merged = xcalloc(count + 1, sizeof(*merged));
@@ -253,17 +252,17 @@ bool state_generation_is_interrupted(const struct state_generation *generation)
     return generation->is_ours && !generation->is_complete && generation->chunks[0]->number > 0;
 }
 
-/* Whether a generation that is not whole can go. */
-static bool is_torn_garbage(const struct state_generation *torn,
-                            const struct state_generation *newest, bool is_idle)
+/* Whether an incomplete generation may be deleted. */
+static bool is_incomplete_garbage(const struct state_generation *generation,
+                                  const struct state_generation *newest, bool is_idle)
 {
     if (!newest)
-        return is_idle && state_generation_is_interrupted(torn);
+        return is_idle && state_generation_is_interrupted(generation);
     if (is_idle)
         return true;
-    if (torn->is_ours && newest->is_ours)
-        return torn->sequence <= newest->sequence;
-    return is_newer(newest, torn);
+    if (generation->is_ours && newest->is_ours)
+        return generation->sequence <= newest->sequence;
+    return is_newer(newest, generation);
 }
 
 size_t state_set_garbage(const struct state_set *set, size_t keep, bool is_idle,
@@ -275,8 +274,9 @@ size_t state_set_garbage(const struct state_set *set, size_t keep, bool is_idle,
 
     for (size_t i = 0; i < set->generation_count; i++) {
         const struct state_generation *generation = &set->generations[i];
-        bool is_garbage =
-            generation->is_complete ? i >= keep : is_torn_garbage(generation, newest, is_idle);
+        bool is_garbage = generation->is_complete
+                              ? i >= keep
+                              : is_incomplete_garbage(generation, newest, is_idle);
 
         for (size_t j = 0; is_garbage && j < generation->chunk_count; j++)
             names[count++] = generation->chunks[j]->object;

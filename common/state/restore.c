@@ -28,14 +28,15 @@ static int unpack_generation(const struct state_generation *generation,
     return state_stream_check(&stream, err);
 }
 
-/* Puts the new directory in the place of whatever is there. */
+/* Renames temporary to name and removes what had that name. */
 static int put_in_place(int parent_fd, const char *temporary, const char *name, struct error *err)
 {
     if (renameat2(parent_fd, temporary, parent_fd, name, RENAME_EXCHANGE) == 0)
         return beneath_remove_tree(parent_fd, temporary, err);
     if (errno != ENOENT && errno != EINVAL)
         return error_set_errno(err, errno, "rename the restored state to '%s'", name);
-    /* Nothing is there, or the file system can't exchange: then there is neither for a moment. */
+    /* ENOENT: name does not exist. EINVAL: the file system does not support RENAME_EXCHANGE, so the
+     * replacement is not atomic. */
     if (errno == EINVAL && beneath_remove_tree(parent_fd, name, err) < 0)
         return -1;
     if (renameat(parent_fd, temporary, parent_fd, name) < 0)
@@ -52,26 +53,25 @@ static int restore_generation(const struct state_generation *generation,
     struct error ignored = {0};
 
     if (!generation->is_complete)
-        return error_set(err, ERROR_INVALID, "chunks are missing or do not belong together");
+        return error_set(err, ERROR_INVALID, "incomplete: chunks are missing or inconsistent");
     beneath_temporary_name(temporary);
     root_fd = beneath_make_directories(parent_fd, temporary, err);
     if (root_fd < 0)
         return -1;
     if (unpack_generation(generation, source, root_fd, ret_counts, err) < 0) {
-        /* What went wrong first is what counts. */
         (void)!beneath_remove_tree(parent_fd, temporary, &ignored);
         return -1;
     }
     if (put_in_place(parent_fd, temporary, name, err) < 0) {
         (void)!beneath_remove_tree(parent_fd, temporary, &ignored);
-        /* The generation is whole: whatever this is, an older one would not help. */
+        /* Not the fault of this generation: prevents a fallback to an older one. */
         err->kind = ERROR_INTERNAL;
         return -1;
     }
     return 0;
 }
 
-/* Whether the fault lies in the generation, so that the one before it is worth a try. */
+/* Whether the generation itself is damaged, so that the previous one is tried. */
 static bool is_generation_at_fault(const struct error *err)
 {
     switch (err->kind) {
@@ -123,8 +123,8 @@ int state_restore(const struct state_set *set, const struct state_source *source
     if (lost_count)
         return error_set(
             err, ERROR_INVALID,
-            "none of %zu stored states can be used, the best one: %s; remove the state "
-            "secrets to start without state",
+            "none of %zu generations of the state can be restored; the newest one: %s; delete the "
+            "state Secrets to start without state",
             lost_count, first.text);
     *ret_restored = restored;
     return 0;

@@ -62,8 +62,8 @@ struct cutting {
     state_chunk_fn *write;
     void *data;
     struct digest *digest;
-    struct buffer first, current; /* chunk 0 waits until all others are stored */
-    int64_t number;               /* of the chunk that is being filled */
+    struct buffer first, current; /* chunk 0 is kept until all others are written */
+    int64_t number;               /* of the chunk being filled */
 };
 
 static void cutting_done(struct cutting *cutting)
@@ -79,7 +79,7 @@ static int set_changed(struct error *err)
     return error_set(err, ERROR_CONFLICT, "the state changed while it was stored");
 }
 
-/* Hands out the current chunk. One more than the summary counts can't be of the same tree. */
+/* Writes the current chunk. More chunks than in the first pass mean that the directory changed. */
 static int end_chunk(struct cutting *cutting, struct error *err)
 {
     if (cutting->number >= cutting->summary->chunk_count)
@@ -125,7 +125,7 @@ int state_write_chunks(int state_fd, const struct state_summary *summary, state_
     buffer_init(&cutting.current, STATE_CHUNK_BYTES);
     if (pack_tree(state_fd, &options, &counts, err) < 0)
         return -1;
-    /* Known before the last chunks go out, so that a changed tree costs no more of them. */
+    /* Checked before the last chunk and chunk 0 are written. */
     digest_hex(cutting.digest, hex);
     if (strcmp(hex, summary->sha256) != 0)
         return set_changed(err);

@@ -7,7 +7,7 @@
 #include "common/contract.h"
 #include "common/data/digest.h"
 
-/* Room for a chunk that somebody else wrote a little larger than we would. */
+/* Other writers may use slightly larger chunks. */
 enum { CHUNK_MAX_BYTES = STATE_CHUNK_BYTES + 64 * 1024 };
 
 void state_stream_init(struct state_stream *stream, const struct state_generation *generation,
@@ -51,6 +51,6 @@ int state_stream_check(const struct state_stream *stream, struct error *err)
 
     digest_hex(stream->digest, hex);
     if (stream->generation->is_ours && strcmp(hex, stream->generation->sha256) != 0)
-        return error_set(err, ERROR_INVALID, "the chunks have another sha256 than they say");
+        return error_set(err, ERROR_INVALID, "sha256 mismatch");
     return 0;
 }

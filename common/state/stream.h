@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of a generation, chunk after chunk, hashed as they go by. Internal to common/state. */
+/* Reads the chunks of a generation one after another and hashes them. Internal to common/state. */
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@ struct state_stream {
     size_t place;
 };
 
-/* Both are borrowed. */
+/* generation and source are borrowed. */
 void state_stream_init(struct state_stream *stream, const struct state_generation *generation,
                        const struct state_source *source);
 void state_stream_done(struct state_stream *stream); /* wipes the chunk; zeroed memory is fine */
@@ -22,5 +22,5 @@ void state_stream_done(struct state_stream *stream); /* wipes the chunk; zeroed 
 
 /* unpack_read_fn; data is the stream. */
 ssize_t state_stream_read(void *data, const void **ret_bytes, struct error *err) must_check;
-/* After the end: what went by is what the generation says that it is. Of Go's nobody knows. */
+/* To be called at the end of the stream: compares the sha256. Go's generations have none. */
 int state_stream_check(const struct state_stream *stream, struct error *err) must_check;

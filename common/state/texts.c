@@ -4,11 +4,11 @@
 #include "common/state/stream.h"
 
 int state_find_texts(const struct state_generation *generation, const struct state_source *source,
-                     struct tar_text_budget *budget, tar_text_fn *on_text, void *data,
+                     struct text_budget *budget, unpack_text_fn *on_text, void *data,
                      struct error *err)
 {
     cleanup_state_stream struct state_stream stream = {0};
-    const struct tar_text_options options = {
+    const struct unpack_texts_options options = {
         .read = state_stream_read,
         .source = &stream,
         .is_go_state_tolerated = !generation->is_ours,
@@ -17,7 +17,7 @@ int state_find_texts(const struct state_generation *generation, const struct sta
     };
 
     state_stream_init(&stream, generation, source);
-    if (tar_text_find(&options, budget, err) < 0)
+    if (unpack_texts(&options, budget, err) < 0)
         return -1;
     return state_stream_check(&stream, err);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a generation of the state has in it, for who must know its texts and not restore it. */
+/* The text files of a generation of state, for code that must know them without restoring it. */
 #pragma once
 
-#include "common/archive/tar_text.h"
+#include "common/archive/unpack_texts.h"
 #include "common/state/restore.h"
 
-/* Hands on every text file of a complete generation (tar_text.h). Fails where restoring would
- * (ERROR_INVALID), where the budget does not suffice (ERROR_TOO_LARGE), and as the source does;
- * what was found until then has been handed on. */
+/* Calls on_text for every text file of a complete generation (unpack_texts.h). Fails if restoring
+ * would fail (ERROR_INVALID), if the budget is used up (ERROR_TOO_LARGE), or with the source's
+ * error; on_text has then been called for the files before. */
 int state_find_texts(const struct state_generation *generation, const struct state_source *source,
-                     struct tar_text_budget *budget, tar_text_fn *on_text, void *data,
+                     struct text_budget *budget, unpack_text_fn *on_text, void *data,
                      struct error *err) must_check;

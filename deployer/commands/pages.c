@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* longshore man, longshore completion: the table of options in the forms that man and shells read.
- */
+/* `longshore man` and `longshore completion`. */
 #include <stdio.h>
 
 #include "common/command_line/completion.h"
@@ -14,7 +13,8 @@ static int fail(const struct option_command *command, const struct error *err)
     return EXIT_USAGE;
 }
 
-/* The operands, at most two, of a command that has no option but --help; which is answered here. */
+/* Reads up to max (at most 2) operands of a command whose only option is --help, and prints the
+ * help if it was given. */
 static int read_operands(const struct option_command *command, int argc, char **argv, int max,
                          const char *ret_operands[2], bool *ret_is_help, struct error *err)
 {
@@ -29,7 +29,7 @@ static int read_operands(const struct option_command *command, int argc, char **
         return 0;
     }
     if (argc - first > max)
-        return error_set(err, ERROR_INVALID, "'%s' is not expected; see '%s --help'",
+        return error_set(err, ERROR_INVALID, "unexpected operand \"%s\"; see '%s --help'",
                          argv[first + max], command->program);
     for (int i = first; i < argc; i++)
         ret_operands[i - first] = argv[i];
@@ -54,7 +54,7 @@ int man_main(int argc, char **argv)
         return finish();
     page = manual_find(operands[0]);
     if (!page) {
-        (void)error_set(&err, ERROR_INVALID, "'%s' is no command; see 'longshore --help'",
+        (void)error_set(&err, ERROR_INVALID, "unknown command \"%s\"; see 'longshore --help'",
                         operands[0]);
         return fail(&COMMAND_MAN, &err);
     }
@@ -62,7 +62,7 @@ int man_main(int argc, char **argv)
     return finish();
 }
 
-/* A program is what has a page and is no subcommand. */
+/* Programs have pages, too, but are not subcommands. */
 static const struct option_command *find_program(const char *name)
 {
     const struct option_command *found = manual_find(name);
@@ -83,9 +83,11 @@ int completion_main(int argc, char **argv)
         return finish();
     program = find_program(operands[1]);
     if (!program)
-        (void)error_set(&err, ERROR_INVALID,
-                        "'%s' is none of longshore, longshore-init, longshore-wait", operands[1]);
+        (void)error_set(
+            &err, ERROR_INVALID,
+            "unknown program \"%s\"; expected longshore, longshore-init or longshore-wait",
+            operands[1]);
     else if (!operands[0] || !completion_print(operands[0], program, stdout))
-        (void)error_set(&err, ERROR_INVALID, "the shell must be bash, zsh or fish");
+        (void)error_set(&err, ERROR_INVALID, "unknown shell; expected bash, zsh or fish");
     return err.kind == ERROR_NONE ? finish() : fail(&COMMAND_COMPLETION, &err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* longshore render: every object that the controller would make for an item, as YAML. */
+/* `longshore render`: prints the objects that the controller would create for an item. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/commands/commands.h"
-#include "deployer/commands/offline.h"
+#include "deployer/offline/offline.h"
 
 static void print_object(const json_t *object, const char *output, bool is_first)
 {
@@ -25,35 +25,28 @@ static void print_object(const json_t *object, const char *output, bool is_first
     (void)printf("%s%s", is_first ? "" : "---\n", text);
 }
 
-/* A Context of the item's own choice is as much an input as its Target. The default one is there in
- * every namespace, and most often says nothing. */
-static int check_context(const struct offline *offline, struct error *err)
+/* The default Context exists in every namespace and is usually empty, so that it is optional here.
+ */
+static void warn_of_missing_context(const struct offline *offline)
 {
-    if (offline_context(offline))
-        return 0;
-    if (strcmp(offline->item->context, CONTEXT_DEFAULT) != 0)
-        return error_set(err, ERROR_INVALID,
-                         "the item's context '%s' is missing; give it with --context FILE",
-                         offline->item->context);
-    (void)fprintf(stderr, "longshore render: context '" CONTEXT_DEFAULT
-                          "' is not given: the controller would also use its pull Secrets and its "
-                          "OCM configuration; give it with --context FILE\n");
-    return 0;
+    if (!offline_context(offline))
+        (void)fprintf(stderr, "warning: context \"" CONTEXT_DEFAULT
+                              "\" not found in the files; the controller would use its pull "
+                              "Secrets and OCM configuration, too (add it with --context FILE)\n");
 }
 
-/* What depends on the cluster. */
+/* Comments on values that depend on the cluster. */
 static void print_unknown(const struct offline *offline)
 {
     const struct object_names *names = &offline->names;
     bool has_dash = strchr(offline->item->namespace_name, '-') || strchr(offline->item->name, '-');
 
     if (!*offline->config->identity)
-        (void)printf(
-            "# Without an identity the controller gives every object the label " LABEL_LANDSCAPER
-            ",\n# a hash of the Landscaper's address and CA.\n");
+        (void)printf("# Without an identity, the controller sets the label " LABEL_LANDSCAPER
+                     " on every object\n# to a hash of Landscaper's address and CA.\n");
     if (has_dash && strcmp(names->host_export, names->host_export_own) != 0)
-        (void)printf("# The export is %s\n# if there is another item whose namespace and name "
-                     "read the same, joined with '-'.\n",
+        (void)printf("# The export Secret is called %s\n# if another item has the same "
+                     "namespace and name when joined with '-'.\n",
                      names->host_export_own);
 }
 
@@ -63,9 +56,10 @@ static int render_item(const struct render_values *values, struct bundle *bundle
     cleanup_offline struct offline offline = {0};
     cleanup_pod_objects struct pod_objects objects = {0};
 
-    if (offline_load(bundle, values->config, item, &offline, err) < 0 ||
-        check_context(&offline, err) < 0 ||
-        offline_objects(&offline, values->operation, &objects, err) < 0)
+    if (offline_load(bundle, values->config, item, &offline, err) < 0)
+        return -1;
+    warn_of_missing_context(&offline);
+    if (offline_objects(&offline, values->operation, &objects, err) < 0)
         return -1;
     if (strcmp(values->output, "json") != 0)
         print_unknown(&offline);
@@ -81,25 +75,17 @@ static int render_item(const struct render_values *values, struct bundle *bundle
 static int render(const struct render_values *values, int count, char **files, struct error *err)
 {
     cleanup_bundle struct bundle bundle = {0};
+    const json_t *found = NULL;
     cleanup_json json_t *item = NULL;
 
     bundle_init(&bundle);
-    for (int i = 0; i < count; i++) {
-        if (bundle_load(&bundle, files[i], err) < 0)
-            return -1;
-    }
-    for (size_t i = 0; i < values->objects.count; i++) {
-        if (bundle_load(&bundle, values->objects.items[i], err) < 0)
-            return -1;
-    }
-    if (!bundle_at(&bundle, KIND_DEPLOY_ITEM, 0))
-        return error_set(err, ERROR_INVALID, "the files hold no " KIND_DEPLOY_ITEM);
-    if (bundle_at(&bundle, KIND_DEPLOY_ITEM, 1))
-        return error_set(err, ERROR_INVALID,
-                         "the files hold more than one " KIND_DEPLOY_ITEM ": '%s' and '%s'",
-                         doc_text_or(bundle_at(&bundle, KIND_DEPLOY_ITEM, 0), "metadata.name", ""),
-                         doc_text_or(bundle_at(&bundle, KIND_DEPLOY_ITEM, 1), "metadata.name", ""));
-    item = json_deep_copy(bundle_at(&bundle, KIND_DEPLOY_ITEM, 0));
+    if (offline_load_files(&bundle, (const char *const *)files, (size_t)count, &values->objects,
+                           err) < 0 ||
+        offline_find_item(&bundle, &found, err) < 0)
+        return -1;
+    if (!found)
+        return error_set(err, ERROR_INVALID, "the files contain no " KIND_DEPLOY_ITEM);
+    item = json_deep_copy(found);
     return render_item(values, &bundle, item, err);
 }
 
@@ -114,8 +100,7 @@ int render_main(int argc, char **argv)
         options_print_help(&COMMAND_RENDER, stdout);
     } else {
         if (result == 0 && first == argc)
-            result =
-                error_set(&err, ERROR_INVALID, "no file is given; see 'longshore render --help'");
+            result = error_set(&err, ERROR_INVALID, "no file given; see 'longshore render --help'");
         if (result == 0)
             result = render(&values, argc - first, argv + first, &err);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* longshore validate: every mistake in DeployItems, Targets and Configurations, with its path. */
+/* `longshore validate`: lists mistakes in DeployItems, Targets and Configurations. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,11 +8,11 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/commands/commands.h"
-#include "deployer/commands/offline.h"
 #include "deployer/item/bundle.h"
 #include "deployer/item/provider.h"
 #include "deployer/item/target.h"
-#include "deployer/item/validate.h"
+#include "deployer/offline/offline.h"
+#include "deployer/validation/validate.h"
 
 struct validation {
     const struct deployer_config *config;
@@ -32,26 +32,18 @@ static void add_finding(struct validation *validation, const char *object, const
     *(is_warning ? &validation->warnings : &validation->errors) += 1;
 }
 
-/* Paths of a provider configuration are relative to it, in statuses as in the Go deployer's. */
-static char *whole_path(const char *base, const char *path)
-{
-    if (!*base || strncmp(path, "spec.", strlen("spec.")) == 0)
-        return xstrdup(path);
-    return *path ? xasprintf("%s.%s", base, path) : xstrdup(base);
-}
-
-static void add_mistakes(struct validation *validation, const char *object, const char *base,
+static void add_mistakes(struct validation *validation, const char *object,
                          const struct mistakes *mistakes)
 {
     for (size_t i = 0; i < mistakes->count; i++) {
         const struct mistake *mistake = &mistakes->items[i];
-        cleanup_free char *path = whole_path(base, mistake->path);
 
-        add_finding(validation, object, path, mistake->text, mistake->kind == MISTAKE_UNKNOWN);
+        add_finding(validation, object, mistake->path, mistake->text,
+                    mistake->kind == MISTAKE_UNKNOWN);
     }
 }
 
-/* What an API server or its types would say: nothing else asks for it. */
+/* Checks that are the API server's in a cluster. */
 static void check_object(struct validation *validation, const char *object, const json_t *doc)
 {
     cleanup_mistakes struct mistakes mistakes = {.is_unbounded = true};
@@ -64,7 +56,7 @@ static void check_object(struct validation *validation, const char *object, cons
                      json_is_string(version) ? json_string_value(version) : "");
     if (name)
         validate_object_name(name, "metadata.name", &mistakes);
-    add_mistakes(validation, object, "", &mistakes);
+    add_mistakes(validation, object, &mistakes);
 }
 
 static void check_spec(struct validation *validation, const char *object, const json_t *doc)
@@ -82,11 +74,11 @@ static void check_spec(struct validation *validation, const char *object, const 
     mistakes_add_unknown(&mistakes, "spec", spec, known);
     mistakes_add_unknown(&mistakes, "spec.target", doc_member(spec, "target"), target_known);
     mistakes_add_unknown(&mistakes, "spec.onDelete", doc_member(spec, "onDelete"), delete_known);
-    add_mistakes(validation, object, "", &mistakes);
+    add_mistakes(validation, object, &mistakes);
 }
 
-/* The item's Target as main would get it, if the file has it: what is wrong with it is said where
- * it is validated itself. */
+/* The target file that main would get if the Target is among the documents. Mistakes in the Target
+ * are reported by validate_target(). The caller frees. */
 static char *target_file_of(const struct item *item, const struct bundle *bundle)
 {
     const char *name = item_effective_target(item);
@@ -104,7 +96,7 @@ static char *target_file_of(const struct item *item, const struct bundle *bundle
     return target_document(target, content.data, content.size);
 }
 
-/* What shows only when the objects are made: whether they fit where they have to go. */
+/* Creates the objects of a run, which fails if one exceeds a size limit. */
 static void check_objects(struct validation *validation, const char *name, const struct item *item,
                           const struct run_spec *run, const struct bundle *bundle)
 {
@@ -147,12 +139,13 @@ static void validate_item(struct validation *validation, const char *name, const
         add_finding(validation, name, "metadata", err.text, false);
         return;
     }
-    add_mistakes(validation, name, "", &item->mistakes);
-    if (!*item->type) /* said already */
+    add_mistakes(validation, name, &item->mistakes);
+    if (!*item->type) /* reported by item_parse() */
         return;
     if (run_spec_parse(item, validation->config, &run, &mistakes) == 0)
         check_objects(validation, name, item, run, bundle);
-    add_mistakes(validation, name, "spec.config", &mistakes);
+    offline_complete_paths(&mistakes);
+    add_mistakes(validation, name, &mistakes);
 }
 
 static void validate_target(struct validation *validation, const char *name, const json_t *target,
@@ -168,7 +161,7 @@ static void validate_target(struct validation *validation, const char *name, con
 
     check_object(validation, name, target);
     if (secret_name && !secret)
-        return; /* somewhere in the cluster */
+        return; /* may exist in the cluster */
     buffer_init(&content, BUNDLE_BYTES_MAX);
     if (target_content(target, secret, &content, &err) < 0 ||
         target_validate(content.data, content.size, &err) < 0)
@@ -183,7 +176,7 @@ static void validate_configuration(struct validation *validation, const char *na
     cleanup_mistakes struct mistakes mistakes = {.is_unbounded = true};
 
     (void)!config_parse(object, &config, &mistakes);
-    add_mistakes(validation, name, "", &mistakes);
+    add_mistakes(validation, name, &mistakes);
 }
 
 static void validate_object(struct validation *validation, const json_t *object,
@@ -218,7 +211,7 @@ static int validate_file(struct validation *validation, const char *path, struct
         validate_object(validation, json_array_get(bundle.objects, i), &bundle);
     if (validation->objects == objects)
         return error_set(err, ERROR_INVALID,
-                         "'%s' holds nothing to validate: no " KIND_DEPLOY_ITEM ", " KIND_TARGET
+                         "\"%s\" contains no " KIND_DEPLOY_ITEM ", " KIND_TARGET
                          " or " KIND_CONFIGURATION,
                          path);
     return 0;
@@ -262,8 +255,7 @@ int validate_main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     if (result == 0 && first == argc)
-        result =
-            error_set(&err, ERROR_INVALID, "no file is given; see 'longshore validate --help'");
+        result = error_set(&err, ERROR_INVALID, "no file given; see 'longshore validate --help'");
     if (result == 0)
         result = offline_config(values.config, &config, &err);
     validation.config = config;

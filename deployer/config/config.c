@@ -10,8 +10,8 @@
 #include "common/data/doc.h"
 #include "common/data/duration.h"
 #include "common/data/names.h"
-#include "deployer/item/fields.h"
-#include "deployer/item/validate.h"
+#include "deployer/validation/fields.h"
+#include "deployer/validation/validate.h"
 
 enum {
     COLLECTION_SECONDS = 3600,
@@ -26,9 +26,11 @@ enum {
     METRICS_PORT = 8080,
     HEALTH_PORT = 8081,
     PORT_MAX = 65535,
+    GRACE_MAX_SECONDS = 300,
+    GRACE_LIMIT_SECONDS = 24 * 3600,
 };
 
-#define IMAGE_DEFAULT "ubuntu:18.04" /* as with the Go deployer */
+#define IMAGE_DEFAULT "ubuntu:18.04" /* the default of the Go deployer */
 #define IMAGE_SCRIPT "alpine:3"
 #define IMAGE_INIT "longshore-init:" LONGSHORE_VERSION
 #define IMAGE_WAIT "longshore-wait:" LONGSHORE_VERSION
@@ -71,8 +73,7 @@ void config_free(struct deployer_config *config)
     free(config);
 }
 
-/* Reads a sub-object and reports its unknown fields; absent gives fields that are all absent. The
- * path stays with the caller. */
+/* The fields of a sub-object, whose unknown fields are reported. path is borrowed. */
 static struct fields section(const struct fields *parent, const char *key, const char *path,
                              const char *const *known)
 {
@@ -83,9 +84,8 @@ static struct fields section(const struct fields *parent, const char *key, const
     return fields;
 }
 
-/* Fields of the Go deployer's that are checked, so that a file stays right for both, and not used.
- */
-static void say_unused(const struct fields *fields, const char *key, const char *why)
+/* Warns about a field of the Go deployer that has no effect here. */
+static void warn_unused(const struct fields *fields, const char *key, const char *why)
 {
     cleanup_free char *path = field_path(fields, key);
 
@@ -93,13 +93,13 @@ static void say_unused(const struct fields *fields, const char *key, const char 
         mistakes_add(fields->mistakes, MISTAKE_UNKNOWN, path, "has no effect: %s", why);
 }
 
-/* A DNS name, or NULL and a mistake. */
+/* A copy of a DNS name; fallback if the field is absent or "". */
 static char *read_object_name(const struct fields *fields, const char *key, const char *fallback)
 {
     cleanup_free char *path = field_path(fields, key);
     const json_t *value = field_any(fields, key);
 
-    /* The chart writes "" for what its values leave out. */
+    /* The chart writes "" for values that are not set. */
     if (json_is_string(value) && json_string_length(value) > 0)
         validate_object_name(value, path, fields->mistakes);
     return field_text_copy(fields, key, fallback);
@@ -130,7 +130,7 @@ static json_t *default_resources(const char *cpu_request, const char *memory_req
     return resources;
 }
 
-/* What the four containers have in common. */
+/* The fields that initContainer, waitContainer, defaultImage and script have in common. */
 static void read_image(const struct fields *fields, const char *image,
                        struct config_container *ret_container)
 {
@@ -157,7 +157,7 @@ static void read_container(const struct fields *root, const char *key, const cha
     read_image(&fields, image, ret_container);
     ret_container->args = field_text_list(&fields, "args");
     ret_container->is_go_image = field_bool(&fields, "goImage", false);
-    say_unused(&fields, "name", "the containers' names are fixed");
+    warn_unused(&fields, "name", "the containers' names are fixed");
 }
 
 static void read_script(const struct fields *root, struct deployer_config *config)
@@ -170,7 +170,7 @@ static void read_script(const struct fields *root, struct deployer_config *confi
     config->is_script_enabled = field_bool(&fields, "enabled", true);
     if (field_any(&fields, "args"))
         mistakes_add(root->mistakes, MISTAKE_FORBIDDEN, "script.args",
-                     "arguments of a script are its item's; options of the interpreter belong to "
+                     "arguments belong to the item; put options of the interpreter into "
                      "script.command");
 }
 
@@ -187,7 +187,7 @@ static void read_oci(const struct fields *root, struct deployer_config *config)
         config->oci_config_files[i] = xstrdup(json_string_value(json_array_get(files, i)));
     config->oci_plain_http = field_bool(&fields, "allowPlainHttp", false);
     config->oci_insecure = field_bool(&fields, "insecureSkipVerify", false);
-    say_unused(&fields, "cache", "nothing is kept between runs");
+    warn_unused(&fields, "cache", "nothing is cached between runs");
 }
 
 static void read_go_sections(const struct fields *root, struct deployer_config *config)
@@ -203,16 +203,16 @@ static void read_go_sections(const struct fields *root, struct deployer_config *
     config->is_collecting = !field_bool(&fields, "disable", false);
     config->collection_ms =
         field_integer(&fields, "requeueTimeSeconds", COLLECTION_SECONDS, 1, 86400 * 365) * 1000;
-    say_unused(&fields, "worker", "one collector serves all objects");
+    warn_unused(&fields, "worker", "one collector serves all objects");
     fields = section(root, "debug", "debug", debug_known);
     config->is_pod_kept = field_bool(&fields, "keepPod", false);
     fields = section(root, "hpa", "hpa", hpa_known);
     config->max_replicas = field_integer(&fields, "maxReplicas", 1, 0, INT32_MAX);
     fields = section(root, "controller", "controller", controller_known);
     (void)field_integer(&fields, "workers", 1, 1, INT32_MAX);
-    say_unused(&fields, "workers", "one thread serves all items");
+    warn_unused(&fields, "workers", "one thread serves all items");
     (void)field_duration_ms(&fields, "cacheSyncTimeout", 0, 1);
-    say_unused(&fields, "cacheSyncTimeout", "lists are read until they are whole");
+    warn_unused(&fields, "cacheSyncTimeout", "lists are always read to the end");
 }
 
 static void read_delete_operation(const struct fields *root, struct deployer_config *config)
@@ -225,7 +225,7 @@ static void read_delete_operation(const struct fields *root, struct deployer_con
                      "\"%s\": must be run or skip", word);
 }
 
-/* A Lease object knows seconds only. */
+/* The field of a Lease object has whole seconds. */
 static int64_t read_lease(const struct fields *election)
 {
     int64_t lease_ms = field_duration_ms(election, "leaseDuration", LEASE_MS, LEASE_MIN_MS);
@@ -264,11 +264,33 @@ static void read_operation_sections(const struct fields *root, struct deployer_c
     config->health_port = field_integer(&fields, "healthPort", HEALTH_PORT, 0, PORT_MAX);
 }
 
+static void read_grace(const struct fields *pod, struct deployer_config *config)
+{
+    int64_t grace = field_integer(pod, "terminationGracePeriodSeconds", MAIN_GRACE_SECONDS_DEFAULT,
+                                  1, GRACE_LIMIT_SECONDS);
+    int64_t max_default = grace > GRACE_MAX_SECONDS ? grace : GRACE_MAX_SECONDS;
+
+    config->grace_seconds = grace;
+    config->max_grace_seconds =
+        field_integer(pod, "maxTerminationGracePeriodSeconds", max_default, 1, GRACE_LIMIT_SECONDS);
+    if (config->max_grace_seconds < grace)
+        mistakes_add(pod->mistakes, MISTAKE_INVALID, "pod.maxTerminationGracePeriodSeconds",
+                     "%" PRId64 ": must not be below pod.terminationGracePeriodSeconds (%" PRId64
+                     ")",
+                     config->max_grace_seconds, grace);
+}
+
 static void read_pod(const struct fields *root, struct deployer_config *config)
 {
-    static const char *const known[] = {
-        "sharedVolumeSizeLimit", "nodeSelector", "tolerations", "runtimeClassName",
-        "priorityClassName",     "resources",    NULL};
+    static const char *const known[] = {"sharedVolumeSizeLimit",
+                                        "nodeSelector",
+                                        "tolerations",
+                                        "runtimeClassName",
+                                        "priorityClassName",
+                                        "resources",
+                                        "terminationGracePeriodSeconds",
+                                        "maxTerminationGracePeriodSeconds",
+                                        NULL};
     const struct fields fields = section(root, "pod", "pod", known);
 
     config->shared_volume_size =
@@ -279,6 +301,7 @@ static void read_pod(const struct fields *root, struct deployer_config *config)
     config->runtime_class = read_object_name(&fields, "runtimeClassName", NULL);
     config->priority_class = read_object_name(&fields, "priorityClassName", NULL);
     config->main_resources = read_checked(&fields, "resources", validate_resources);
+    read_grace(&fields, config);
 }
 
 static void read_root(const struct fields *root, struct deployer_config *config)

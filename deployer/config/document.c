@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The effective configuration, for people who ask what the deployer thinks it was told. */
+/* The effective configuration as a document, for the log at start-up and for tests. */
 #include <string.h>
 
 #include "common/contract.h"
@@ -91,5 +91,8 @@ json_t *config_document(const struct deployer_config *config)
     set_text(doc, "pod.runtimeClassName", config->runtime_class);
     set_text(doc, "pod.priorityClassName", config->priority_class);
     set_copy(doc, "pod.resources", config->main_resources);
+    doc_set_new(doc, "pod.terminationGracePeriodSeconds", json_integer(config->grace_seconds));
+    doc_set_new(doc, "pod.maxTerminationGracePeriodSeconds",
+                json_integer(config->max_grace_seconds));
     return doc;
 }

@@ -10,7 +10,9 @@
 #include "common/data/doc.h"
 #include "common/sandbox/sandbox.h"
 #include "deployer/commands/commands.h"
+#include "deployer/controller/check.h"
 #include "deployer/controller/setup.h"
+#include "deployer/pod/engine.h"
 
 static void warn_unused(const struct mistakes *mistakes)
 {
@@ -37,7 +39,7 @@ static int load_config(const char *path, struct deployer_config **ret_config, st
     return 0;
 }
 
-/* As the Go deployer: YAML on stdout. It holds names of files, never what is in them. */
+/* As in the Go deployer: YAML on stdout. It contains names of files, never their content. */
 static void print_config(const struct deployer_config *config)
 {
     cleanup_json json_t *document = NULL;
@@ -51,7 +53,11 @@ static void print_config(const struct deployer_config *config)
     (void)fflush(stdout);
 }
 
-static int run(const struct controller_values *values, struct error *err)
+/* Every engine of this program. The first that serves a type of items gets them. */
+static const struct engine_class *const engines[] = {&POD_ENGINE, NULL};
+
+/* *ret_is_ok: false if --check found a problem. */
+static int run(const struct controller_values *values, bool *ret_is_ok, struct error *err)
 {
     cleanup_config struct deployer_config *config = NULL;
     const struct controller_options options = {
@@ -60,10 +66,14 @@ static int run(const struct controller_values *values, struct error *err)
         .landscaper_kubeconfig = values->landscaper_kubeconfig,
         .metrics_address = values->metrics_address,
         .health_address = values->health_address,
+        .engines = engines,
     };
 
     if (load_config(values->config, &config, err) < 0)
         return -1;
+    if (values->is_check)
+        return check_run(&options, config, stdout, ret_is_ok, err);
+    *ret_is_ok = true;
     print_config(config);
     return controller_run(&options, config, err);
 }
@@ -82,6 +92,7 @@ int controller_main(int argc, char **argv)
     enum log_format format = LOG_FORMAT_JSON;
     struct error err = {0};
     int first = 0;
+    bool is_ok = false;
 
     controller_block_signals();
     sandbox_no_core();
@@ -99,8 +110,10 @@ int controller_main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     if (first < argc) {
-        (void)error_set(&err, ERROR_INVALID, "'%s' is no option", argv[first]);
+        (void)error_set(&err, ERROR_INVALID, "unexpected argument '%s'", argv[first]);
         return fail(&err);
     }
-    return run(&values, &err) < 0 ? fail(&err) : EXIT_SUCCESS;
+    if (run(&values, &is_ok, &err) < 0)
+        return fail(&err);
+    return is_ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -11,48 +11,70 @@
 #include "common/base/number.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "common/data/names.h"
-#include "common/data/uuid.h"
 #include "common/sandbox/sandbox.h"
-#include "deployer/controller/controller.h"
-#include "deployer/controller/gc.h"
-#include "deployer/controller/observe.h"
-#include "deployer/controller/serve.h"
-#include "deployer/controller/task.h"
-#include "deployer/pod/docker_files.h"
+#include "deployer/controller/check.h"
+#include "deployer/controller/clusters.h"
+#include "deployer/protocol/act.h"
+#include "deployer/protocol/controller.h"
+#include "deployer/protocol/election.h"
+#include "deployer/protocol/observe.h"
+#include "deployer/protocol/task.h"
+#include "deployer/serve/server.h"
 
 #define USER_AGENT "longshore/" LONGSHORE_VERSION
 
 enum { DRAIN_MS = 10 * 1000, RELEASE_MS = 3 * 1000 };
 
-/* Everything that lives as long as the process. */
+/* Everything with the lifetime of the process. */
 struct process {
     struct controller controller;
     struct server *health, *metrics;
     struct loop_timer drain_timer;
+    struct clusters clusters;
+    struct check *check;
     int64_t started_unix_ms;
-    char *pod_selector, *lease_identity;
 };
 
 /* ---- Probes and metrics ---- */
+
+/* The watch of the first engine that has one. */
+static const struct kube_watch *watch_of_engines(const struct controller *controller)
+{
+    const struct kube_watch *watch = NULL;
+
+    for (size_t i = 0; i < controller->engine_count && !watch; i++) {
+        const struct engine *engine = controller->engines[i];
+
+        watch = engine->class->watch ? engine->class->watch(engine) : NULL;
+    }
+    return watch;
+}
+
+static const char *name_of_action(size_t action)
+{
+    return action < ACTION_COUNT ? action_name((enum action)action) : NULL;
+}
 
 static int serve_metrics(struct process *process, struct buffer *ret_body,
                          const char **ret_content_type)
 {
     const struct controller *controller = &process->controller;
+    const struct kube_watch *runs = watch_of_engines(controller);
     bool is_one = controller->landscaper == controller->host;
     struct metrics_now now = {
         .items = index_count(controller->index),
-        .jobs = controller->open_jobs,
+        .jobs = controller->task_count,
         .queued = controller->queue.length,
         .running = controller->running,
-        .held = controller->held_items,
+        .held = controller->unknown_owner_items,
         .landscaper_requests = kube_request_counts(controller->landscaper),
         .host_requests = is_one ? NULL : kube_request_counts(controller->host),
-        .watch_silent_ms = {[METRICS_ITEMS] = kube_watch_silent_ms(controller->item_watch),
-                            [METRICS_PODS] = kube_watch_silent_ms(controller->pod_watch)},
+        .watch_silent_ms = {[METRICS_ITEMS] = kube_watch_idle_ms(controller->item_watch),
+                            [METRICS_PODS] = runs ? kube_watch_idle_ms(runs) : 0},
         .is_leader = controller_may_write(controller),
-        .is_synced = controller->is_items_synced && controller->is_pods_synced,
+        .is_synced = controller->is_items_synced && controller_is_synced(controller),
+        .action_name = name_of_action,
+        .rule_name = rule_name,
         .lease_name = controller->config->lease_name ? controller->config->lease_name : "",
         .started_unix_ms = process->started_unix_ms,
     };
@@ -72,7 +94,8 @@ static int on_request(void *data, const char *path, struct buffer *ret_body,
     if (strcmp(path, "/metrics") == 0)
         return serve_metrics(process, ret_body, ret_content_type);
     if (strcmp(path, "/readyz") == 0 &&
-        (!controller->is_items_synced || !controller->is_pods_synced || controller->is_draining))
+        (!controller->is_items_synced || !controller_is_synced(controller) ||
+         controller->is_draining))
         return 503;
     if (strcmp(path, "/healthz") != 0 && strcmp(path, "/readyz") != 0)
         return 404;
@@ -92,7 +115,7 @@ int address_parse(const char *text, char **ret_host, uint16_t *ret_port, struct 
         return 0;
     }
     if (!number_parse(digits, UINT16_MAX, &port))
-        return error_set(err, ERROR_INVALID, "'%s' is no address: use host:port", text);
+        return error_set(err, ERROR_INVALID, "invalid address '%s': use host:port", text);
     if (length >= 2 && text[0] == '[' && text[length - 1] == ']') {
         text++;
         length -= 2;
@@ -141,7 +164,7 @@ static void on_drained(void *data)
 {
     struct process *process = data;
 
-    log_info("requests are still under way, going all the same",
+    log_info("shutting down although requests are under way",
              log_number("requests", process->controller.running));
     loop_stop(process->controller.loop);
 }
@@ -171,7 +194,7 @@ static void on_signal(void *data, int signal_number)
     }
     if (controller->is_draining)
         return;
-    log_info("ending", log_number("signal", signal_number),
+    log_info("shutting down", log_number("signal", signal_number),
              log_number("requests", controller->running));
     controller->is_draining = true;
     loop_timer_start(&process->drain_timer, DRAIN_MS);
@@ -180,29 +203,25 @@ static void on_signal(void *data, int signal_number)
 
 /* ---- Clusters ---- */
 
-static int connect_clusters(struct controller *controller, const struct controller_options *options,
+static int connect_clusters(struct process *process, const struct controller_options *options,
                             struct deployer_config *config, struct error *err)
 {
-    cleanup_kube_config struct kube_config *host = NULL;
-    cleanup_kube_config struct kube_config *landscaper = NULL;
+    struct controller *controller = &process->controller;
+    int result = clusters_connect(controller->loop, controller->http, options->kubeconfig,
+                                  options->landscaper_kubeconfig, config, &process->clusters, err);
 
-    if (kube_config_default(options->kubeconfig, &host, err) < 0)
-        return error_wrap(err, "host cluster");
-    kube_config_hash(host, config->landscaper_mark);
-    if (kube_new(controller->loop, controller->http, host, &controller->host, err) < 0)
-        return error_wrap(err, "host cluster");
-    host = NULL;
-    controller->landscaper = controller->host;
-    if (!options->landscaper_kubeconfig)
-        return 0;
-    controller->landscaper = NULL;
-    if (kube_config_from_file(options->landscaper_kubeconfig, NULL, &landscaper, err) < 0)
-        return error_wrap(err, "Landscaper cluster");
-    kube_config_hash(landscaper, config->landscaper_mark);
-    if (kube_new(controller->loop, controller->http, landscaper, &controller->landscaper, err) < 0)
-        return error_wrap(err, "Landscaper cluster");
-    landscaper = NULL;
-    return 0;
+    controller->host = process->clusters.host;
+    controller->landscaper = process->clusters.landscaper;
+    return result;
+}
+
+static void on_checked(void *data)
+{
+    struct process *process = data;
+
+    check_log(process->check);
+    check_free(process->check);
+    process->check = NULL;
 }
 
 /* ---- Watching ---- */
@@ -211,7 +230,7 @@ static int watch_items(struct controller *controller, struct error *err)
 {
     struct kube_watch_options items = {.resource = KUBE_DEPLOY_ITEMS,
                                        .page_size = CONTROLLER_LIST_PAGE,
-                                       .left_out = OBJECT_LEFT_OUT,
+                                       .skipped_members = OBJECT_SKIPPED_MEMBERS,
                                        .is_known = observe_item_is_known,
                                        .on_event = observe_item_event,
                                        .data = controller};
@@ -221,65 +240,13 @@ static int watch_items(struct controller *controller, struct error *err)
     return 0;
 }
 
-static int start_watches(struct process *process, struct error *err)
+static int start_engines(struct controller *controller, const struct engine_class *const *engines,
+                         struct error *err)
 {
-    struct controller *controller = &process->controller;
-    cleanup_free char *identity = name_label_value(controller->config->identity);
-    struct kube_watch_options pods = {.resource = KUBE_PODS,
-                                      .namespace_name = controller->config->namespace_name,
-                                      .left_out = POD_LEFT_OUT,
-                                      .on_event = observe_pod_event,
-                                      .data = controller};
-
-    process->pod_selector =
-        xasprintf(LABEL_ITEM_NAME "," LABEL_ITEM_NAMESPACE "," LABEL_DEPLOYER_ID "=%s", identity);
-    pods.label_selector = process->pod_selector;
-    if (kube_watch_start(controller->host, &pods, &controller->pod_watch, err) < 0)
-        return error_wrap(err, "watch pods");
-    return watch_items(controller, err);
-}
-
-static void on_leadership(void *data, bool is_leader)
-{
-    struct controller *controller = data;
-
-    log_info(is_leader ? "leading" : "not leading");
-    if (!is_leader)
-        return;
-    controller_touch_all(controller);
-}
-
-static void on_lease_problem(void *data, const struct error *err)
-{
-    (void)data;
-    log_error("lease", log_text("error", err->text));
-}
-
-static int start_election(struct process *process, struct error *err)
-{
-    struct controller *controller = &process->controller;
-    const struct deployer_config *config = controller->config;
-    bool is_in_pod = strcmp(controller->pod_namespace, MY_POD_NAMESPACE_DEFAULT) != 0;
-    char id[UUID_TEXT_SIZE] = {0};
-    struct lease_options lease = {.name = config->lease_name,
-                                  .namespace_name = config->lease_namespace,
-                                  /* In the proportions of other controllers: 15, 10 and 2 s. */
-                                  .duration_ms = (uint32_t)config->lease_ms,
-                                  .renew_deadline_ms = (uint32_t)config->lease_ms * 2 / 3,
-                                  .retry_ms = (uint32_t)config->lease_ms * 2 / 15,
-                                  .on_change = on_leadership,
-                                  .on_problem = on_lease_problem,
-                                  .data = controller};
-
-    if (!config->is_electing)
-        return 0;
-    if (!lease.namespace_name)
-        lease.namespace_name = is_in_pod ? controller->pod_namespace : config->namespace_name;
-    uuid_make(id);
-    process->lease_identity = xasprintf("%s_%s", controller->pod_name, id);
-    lease.identity = process->lease_identity;
-    if (lease_start(controller->host, &lease, &controller->lease, err) < 0)
-        return error_wrap(err, "lease '%s/%s'", lease.namespace_name, lease.name);
+    for (; *engines; engines++) {
+        if (controller_add_engine(controller, *engines, err) < 0)
+            return -1;
+    }
     return 0;
 }
 
@@ -292,7 +259,8 @@ static const char *env_or(const char *name, const char *fallback)
     return value && *value ? value : fallback;
 }
 
-/* As for fields of the configuration: who sets them should know. */
+/* Variables of the Go deployer that have no effect are logged, as fields of the configuration are.
+ */
 static void name_unused_variables(void)
 {
     static const char *const names[] = {ENV_LS_HOST_CLIENT_QPS, ENV_LS_HOST_CLIENT_BURST,
@@ -309,9 +277,9 @@ static void name_unused_variables(void)
         given = longer;
     }
     if (*given)
-        log_info("variables of the environment are not used", log_text("variables", given),
-                 log_text("reason", "have no effect: requests are bounded by how many are under "
-                                    "way, not by a rate"));
+        log_info(
+            "environment variables have no effect", log_text("variables", given),
+            log_text("reason", "the number of concurrent requests is limited, not their rate"));
 }
 
 static void init_controller(struct process *process, const struct deployer_config *config)
@@ -320,6 +288,8 @@ static void init_controller(struct process *process, const struct deployer_confi
 
     process->started_unix_ms = controller_now_unix_ms(controller);
     controller->config = config;
+    controller->is_electing = config->is_electing;
+    controller->is_locking = config->max_replicas > 1;
     controller->has_selector = !selector_is_empty(config->target_selector);
     controller->identity =
         *config->identity
@@ -327,20 +297,15 @@ static void init_controller(struct process *process, const struct deployer_confi
             : xasprintf(DEPLOYER_NAME "-%lld", (long long)(process->started_unix_ms / 1000));
     controller->pod_name = env_or(ENV_MY_POD_NAME, MY_POD_NAME_DEFAULT);
     controller->pod_namespace = env_or(ENV_MY_POD_NAMESPACE, MY_POD_NAMESPACE_DEFAULT);
-    controller->index = index_new();
-    controller->item_epoch = controller->pod_epoch = 1;
-    controller->gc = gc_new(controller);
+    controller->index = index_new(controller->engines);
+    controller->item_epoch = 1;
     loop_timer_init(&controller->pump_timer, controller->loop, controller_on_pump, controller);
     loop_timer_init(&process->drain_timer, controller->loop, on_drained, process);
-    controller->docker_files = docker_files_new(config->oci_config_files);
-    /* What can't be used of them is told now, and not only when an item comes. */
-    json_decref(controller_docker_configs(controller));
 }
 
 static int enter_sandbox(struct error *err)
 {
-    /* Tokens, certificates and name resolution are read again and again; nothing is ever written.
-     */
+    /* Tokens, certificates and resolver files are read repeatedly; nothing is ever written. */
     const struct sandbox_path paths[] = {{.path = "/", .is_writable = false}};
     const struct sandbox_options options = {.paths = paths,
                                             .path_count = array_length(paths),
@@ -364,25 +329,23 @@ static void process_done(struct process *process)
 {
     struct controller *controller = &process->controller;
 
-    kube_watch_stop(controller->item_watch);
-    kube_watch_stop(controller->pod_watch);
-    gc_free(controller->gc);
-    if (controller->index)
-        index_each(controller->index, free_task, NULL);
-    lease_release(controller->lease, RELEASE_MS);
-    index_free(controller->index);
+    /* election_stop() runs the loop: from here on nothing may answer a request for metrics, which
+     * reads the watches. */
     server_free(process->health);
     server_free(process->metrics);
+    kube_watch_stop(controller->item_watch);
+    if (controller->index)
+        index_each(controller->index, free_task, NULL);
+    election_stop(controller, RELEASE_MS);
+    index_free(controller->index);
+    for (size_t i = 0; i < controller->engine_count; i++)
+        controller->engines[i]->class->free(controller->engines[i]);
     loop_timer_stop(&controller->pump_timer);
     loop_timer_stop(&process->drain_timer);
-    if (controller->landscaper != controller->host)
-        kube_free(controller->landscaper);
-    kube_free(controller->host);
+    check_free(process->check);
+    clusters_done(&process->clusters);
     http_client_free(controller->http);
-    docker_files_free(controller->docker_files);
     free(controller->identity);
-    free(process->pod_selector);
-    free(process->lease_identity);
     loop_free(controller->loop);
 }
 
@@ -410,15 +373,19 @@ static int start(struct process *process, const struct controller_options *optio
     if (loop_set_signals(controller->loop, signals, array_length(signals), on_signal, process,
                          err) < 0 ||
         http_client_new(controller->loop, USER_AGENT, &controller->http, err) < 0 ||
-        connect_clusters(controller, options, config, err) < 0 ||
+        connect_clusters(process, options, config, err) < 0 ||
         start_serving(process, options, err) < 0 || enter_sandbox(err) < 0 ||
-        start_election(process, err) < 0 || start_watches(process, err) < 0)
+        election_start(controller, clusters_lease_namespace(config, controller->pod_namespace),
+                       err) < 0 ||
+        start_engines(controller, options->engines, err) < 0 || watch_items(controller, err) < 0)
         return -1;
     log_info("started", log_text("version", LONGSHORE_VERSION),
              log_text("identity", controller->identity),
              log_text("landscaper", kube_server(controller->landscaper)),
              log_text("host", kube_server(controller->host)),
              log_text("hostNamespace", config->namespace_name));
+    process->check =
+        check_start(&process->clusters, config, controller->pod_namespace, on_checked, process);
     return 0;
 }
 

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From options and a configuration file to a running controller. */
+/* Puts a controller together from options and a configuration, runs it and shuts it down. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "common/base/error.h"
 #include "deployer/config/config.h"
+#include "deployer/engine.h"
 
 struct controller_options {
     const char *config, *kubeconfig, *landscaper_kubeconfig;
-    const char *metrics_address, *health_address; /* host:port, overrule the configuration */
+    const char *metrics_address, *health_address; /* host:port; override the configuration */
+    const struct engine_class *const *engines;    /* NULL at the end */
 };
 
-/* To be called before anything else: a signal that comes while we start waits for the loop. As
- * process 1 of a container it would be lost, elsewhere it would end us without a word. */
+/* To be called first: a signal that arrives during start-up then waits for the event loop.
+ * Otherwise it would be ignored as process 1 of a container, and kill the process elsewhere. */
 void controller_block_signals(void);
 
-/* Runs until SIGTERM or SIGINT. Adds to config what only a connected controller knows. */
+/* Runs until SIGTERM or SIGINT. Sets config->landscaper_mark. */
 int controller_run(const struct controller_options *options, struct deployer_config *config,
                    struct error *err) must_check;
 
-/* "host:port", ":port" or "port"; "0" and "off" switch it off (port 0). *ret_host belongs to the
- * caller. */
+/* Parses "host:port", ":port" or "port"; "0" and "off" disable the listener (port 0). *ret_host
+ * belongs to the caller. */
 int address_parse(const char *text, char **ret_host, uint16_t *ret_port, struct error *err)
     must_check;

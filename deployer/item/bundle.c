@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "deployer/item/bundle.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/base/buffer.h"
+#include "common/base/file.h"
 #include "common/base/memory.h"
 #include "common/data/base64.h"
 #include "common/data/doc.h"
-
-enum { READ_STEP = 65536 };
 
 void bundle_init(struct bundle *bundle)
 {
@@ -23,7 +21,7 @@ void bundle_done(struct bundle *bundle)
     bundle->objects = NULL;
 }
 
-/* stringData wins over data, as the API server has it. */
+/* stringData takes precedence over data, as in the API server. */
 static int fold_string_data(json_t *object, struct error *err)
 {
     json_t *texts = json_object_get(object, "stringData");
@@ -60,9 +58,11 @@ static int add_object(struct bundle *bundle, json_t *object, struct error *err)
         for (size_t i = 0; i < json_array_size(items); i++) {
             json_t *item = json_array_get(items, i);
 
-            /* A List in a List is what nobody writes, and depth without end. */
+            /* Nested Lists are rejected: they would need a depth limit and kubectl does not write
+             * them. */
             if (strcmp(doc_text_or(item, "kind", ""), "List") == 0)
-                return error_set(err, ERROR_INVALID, "items[%zu]: a List can't hold a List", i);
+                return error_set(err, ERROR_INVALID, "items[%zu]: a List must not contain a List",
+                                 i);
             if (add_object(bundle, item, err) < 0)
                 return error_wrap(err, "items[%zu]", i);
         }
@@ -87,29 +87,13 @@ int bundle_add_text(struct bundle *bundle, const char *origin, const char *text,
     return 0;
 }
 
-static int read_standard_input(struct buffer *ret_text, struct error *err)
-{
-    cleanup_free char *step = xmalloc(READ_STEP);
-
-    for (;;) {
-        ssize_t count = read(STDIN_FILENO, step, READ_STEP);
-
-        if (count < 0)
-            return error_set_errno(err, errno, "read standard input");
-        if (count == 0)
-            return 0;
-        if (buffer_append(ret_text, step, (size_t)count, err) < 0)
-            return error_wrap(err, "standard input");
-    }
-}
-
 int bundle_load(struct bundle *bundle, const char *path, struct error *err)
 {
     cleanup_buffer struct buffer text = {0};
     bool is_standard_input = strcmp(path, "-") == 0;
 
     buffer_init(&text, BUNDLE_BYTES_MAX);
-    if (is_standard_input ? read_standard_input(&text, err) < 0
+    if (is_standard_input ? file_read_all(STDIN_FILENO, "standard input", &text, err) < 0
                           : doc_read_file(path, BUNDLE_BYTES_MAX, &text, err) < 0)
         return -1;
     return bundle_add_text(bundle, is_standard_input ? "standard input" : path,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The objects of a few multi-document YAML or JSON files: what `render`, `validate` and `run` work
- * on instead of a cluster. */
+/* The objects of multi-document YAML or JSON files, which `render`, `validate` and `run` use
+ * instead of a cluster. */
 #pragma once
 
 #include <jansson.h>
@@ -11,7 +11,7 @@
 enum { BUNDLE_BYTES_MAX = 16 << 20 };
 
 struct bundle {
-    json_t *objects; /* array, in the order of reading; kind List is taken apart; never NULL */
+    json_t *objects; /* array in the order of the files, Lists expanded; never NULL */
 };
 
 void bundle_init(struct bundle *bundle);
@@ -22,17 +22,17 @@ static inline void bundle_donep(struct bundle *bundle)
 }
 #define cleanup_bundle __attribute__((cleanup(bundle_donep)))
 
-/* "-" is standard input. A document that is no object, or has no kind, is ERROR_INVALID naming file
- * and number. */
+/* Adds the objects of a file; "-" is standard input. ERROR_INVALID, naming the file and the number
+ * of the document, for a document that is not an object or has no kind. */
 int bundle_load(struct bundle *bundle, const char *path, struct error *err) must_check;
 /* The same from memory; origin is for messages. */
 int bundle_add_text(struct bundle *bundle, const char *origin, const char *text, size_t size,
                     struct error *err) must_check;
 
-/* Secrets written with stringData are turned into data, as the API server does. */
+/* Converts stringData of Secrets into data, as the API server does. */
 
-/* Borrowed; NULL if there is none. name NULL: the first of its kind. namespace_name NULL: any; an
- * object without a namespace is in every one. */
+/* Finds an object; NULL if there is none. name NULL: the first of its kind. namespace_name NULL:
+ * any. An object without a namespace matches every namespace. Borrowed. */
 const json_t *bundle_find(const struct bundle *bundle, const char *kind, const char *namespace_name,
                           const char *name);
 /* The index-th object of a kind, or NULL. */

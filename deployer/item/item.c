@@ -8,10 +8,11 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/data/duration.h"
+#include "common/data/names.h"
 #include "common/data/timestamp.h"
 #include "common/kube/object.h"
-#include "deployer/item/fields.h"
-#include "deployer/item/validate.h"
+#include "deployer/validation/fields.h"
+#include "deployer/validation/validate.h"
 
 enum { NS_PER_MS = 1000000 };
 
@@ -72,7 +73,7 @@ static void read_metadata(struct item *item, const json_t *metadata)
     item->operation = xstrdup_or_null(annotation(metadata, ANNOTATION_OPERATION));
     item->annotated_type = xstrdup_or_null(annotation(metadata, ANNOTATION_DEPLOYER_TYPE));
     item->annotated_target = xstrdup_or_null(annotation(metadata, ANNOTATION_DEPLOYER_TARGET));
-    /* The Go deployer looks for the key only. */
+    /* As in the Go deployer, the presence of the key counts, not its value. */
     item->is_force_cleanup =
         doc_member(doc_member(metadata, "annotations"), ANNOTATION_FORCE_CLEANUP) != NULL;
     item->is_delete_without_uninstall = without_uninstall && strcmp(without_uninstall, "true") == 0;
@@ -118,7 +119,8 @@ static void read_spec(struct item *item, const json_t *object)
     validate_name(item->context, "spec.context", &item->mistakes);
     if (json_object_size(config) > 0)
         item->config = json_incref((json_t *)(uintptr_t)config);
-    /* It has one, for all that we know: only who says so may clean up without a DELETE run. */
+    /* Without a readable spec assume that there is a configuration: an item without one is cleaned
+     * up without a DELETE run. */
     if (unreadable && !item->config)
         item->config = json_object();
     if (unreadable)
@@ -211,4 +213,13 @@ int64_t item_deadline_unix_ms(const struct item *item)
     if (item->timeout_ms > INT64_MAX - item->init_unix_ms)
         return -1;
     return item->init_unix_ms + item->timeout_ms;
+}
+
+char *item_export_name(const char *namespace_name, const char *name)
+{
+    cleanup_free char *go_name = xasprintf("%s" SUFFIX_EXPORT, name);
+
+    return strlen(go_name) <= NAME_MAX_SUBDOMAIN
+               ? steal(&go_name)
+               : name_make(namespace_name, name, SUFFIX_EXPORT, NAME_MAX_LABEL);
 }

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "deployer/item/provider.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "deployer/item/fields.h"
-#include "deployer/item/validate.h"
+#include "deployer/validation/fields.h"
+#include "deployer/validation/validate.h"
 
 static const struct item_type *const types[] = {&ITEM_TYPE_CONTAINER, &ITEM_TYPE_SCRIPT};
 
-/* What every type has; the type's own come from its row. */
+/* Fields of all types; struct item_type has those of one type. */
 static const char *const common_fields[] = {
     "apiVersion",
     "kind",
@@ -30,6 +31,7 @@ static const char *const common_fields[] = {
     "componentDescriptor",
     "blueprint",
     "continuousReconcile",
+    "terminationGracePeriodSeconds",
 };
 
 const struct item_type *item_type_at(size_t index)
@@ -116,7 +118,7 @@ static json_t *checked_copy(const struct fields *fields, const char *key,
     return value && fields->mistakes->errors == errors ? json_deep_copy(value) : NULL;
 }
 
-/* A new object with these fields only: what else a user wrote stays behind. */
+/* A new object with only these fields, so that nothing else the user wrote reaches the pod. */
 static json_t *pick(const json_t *object, const char *const *keys, size_t count)
 {
     json_t *picked = json_object();
@@ -130,8 +132,8 @@ static json_t *pick(const json_t *object, const char *const *keys, size_t count)
     return picked;
 }
 
-/* The operator's choice of a runtime or of nodes can be a matter of security (a sandbox, a
- * dedicated pool): an item can add to it, never change it. */
+/* The operator's runtime class and nodes can be security settings (a sandbox, a dedicated pool): an
+ * item can add to them, but not change them. */
 static void read_runtime_class(const struct fields *fields, const struct deployer_config *deployer,
                                struct run_spec *run)
 {
@@ -186,6 +188,19 @@ static void read_tolerations(const struct fields *fields, const struct deployer_
     json_decref(all);
 }
 
+static void read_grace(const struct fields *fields, const struct deployer_config *deployer,
+                       struct run_spec *run)
+{
+    static const char key[] = "terminationGracePeriodSeconds";
+
+    run->grace_seconds = field_integer(fields, key, deployer->grace_seconds, 1, INT32_MAX);
+    if (run->grace_seconds > deployer->max_grace_seconds)
+        mistakes_add(fields->mistakes, MISTAKE_INVALID, key,
+                     "%" PRId64 ": must not be above %" PRId64
+                     " (pod.maxTerminationGracePeriodSeconds in the deployer's configuration)",
+                     run->grace_seconds, deployer->max_grace_seconds);
+}
+
 static json_t *read_env(const struct fields *fields)
 {
     static const char *const known[] = {"name", "value"};
@@ -217,6 +232,7 @@ static void read_common(const struct fields *fields, const struct deployer_confi
     read_runtime_class(fields, deployer, run);
     read_node_selector(fields, deployer, run);
     read_tolerations(fields, deployer, run);
+    read_grace(fields, deployer, run);
     run->pull_secrets = checked_copy(fields, "registryPullSecrets", validate_pull_secrets);
     if (!run->pull_secrets)
         run->pull_secrets = json_array();
@@ -238,7 +254,9 @@ int run_spec_parse(const struct item *item, const struct deployer_config *deploy
 
     run->type = item_type_find(item_effective_type(item));
     if (!run->type) {
-        mistakes_add(mistakes, MISTAKE_INVALID, "spec.type", "\"%s\": no type of this deployer",
+        mistakes_add(mistakes, MISTAKE_INVALID, "spec.type",
+                     "\"%s\": unsupported type, must be " DEPLOY_ITEM_TYPE_CONTAINER
+                     " or " DEPLOY_ITEM_TYPE_SCRIPT,
                      item_effective_type(item));
         return -1;
     }

@@ -7,7 +7,7 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
-#include "deployer/item/text.h"
+#include "deployer/validation/text.h"
 
 static void set_time(json_t *object, const char *key, int64_t unix_ms)
 {
@@ -22,7 +22,7 @@ static bool is_same_text(const json_t *a, const json_t *b, const char *key)
     return strcmp(doc_text_or(a, key, ""), doc_text_or(b, key, "")) == 0;
 }
 
-/* A quota counts what others run: in other numbers it is the same error. */
+/* Messages about quotas contain changing numbers: with other numbers it is the same error. */
 static bool is_same_error(const json_t *a, const json_t *b)
 {
     json_t *codes_a = json_object_get(a, "codes");
@@ -42,7 +42,7 @@ static json_t *error_new(const struct status_error *error)
     json_t *codes = json_array();
     json_t *object = json_pack(
         "{s:s,s:s,s:o}", "operation", error->operation, "reason", error->reason, "message",
-        text_json(error->message, text_cut(error->message, size, STATUS_MESSAGE_MAX)));
+        doc_new_string(error->message, text_cut(error->message, size, STATUS_MESSAGE_MAX)));
 
     for (size_t i = 0; i < array_length(error->codes) && error->codes[i]; i++)
         (void)json_array_append_new(codes, json_string(error->codes[i]));
@@ -60,7 +60,7 @@ static void remember(json_t *status, json_t *error)
         list = json_array();
         (void)json_object_set_new(status, "lastErrors", list);
     }
-    /* The same error again is no news. */
+    /* Replace the same error instead of repeating it. */
     if (json_array_size(list) > 0 &&
         is_same_error(json_array_get(list, json_array_size(list) - 1), error))
         (void)json_array_set_new(list, json_array_size(list) - 1, json_deep_copy(error));
@@ -101,23 +101,6 @@ void status_reset_errors(json_t *status)
     (void)json_object_del(status, "lastError");
     (void)json_object_del(status, "firstError");
     (void)json_object_del(status, "lastErrors");
-}
-
-bool status_is_unrecoverable(const json_t *error)
-{
-    static const char *const unrecoverable[] = {CODE_CONFIGURATION_PROBLEM, CODE_INTERNAL_PROBLEM,
-                                                CODE_TIMEOUT, CODE_UNAUTHORIZED};
-    const json_t *codes = doc_member(error, "codes");
-
-    for (size_t i = 0; i < json_array_size(codes); i++) {
-        const char *code = json_string_value(json_array_get(codes, i));
-
-        for (size_t j = 0; code && j < array_length(unrecoverable); j++) {
-            if (strcmp(unrecoverable[j], code) == 0)
-                return true;
-        }
-    }
-    return false;
 }
 
 bool status_is_failed(const char *phase)

@@ -7,7 +7,7 @@
 #include "common/contract.h"
 #include "common/data/base64.h"
 #include "common/data/doc.h"
-#include "deployer/item/text.h"
+#include "deployer/validation/text.h"
 
 const char *target_secret_name(const json_t *target)
 {
@@ -27,12 +27,12 @@ static int secret_value(const json_t *secret, const char *key, struct buffer *re
         return error_set(err, ERROR_INVALID, "secret '%s' of the target has no key '%s'", name,
                          key);
     if (base64_decode(json_string_value(value), json_string_length(value), ret_value, err) < 0)
-        return error_set(err, ERROR_INVALID, "secret '%s' of the target: key '%s' is no base64",
-                         name, key);
+        return error_set(err, ERROR_INVALID,
+                         "secret '%s' of the target: key '%s' is not valid base64", name, key);
     return 0;
 }
 
-/* {"key": <value read as YAML>} of all keys, sorted. */
+/* {"key": <value parsed as YAML>} for all keys, sorted. */
 static int whole_secret(const json_t *secret, struct buffer *ret_content, struct error *err)
 {
     const char *name = doc_text_or(secret, "metadata.name", "");
@@ -50,12 +50,12 @@ static int whole_secret(const json_t *secret, struct buffer *ret_content, struct
         buffer_init(&value, SECRET_MAX_BYTES);
         if (secret_value(secret, key, &value, err) < 0)
             return -1;
-        /* The parser's own words could quote the value. */
+        /* The message of the parser could quote the value. */
         if (doc_parse_yaml(value.data ? value.data : "", value.size, SECRET_MAX_BYTES, &parsed,
                            err) < 0)
             return error_set(err, ERROR_INVALID,
-                             "secret '%s' of the target: the value of key '%s' is no YAML; "
-                             "name the key in spec.secretRef.key to pass it on as it is",
+                             "secret '%s' of the target: the value of key '%s' is not valid "
+                             "YAML; set spec.secretRef.key to pass the value on unchanged",
                              name, key);
         (void)json_object_set_new(all, key, parsed);
     }
@@ -90,7 +90,7 @@ char *target_document(const json_t *target, const char *content, size_t size)
 
     if (!target)
         return xstrdup("null");
-    text = text_json(content, size);
+    text = doc_new_string(content, size);
     doc = json_pack("{s:{s:s,s:s,s:O?,s:O?},s:O}", "target", "apiVersion", LANDSCAPER_API_VERSION,
                     "kind", KIND_TARGET, "metadata", json_object_get(target, "metadata"), "spec",
                     json_object_get(target, "spec"), "content", text);
@@ -111,14 +111,14 @@ static int check_user(const json_t *entry, struct error *err)
     static const struct {
         const char *key, *what;
     } forbidden[] = {
-        {"client-certificate", "client certificate files"},
-        {"client-key", "client key files"},
-        {"tokenFile", "token files"},
-        {"as", "impersonation"},
-        {"as-uid", "impersonation"},
-        {"as-groups", "impersonation of groups"},
-        {"as-user-extra", "impersonation"},
-        {"exec", "exec plug-ins"},
+        {"client-certificate", "client certificate files are"},
+        {"client-key", "client key files are"},
+        {"tokenFile", "token files are"},
+        {"as", "impersonation is"},
+        {"as-uid", "impersonation is"},
+        {"as-groups", "impersonation of groups is"},
+        {"as-user-extra", "impersonation is"},
+        {"exec", "exec plug-ins are"},
     };
     const json_t *user = doc_member(entry, "user");
     const json_t *provider = doc_member(user, "auth-provider");
@@ -129,7 +129,7 @@ static int check_user(const json_t *entry, struct error *err)
     for (size_t i = 0; i < array_length(forbidden); i++) {
         if (is_set(user, forbidden[i].key))
             return error_set(err, ERROR_INVALID,
-                             "%s are not supported in a target kubeconfig: user '%s' has '%s'; use "
+                             "%s not supported in a target kubeconfig: user '%s' has '%s'; use "
                              "inline data or a token",
                              forbidden[i].what, name, forbidden[i].key);
     }
@@ -147,12 +147,13 @@ static int check_kubeconfig(const json_t *config, struct error *err)
     const json_t *users = doc_member(config, "users");
 
     if (!json_is_object(config))
-        return error_set(err, ERROR_INVALID, "the target's content is no kubeconfig");
+        return error_set(err, ERROR_INVALID, "the target's content is not a kubeconfig");
     if (strcmp(doc_text_or(config, "kind", "Config"), "Config") != 0 ||
         strcmp(doc_text_or(config, "apiVersion", "v1"), "v1") != 0)
-        return error_set(err, ERROR_INVALID, "the target's kubeconfig is of another kind: '%s', %s",
-                         doc_text_or(config, "kind", "Config"),
-                         doc_text_or(config, "apiVersion", "v1"));
+        return error_set(
+            err, ERROR_INVALID,
+            "the target's kubeconfig has kind '%s' and apiVersion '%s', expected Config and v1",
+            doc_text_or(config, "kind", "Config"), doc_text_or(config, "apiVersion", "v1"));
     for (size_t i = 0; i < array_length(lists); i++) {
         const json_t *list = doc_member(config, lists[i]);
 
@@ -176,7 +177,7 @@ int target_validate(const char *content, size_t size, struct error *err)
     if (size == 0)
         return 0;
     if (doc_parse_yaml(content, size, SECRET_MAX_BYTES, &doc, err) < 0)
-        return error_set(err, ERROR_INVALID, "the target's content is no YAML document");
+        return error_set(err, ERROR_INVALID, "the target's content is not a YAML document");
     inner = doc_member(doc, "kubeconfig");
     if (!inner && !doc_member(doc, "oidcConfig") && !doc_member(doc, "selfConfig"))
         return json_is_null(doc) ? 0 : check_kubeconfig(doc, err);
@@ -188,6 +189,6 @@ int target_validate(const char *content, size_t size, struct error *err)
         return 0;
     if (doc_parse_yaml(json_string_value(inner), json_string_length(inner), SECRET_MAX_BYTES,
                        &kubeconfig, err) < 0)
-        return error_set(err, ERROR_INVALID, "the target's kubeconfig is no YAML document");
+        return error_set(err, ERROR_INVALID, "the target's kubeconfig is not a YAML document");
     return check_kubeconfig(kubeconfig, err);
 }

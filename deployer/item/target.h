@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A resolved target: what main finds at TARGET_PATH, and what a target may not contain. */
+/* Resolves a Target to the file at TARGET_PATH, and checks its content. */
 #pragma once
 
 #include <jansson.h>
@@ -8,13 +8,13 @@
 #include "common/base/buffer.h"
 #include "common/base/error.h"
 
-/* The Secret that a Target refers to (in its own namespace); NULL if it holds its config itself.
+/* The name of the Secret that a Target refers to, in its own namespace; NULL if it refers to none.
  * Borrowed. */
 const char *target_secret_name(const json_t *target);
 
-/* The content: the raw bytes of the Secret's key, or the whole Secret as a JSON object whose values
- * were read as YAML, or the text of spec.config, or "". secret is NULL where the target names none.
- * Fails with ERROR_INVALID (no such key, no text, no data); texts name keys, never values. */
+/* The content: the bytes of the Secret's key, or the whole Secret as a JSON object whose values are
+ * parsed as YAML, or the text of spec.config, or "". secret is NULL if the target names none. Fails
+ * with ERROR_INVALID (missing key, invalid data); messages name keys, but never contain values. */
 int target_content(const json_t *target, const json_t *secret, struct buffer *ret_content,
                    struct error *err) must_check;
 
@@ -22,7 +22,7 @@ int target_content(const json_t *target, const json_t *secret, struct buffer *re
  * target. Metadata and spec are as read. Belongs to the caller, wipe_free() it. */
 char *target_document(const json_t *target, const char *content, size_t size);
 
-/* The kubeconfig in the content, if there is one, must load and must not make its reader open
- * files, run programs or be someone else: client-certificate, client-key, tokenFile, impersonation,
- * auth-provider, exec are ERROR_INVALID. */
+/* Checks the kubeconfig in the content, if there is one. ERROR_INVALID if it can't be parsed, or if
+ * it would make its user open files, run programs or impersonate: client-certificate, client-key,
+ * tokenFile, as, auth-provider, exec. */
 int target_validate(const char *content, size_t size, struct error *err) must_check;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscaper.gardener.cloud/container: an image, run as it is. */
+/* landscaper.gardener.cloud/container: runs an image. */
 #include <string.h>
 
 #include "common/base/memory.h"
@@ -10,7 +10,7 @@ static void parse_container(const json_t *config, const struct deployer_config *
                             struct run_spec *run, struct mistakes *mistakes)
 {
     (void)mistakes;
-    /* Command and arguments of the default image belong to that image only. */
+    /* The configured command and arguments apply to the default image only. */
     if (!run->image) {
         const struct config_container *image = &deployer->default_image;
 

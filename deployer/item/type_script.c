@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscaper.gardener.cloud/script: a program inline, run in a default image. The script is a file
- * that the kernel or the interpreter opens; no shell stands in between, nothing passes through env
- * or args, and its text never enters a message. */
+/* landscaper.gardener.cloud/script: an inline program that runs in a default image. The script is
+ * mounted as a file, which the kernel or the interpreter opens: no shell is involved, and nothing
+ * is passed by env or args. Its text must not be part of a message. */
 #include <ctype.h>
 #include <string.h>
 
@@ -9,15 +9,15 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/data/names.h"
-#include "deployer/item/fields.h"
 #include "deployer/item/provider.h"
+#include "deployer/validation/fields.h"
 
 #define INTERPRETER_DEFAULT "/bin/sh"
 
-/* All of them travel in the input Secret, which holds the target and imports as well. */
+/* They share the input Secret with the target and the imports. */
 enum { FILES_TOTAL_MAX = 768 * 1024 };
 
-/* Also a key of a Secret: letters, digits, '-', '_', '.'. */
+/* The name is also a key of a Secret: letters, digits, '-', '_', '.'. */
 static bool is_file_name(const char *name)
 {
     size_t length = strlen(name);
@@ -49,7 +49,7 @@ static void check_size(const json_t *text, const char *path, struct mistakes *mi
 {
     if (json_string_length(text) > RUN_FILE_BYTES_MAX)
         mistakes_add(mistakes, MISTAKE_TOO_LONG, path,
-                     "may not be more than %d KiB; put larger programs into an image",
+                     "must not exceed %d KiB; put larger programs into an image",
                      RUN_FILE_BYTES_MAX / 1024);
 }
 
@@ -61,8 +61,8 @@ static void read_files(const struct fields *fields, struct run_spec *run)
     size_t total = 0;
 
     if (json_object_size(files) > RUN_FILES_MAX) {
-        mistakes_add(fields->mistakes, MISTAKE_TOO_LONG, "files", "may not have more than %d files",
-                     RUN_FILES_MAX);
+        mistakes_add(fields->mistakes, MISTAKE_TOO_LONG, "files",
+                     "must not have more than %d files", RUN_FILES_MAX);
         return;
     }
     json_object_foreach(field_each(files), name, text)
@@ -74,7 +74,7 @@ static void read_files(const struct fields *fields, struct run_spec *run)
                          "\"%s\": must be a file name of letters, digits, '-', '_' and '.'", name);
         else if (strcmp(name, FILE_SCRIPT) == 0)
             mistakes_add(fields->mistakes, MISTAKE_FORBIDDEN, path,
-                         "the name " FILE_SCRIPT " is taken by the script itself");
+                         "the name " FILE_SCRIPT " is reserved for the script itself");
         if (!json_is_string(text)) {
             mistakes_add_type(fields->mistakes, path, "a string", text);
             continue;
@@ -86,11 +86,10 @@ static void read_files(const struct fields *fields, struct run_spec *run)
         total += run->files[i].size;
     if (total > FILES_TOTAL_MAX)
         mistakes_add(fields->mistakes, MISTAKE_TOO_LONG, "files",
-                     "script and files together may not be more than %d KiB",
-                     FILES_TOTAL_MAX / 1024);
+                     "script and files together must not exceed %d KiB", FILES_TOTAL_MAX / 1024);
 }
 
-/* A new reference, or NULL if the item names no interpreter. */
+/* New reference; NULL if the item names no interpreter. */
 static json_t *read_interpreter(const struct fields *fields)
 {
     const json_t *value = field_any(fields, "interpreter");
@@ -132,8 +131,8 @@ static void make_command(const struct fields *fields, const json_t *script,
     run->command = command;
 }
 
-/* init knows container items only, and needs no more than this; env, args and interpreter are there
- * because their values are taken out of what main says, and those are read from the inputs. */
+/* The part that init needs, as a configuration of a container item. env, args and interpreter are
+ * included because redaction takes the values to hide from the inputs. */
 static json_t *make_configuration(const json_t *config)
 {
     static const char *const copied[] = {"importValues", "blueprint", "componentDescriptor",

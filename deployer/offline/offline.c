@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/commands/offline.h"
+#include "deployer/offline/offline.h"
 
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "deployer/pod/inputs.h"
 #include "deployer/pod/pull_secrets.h"
 
-/* In place of the jobID of an item that no Landscaper has triggered yet. */
+/* Replaces the jobID of an item that Landscaper has not triggered yet. */
 #define JOB_NONE "00000000-0000-4000-8000-000000000000"
 
 int offline_config(const char *path, struct deployer_config **ret_config, struct error *err)
@@ -23,8 +23,23 @@ int offline_config(const char *path, struct deployer_config **ret_config, struct
     if (result == 0)
         return 0;
     if (mistakes_fail(&mistakes, err) == 0)
-        return error_set(err, ERROR_INTERNAL, "configuration '%s' can't be used", path ? path : "");
-    return error_wrap(err, "configuration '%s'", path ? path : "");
+        return error_set(err, ERROR_INTERNAL, "configuration \"%s\" is not usable",
+                         path ? path : "");
+    return error_wrap(err, "configuration \"%s\"", path ? path : "");
+}
+
+void offline_complete_paths(struct mistakes *mistakes)
+{
+    static const char base[] = "spec.config";
+
+    for (size_t i = 0; i < mistakes->count; i++) {
+        char *path = mistakes->items[i].path;
+
+        if (strncmp(path, "spec.", strlen("spec.")) == 0)
+            continue;
+        mistakes->items[i].path = *path ? xasprintf("%s.%s", base, path) : xstrdup(base);
+        free(path);
+    }
 }
 
 json_t *offline_complete(const json_t *item)
@@ -34,6 +49,35 @@ json_t *offline_complete(const json_t *item)
     if (!doc_text(copy, "metadata.namespace"))
         doc_set_text(copy, "metadata.namespace", "default");
     return copy;
+}
+
+int offline_load_files(struct bundle *bundle, const char *const *files, size_t count,
+                       const struct option_list *more, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (bundle_load(bundle, files[i], err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < more->count; i++) {
+        if (bundle_load(bundle, more->items[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int offline_find_item(const struct bundle *bundle, const json_t **ret_item, struct error *err)
+{
+    const json_t *first = bundle_at(bundle, KIND_DEPLOY_ITEM, 0);
+    const json_t *second = bundle_at(bundle, KIND_DEPLOY_ITEM, 1);
+
+    if (second)
+        return error_set(err, ERROR_INVALID,
+                         "the files contain more than one " KIND_DEPLOY_ITEM
+                         " (\"%s\" and \"%s\"); expected only one",
+                         doc_text_or(first, "metadata.name", ""),
+                         doc_text_or(second, "metadata.name", ""));
+    *ret_item = first;
+    return 0;
 }
 
 void offline_done(struct offline *offline)
@@ -46,7 +90,7 @@ void offline_done(struct offline *offline)
     state_set_done(&offline->state);
     json_decref(offline->docker_configs);
     wipe_free(offline->target_file);
-    mistakes_done(&offline->unread);
+    mistakes_done(&offline->unknown_fields);
     *offline = (struct offline){0};
 }
 
@@ -64,16 +108,30 @@ static int load_item(struct offline *offline, const json_t *object, struct error
     if (item_parse(complete, &offline->item, err) < 0)
         return -1;
     if (mistakes_fail(&offline->item->mistakes, err) < 0)
-        return error_wrap(err, "deploy item '%s'", offline->item->name);
+        return error_wrap(err, "deploy item \"%s\"", offline->item->name);
     if (run_spec_parse(offline->item, offline->config, &offline->run, &mistakes) == 0) {
-        /* Without errors only unknown fields are left in the list. */
-        offline->unread = mistakes;
+        /* All errors would have failed, so only unknown fields are left. */
+        offline_complete_paths(&mistakes);
+        offline->unknown_fields = mistakes;
         mistakes = (struct mistakes){0};
         return 0;
     }
+    offline_complete_paths(&mistakes);
     if (mistakes_fail(&mistakes, err) == 0)
-        return error_set(err, ERROR_INTERNAL, "the item can't be run");
-    return error_wrap(err, "deploy item '%s': spec.config", offline->item->name);
+        return error_set(err, ERROR_INTERNAL, "the provider configuration is not usable");
+    return error_wrap(err, "deploy item \"%s\"", offline->item->name);
+}
+
+static int check_context(const struct offline *offline, struct error *err)
+{
+    const struct item *item = offline->item;
+
+    if (offline_context(offline) || strcmp(item->context, CONTEXT_DEFAULT) == 0)
+        return 0;
+    return error_set(err, ERROR_INVALID,
+                     "context \"%s/%s\" of the item not found in the files; add it with --context "
+                     "FILE",
+                     item->namespace_name, item->context);
 }
 
 static int load_target(struct offline *offline, struct error *err)
@@ -91,7 +149,9 @@ static int load_target(struct offline *offline, struct error *err)
         target = bundle_find(&offline->bundle, KIND_TARGET, item->namespace_name, name);
         if (!target)
             return error_set(err, ERROR_INVALID,
-                             "the item's target '%s' is missing; give it with --target FILE", name);
+                             "target \"%s/%s\" of the item not found in the files; add it with "
+                             "--target FILE",
+                             item->namespace_name, name);
         secret_name = target_secret_name(target);
         secret = secret_name
                      ? bundle_find(&offline->bundle, "Secret", item->namespace_name, secret_name)
@@ -99,11 +159,12 @@ static int load_target(struct offline *offline, struct error *err)
         if (secret_name && !secret)
             return error_set(
                 err, ERROR_INVALID,
-                "the Secret '%s' of target '%s' is missing; give it with --secret FILE",
-                secret_name, name);
+                "Secret \"%s/%s\" of target \"%s\" not found in the files; add it with --secret "
+                "FILE",
+                item->namespace_name, secret_name, name);
         if (target_content(target, secret, &content, err) < 0 ||
             target_validate(content.data, content.size, err) < 0)
-            return error_wrap(err, "target '%s'", name);
+            return error_wrap(err, "target \"%s\"", name);
     }
     offline->target_file = target_document(target, content.data, content.size);
     return 0;
@@ -115,18 +176,20 @@ static int add_pull_secret(struct offline *offline, const char *namespace_name, 
     const json_t *secret = bundle_find(&offline->bundle, "Secret", namespace_name, name);
 
     if (!secret)
-        return error_set(err, ERROR_INVALID,
-                         "the registry pull Secret '%s/%s' is missing; give it with --secret FILE",
-                         namespace_name, name);
+        return error_set(
+            err, ERROR_INVALID,
+            "registry pull Secret \"%s/%s\" not found in the files; add it with --secret FILE",
+            namespace_name, name);
     return inputs_add_docker_secret(offline->docker_configs, secret, offline->run, offline->config,
                                     err);
 }
 
-static void tell_docker_config(void *data, const struct docker_config_trouble *trouble)
+static void warn_docker_config(void *data, const struct docker_config_problem *problem)
 {
     (void)data;
-    (void)fprintf(stderr, "registry configuration '%s'%s%s: passed over: %s\n", trouble->file,
-                  trouble->entry ? ": " : "", trouble->entry ? trouble->entry : "", trouble->why);
+    (void)fprintf(stderr, "warning: registry configuration \"%s\"%s%s: ignored: %s\n",
+                  problem->file, problem->entry ? ": " : "", problem->entry ? problem->entry : "",
+                  problem->why);
 }
 
 static int load_credentials(struct offline *offline, struct error *err)
@@ -136,7 +199,7 @@ static int load_credentials(struct offline *offline, struct error *err)
     cleanup_json json_t *secrets = NULL;
 
     offline->docker_configs =
-        json_copy((json_t *)(uintptr_t)docker_files_now(files, tell_docker_config, NULL));
+        json_copy((json_t *)(uintptr_t)docker_files_now(files, warn_docker_config, NULL));
     if (pull_secrets_gather(offline_context(offline), offline->item->namespace_name,
                             offline->run->pull_secrets, &secrets, err) < 0)
         return -1;
@@ -183,8 +246,8 @@ int offline_load(struct bundle *bundle, const char *config_path, const json_t *i
 
     bundle->objects = NULL;
     if (offline_config(config_path, &offline.config, err) < 0 ||
-        load_item(&offline, item, err) < 0 || load_target(&offline, err) < 0 ||
-        load_credentials(&offline, err) < 0)
+        load_item(&offline, item, err) < 0 || check_context(&offline, err) < 0 ||
+        load_target(&offline, err) < 0 || load_credentials(&offline, err) < 0)
         return -1;
     load_state(&offline);
     offline.job = *offline.item->job ? offline.item->job : JOB_NONE;
@@ -222,9 +285,9 @@ int offline_objects(const struct offline *offline, const char *operation,
         if (!request.ocm_config_map)
             return error_set(
                 err, ERROR_INVALID,
-                "the ConfigMap '%s' of context '%s' is missing; give it with --context "
-                "FILE",
-                ocm_name, offline->item->context);
+                "ConfigMap \"%s/%s\" of context \"%s\" not found in the files; add it with "
+                "--context FILE",
+                offline->item->namespace_name, ocm_name, offline->item->context);
     }
     return pod_objects_make(&request, ret_objects, err);
 }

@@ -1,23 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands without a cluster share: objects from files in place of the API server's. */
+/* Loads an item and what it refers to from files instead of an API server, for run, render and
+ * validate. */
 #pragma once
 
 #include <jansson.h>
 
+#include "common/base/options.h"
 #include "common/state/generation.h"
 #include "deployer/config/config.h"
 #include "deployer/item/bundle.h"
 #include "deployer/item/item.h"
 #include "deployer/item/provider.h"
 #include "deployer/pod/names.h"
-#include "deployer/pod/request.h"
+#include "deployer/pod/run_objects.h"
 
-/* The configuration of a file, or the defaults for NULL. */
+/* The configuration in a file, or the default one if path is NULL. */
 int offline_config(const char *path, struct deployer_config **ret_config, struct error *err)
     must_check;
 
-/* A copy with what an API server would have filled in: the namespace. New reference. */
+/* A copy of the item, with namespace "default" if it has none. New reference. */
 json_t *offline_complete(const json_t *item);
+
+/* Prefixes paths that are relative to the provider configuration, as in statuses of the Go
+ * deployer, with "spec.config". */
+void offline_complete_paths(struct mistakes *mistakes);
 
 /* One item with everything that it refers to. */
 struct offline {
@@ -30,11 +36,21 @@ struct offline {
     json_t *docker_configs;
     char *target_file;
     const char *job;
-    struct mistakes unread; /* fields of the provider configuration that no one reads */
+    struct mistakes unknown_fields; /* fields of the provider configuration without effect */
 };
 
-/* bundle is taken over. Objects that the item needs and the bundle lacks are ERROR_INVALID with the
- * option that gives them. */
+/* Loads the operands of a command, then the files of its options --target, --context and --secret.
+ */
+int offline_load_files(struct bundle *bundle, const char *const *files, size_t count,
+                       const struct option_list *more, struct error *err) must_check;
+/* The only DeployItem of the bundle, borrowed; *ret_item is NULL if there is none. ERROR_INVALID if
+ * there are several. */
+int offline_find_item(const struct bundle *bundle, const json_t **ret_item, struct error *err)
+    must_check;
+
+/* Takes the content of bundle over. ERROR_INVALID lists mistakes in the item, or names an object
+ * that is missing and the option for it; only the default Context is optional. *ret_offline is
+ * released by offline_done(). */
 int offline_load(struct bundle *bundle, const char *config_path, const json_t *item,
                  struct offline *ret_offline, struct error *err) must_check;
 void offline_done(struct offline *offline);
@@ -47,6 +63,6 @@ static inline void offline_donep(struct offline *offline)
 /* The Context that the item names, or NULL. Borrowed. */
 const json_t *offline_context(const struct offline *offline);
 
-/* The objects of the run. The clock is not asked: the same files give the same objects. */
+/* Creates the objects of the run. Uses no clock, so that equal files give equal objects. */
 int offline_objects(const struct offline *offline, const char *operation,
                     struct pod_objects *ret_objects, struct error *err) must_check;

@@ -25,7 +25,7 @@ json_t *access_role(const struct pod_request *request)
                               request->export_name, "verbs", "get", "update", /* its own export */
                               "apiGroups", "", "resources", "secrets", "verbs", "create");
 
-    /* The Go deployer's init reads the state through the API, and removes old generations. */
+    /* The Go deployer's init reads the state through the API and removes old generations. */
     if (request->config->init.is_go_image)
         (void)json_array_append_new(rules, json_pack("{s:[s],s:[s],s:[s,s,s]}", "apiGroups", "",
                                                      "resources", "secrets", "verbs", "get", "list",

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the containers of an item may do at the API server: wait reads and watches its own pod,
- * reads and updates its own export Secret, creates Secrets; nothing else, and nobody else anything.
- */
+/* The permissions of an item's pod: wait may get and watch its own pod, get and update its own
+ * export Secret, and create Secrets. main and init have no permissions. */
 #pragma once
 
 #include <jansson.h>
 
-#include "deployer/pod/request.h"
+#include "deployer/pod/run_objects.h"
 
 /* New references. */
 json_t *access_service_account(const struct pod_request *request);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a job looks like to decide(). */
+/* Which pods belong to a task, and the state of its job according to them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,73 +7,29 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
-#include "deployer/controller/objects.h"
-#include "deployer/controller/observe.h"
-#include "deployer/controller/owner.h"
-#include "deployer/controller/report.h"
-#include "deployer/controller/task.h"
+#include "deployer/item/metadata.h"
+#include "deployer/pod/engine.h"
+#include "deployer/pod/objects.h"
+#include "deployer/pod/owner.h"
 
 enum { CLOCK_SKEW_MS = 10 * 1000 };
 
-/* ---- The job's phase and operation ---- */
+/* ---- Claims ---- */
 
-enum task_phase task_phase_of(const struct item *item)
-{
-    /* Landscaper drops initTime when it triggers a job: without one, the phase is that of the job
-     * before. */
-    if (!*item->phase || status_is_final(item->phase) || item->init_unix_ms <= 0)
-        return JOB_IDLE;
-    if (strcmp(item->job, item->job_finished) == 0)
-        return JOB_IDLE;
-    if (strcmp(item->phase, PHASE_INIT) == 0)
-        return JOB_INIT;
-    if (strcmp(item->phase, PHASE_INIT_DELETE) == 0)
-        return JOB_INIT_DELETE;
-    if (strcmp(item->phase, PHASE_DELETING) == 0)
-        return JOB_DELETING;
-    return JOB_PROGRESSING;
-}
-
-static bool is_delete_pod(const struct task *task, const json_t *pod)
-{
-    const char *operation = object_annotation(pod, ANNOTATION_OPERATION_RUN);
-
-    if (operation)
-        return strcmp(operation, OPERATION_DELETE) == 0;
-    return task->item && task_phase_of(task->item) == JOB_DELETING;
-}
-
-bool task_is_delete(const struct task *task)
-{
-    enum pod_claim claim = POD_ABSENT;
-    const struct pod_entry *entry = task_pod(task, &claim);
-
-    if (entry && claim == POD_OF_JOB)
-        return is_delete_pod(task, entry->pod);
-    return task->item && task->item->is_deleting;
-}
-
-const char *task_operation(const struct task *task)
-{
-    return task_is_delete(task) ? OPERATION_DELETE : OPERATION_RECONCILE;
-}
-
-/* ---- Pods ---- */
-
-/* The Go deployer marks no job on its pods. One of this generation, made after the job was begun,
- * can only be of this job. Times are those of two machines: where the status names the pod, a
- * little before will do. */
+/* The Go deployer does not write the job to its pods. A pod of this generation that was created
+ * after the job began can only be of this job. The two times come from two machines: where the
+ * status names the pod, it may have been created a little earlier. */
 static bool is_go_pod_of_job(const struct item *item, const json_t *pod)
 {
     const char *generation = object_label(pod, LABEL_ITEM_GENERATION);
-    enum task_phase phase = task_phase_of(item);
+    enum job_phase phase = job_phase_of(item);
     bool is_named = (phase == JOB_PROGRESSING || phase == JOB_DELETING) && item->last_pod &&
                     strcmp(item->last_pod, doc_text_or(pod, "metadata.name", "")) == 0;
     int64_t created = 0;
     struct error err = {0};
     char wanted[24] = {0};
 
-    if (phase == JOB_IDLE || !object_has_finalizer(pod, FINALIZER_POD))
+    if (!job_has_begun(item) || !object_has_finalizer(pod, FINALIZER_POD))
         return false;
     (void)snprintf(wanted, sizeof(wanted), "%lld", (long long)item->generation);
     if (!generation || strcmp(generation, wanted) != 0)
@@ -83,29 +39,29 @@ static bool is_go_pod_of_job(const struct item *item, const json_t *pod)
     return created >= item->init_unix_ms - (is_named ? CLOCK_SKEW_MS : 0);
 }
 
-enum pod_claim task_claim(const struct task *task, const struct pod_entry *entry)
+static enum execution_claim claim_of(const struct task *task, const struct pod_entry *entry)
 {
     const struct item *item = task->item;
     const char *owner = object_annotation(entry->pod, ANNOTATION_JOB);
     const char *uid = object_annotation(entry->pod, ANNOTATION_ITEM_UID);
 
     if (!item || !*item->job)
-        return POD_FOREIGN;
+        return EXECUTION_OF_OTHER_JOB;
     if (!owner)
-        return is_go_pod_of_job(item, entry->pod) ? POD_OF_JOB : POD_FOREIGN;
-    /* An item of the same name may have been there before this one. */
+        return is_go_pod_of_job(item, entry->pod) ? EXECUTION_OF_JOB : EXECUTION_OF_OTHER_JOB;
+    /* The pod may be of an earlier item of the same name. */
     if (uid && item->uid && strcmp(uid, item->uid) != 0)
-        return POD_FOREIGN;
-    return strcmp(owner, item->job) == 0 ? POD_OF_JOB : POD_FOREIGN;
+        return EXECUTION_OF_OTHER_JOB;
+    return strcmp(owner, item->job) == 0 ? EXECUTION_OF_JOB : EXECUTION_OF_OTHER_JOB;
 }
 
-bool task_keeps_pods(const struct task *task)
+bool pod_is_kept(const struct task *task)
 {
     return task->controller->config->is_pod_kept && task->record->is_known &&
            task->record->is_finished;
 }
 
-bool task_is_theirs(const struct task *task, const json_t *pod)
+bool pod_is_of_other_deployer(const struct task *task, const json_t *pod)
 {
     cleanup_free char *identity = name_label_value(task->controller->config->identity);
     const char *id = object_label(pod, LABEL_DEPLOYER_ID);
@@ -115,26 +71,36 @@ bool task_is_theirs(const struct task *task, const json_t *pod)
     return owner_is_neighbour(task->controller->config, pod, task->item ? task->item->uid : NULL);
 }
 
-struct pod_entry *task_pod(const struct task *task, enum pod_claim *ret_claim)
+struct pod_entry *pod_of_task(const struct task *task, enum execution_claim *ret_claim)
 {
     struct pod_entry *foreign = NULL;
 
-    for (struct pod_entry *entry = task->record->pods; entry; entry = entry->next) {
-        if (task_is_theirs(task, entry->pod))
+    for (struct pod_entry *entry = record_pods(task->record); entry; entry = entry->next) {
+        if (pod_is_of_other_deployer(task, entry->pod))
             continue;
-        if (task_claim(task, entry) == POD_OF_JOB) {
-            *ret_claim = POD_OF_JOB;
+        if (claim_of(task, entry) == EXECUTION_OF_JOB) {
+            *ret_claim = EXECUTION_OF_JOB;
             return entry;
         }
-        /* A kept pod needs nothing more, so others come first. */
+        /* A kept pod needs nothing more, so other pods take precedence. */
         if (!foreign || object_has_finalizer(entry->pod, FINALIZER_POD))
             foreign = entry;
     }
-    *ret_claim = foreign ? POD_FOREIGN : POD_ABSENT;
+    *ret_claim = foreign ? EXECUTION_OF_OTHER_JOB : EXECUTION_ABSENT;
     return foreign;
 }
 
-/* The trouble is the one that the time is counted for. */
+struct pod_entry *pod_of_job(const struct task *task)
+{
+    enum execution_claim claim = EXECUTION_ABSENT;
+    struct pod_entry *entry = pod_of_task(task, &claim);
+
+    return claim == EXECUTION_OF_JOB ? entry : NULL;
+}
+
+/* ---- Verdicts ---- */
+
+/* The same container is stuck as when the time was started. */
 static bool is_stuck_as_before(const struct pod_entry *entry, const struct pod_verdict *verdict)
 {
     const char *before = entry->stuck_container, *container = verdict->container;
@@ -164,84 +130,20 @@ void pod_entry_judge(struct pod_entry *entry, const struct task *task,
     pod_judge(entry->pod, config, now, now, ret_verdict);
 }
 
-static bool is_same_error(const json_t *a, const json_t *b)
+/* The Go deployer does not write the operation to its pods. */
+static bool is_delete_pod(const struct task *task, const json_t *pod)
 {
-    const json_t *error = doc_member(a, "lastError"), *other = doc_member(b, "lastError");
+    const char *operation = object_annotation(pod, ANNOTATION_OPERATION_RUN);
 
-    return error && other ? json_equal(error, other) : error == other;
+    if (operation)
+        return strcmp(operation, OPERATION_DELETE) == 0;
+    return task->item && job_phase_of(task->item) == JOB_DELETING;
 }
 
-static void observe_pods(struct task *task, struct observed *o)
-{
-    struct pod_entry *entry = task_pod(task, &o->pod);
-    cleanup_pod_verdict struct pod_verdict verdict = {0};
-
-    o->give_up_unix_ms = o->look_again_unix_ms = -1;
-    if (!entry)
-        return;
-    o->is_pod_deleting = entry->is_ended || doc_text(entry->pod, "metadata.deletionTimestamp") ||
-                         (entry->is_stopped && task_keeps_pods(task));
-    o->is_pod_over = pod_is_over(entry->pod);
-    o->has_pod_finalizer = object_has_finalizer(entry->pod, FINALIZER_POD);
-    o->is_pod_delete = is_delete_pod(task, entry->pod);
-    if (o->pod != POD_OF_JOB)
-        return;
-    pod_entry_judge(entry, task, &verdict);
-    o->outcome = verdict.outcome;
-    o->give_up_unix_ms = verdict.give_up_unix_ms;
-    o->look_again_unix_ms = verdict.look_again_unix_ms;
-    if (verdict.outcome == POD_WAITING || verdict.outcome == POD_RUNNING ||
-        verdict.outcome == POD_STUCK) {
-        cleanup_json json_t *next = report_of_pod(task, entry);
-
-        o->has_report = !json_equal(next, task->item->status);
-        /* Progress can wait, trouble can't. */
-        if (task->reported_unix_ms && is_same_error(next, task->item->status))
-            o->report_due_unix_ms = task->reported_unix_ms + CONTROLLER_REPORT_EVERY_MS;
-    }
-}
-
-/* ---- The whole ---- */
-
-static void observe_item(const struct task *task, struct observed *o)
-{
-    const struct controller *controller = task->controller;
-    const struct item *item = task->item;
-
-    o->is_deleting = item->is_deleting;
-    o->has_finalizer = item->has_finalizer;
-    o->has_job = *item->job != '\0';
-    o->is_job_open = strcmp(item->job, item->job_finished) != 0;
-    if (item_is_test_reconcile(item))
-        o->note = NOTE_TEST_RECONCILE;
-    else if (item->operation && strcmp(item->operation, OPERATION_ANNOTATION_RECONCILE) == 0)
-        o->note = NOTE_RECONCILE;
-    o->phase = task_phase_of(item);
-    o->has_config = item->config != NULL;
-    o->is_unchanged = item->is_update_on_change_only && o->note != NOTE_TEST_RECONCILE &&
-                      item->generation == item->observed_generation &&
-                      strcmp(item->phase, PHASE_SUCCEEDED) == 0;
-    o->is_uninstall_skipped = item->is_force_cleanup || item->is_delete_without_uninstall ||
-                              !controller->config->is_delete_run;
-    o->is_job_successful =
-        *item->job && item->last_successful_job &&
-        strcmp(item->job, item->last_successful_job) == 0 &&
-        (!item->is_deleting ||
-         (item->last_operation && strcmp(item->last_operation, OPERATION_DELETE) == 0));
-    o->deadline_unix_ms = task_deadline_unix_ms(task);
-    o->is_responsible = !controller->has_selector || !item_effective_target(item) ||
-                        task->target == TARGET_OURS || task->target == TARGET_KNOWN ||
-                        task->target == TARGET_MISSING ||
-                        /* Found ours, or nothing could have failed: its time is ours to end. */
-                        task->fault.state != FAULT_NONE;
-    o->target = item_effective_target(item) ? task->target : TARGET_KNOWN;
-}
-
-/* A pod of whatever job of this item has been given its chance; it may be gone when that matters.
- */
+/* Main may have run in any pod of the item, whatever its job. */
 static bool has_pod_of_item(const struct task *task)
 {
-    for (const struct pod_entry *entry = task->record->pods; entry; entry = entry->next) {
+    for (const struct pod_entry *entry = record_pods(task->record); entry; entry = entry->next) {
         const char *uid = object_annotation(entry->pod, ANNOTATION_ITEM_UID);
 
         if (!uid || !task->item->uid || strcmp(uid, task->item->uid) == 0)
@@ -250,32 +152,53 @@ static bool has_pod_of_item(const struct task *task)
     return false;
 }
 
-void observe_task(struct task *task, struct observed *ret_observed)
+static enum execution_state state_of(enum pod_outcome outcome)
 {
-    const struct controller *controller = task->controller;
-    struct observed o = {.deadline_unix_ms = -1};
+    static const enum execution_state states[] = {
+        [POD_WAITING] = EXECUTION_WAITING,     [POD_RUNNING] = EXECUTION_RUNNING,
+        [POD_SUCCEEDED] = EXECUTION_SUCCEEDED, [POD_FAILED] = EXECUTION_FAILED,
+        [POD_STUCK] = EXECUTION_STUCK,         [POD_HOPELESS] = EXECUTION_FAILED,
+    };
 
-    if (task->record->is_known && task->item) {
-        observe_item(task, &o);
-    } else {
-        o.is_gone = !task->record->is_known && task->is_gone_sure;
-        o.has_job = task->record->has_job;
-    }
-    observe_pods(task, &o);
-    if (o.pod == POD_OF_JOB)
-        o.is_responsible = true;
-    o.is_pod_kept = controller->config->is_pod_kept;
-    o.is_pod_absence_sure = task->is_pod_absence_sure;
+    return states[outcome];
+}
+
+/* When the pod's grace period is over; -1: it is not being deleted. */
+static int64_t deletion_unix_ms(const json_t *pod)
+{
+    int64_t unix_ms = -1;
+    struct error err = {0};
+
+    if (timestamp_parse(doc_text_or(pod, "metadata.deletionTimestamp", ""), &unix_ms, &err) < 0)
+        return -1;
+    return unix_ms;
+}
+
+void pod_observe(struct task *task, struct execution *ret_execution)
+{
+    struct execution *e = ret_execution;
+    struct pod_task *known = pod_task(task);
+    struct pod_entry *entry = pod_of_task(task, &e->claim);
+    cleanup_pod_verdict struct pod_verdict verdict = {0};
+
     if (task->item && (task->item->last_pod || has_pod_of_item(task)))
-        task->history = RUN_SOME;
-    o.history = task->history;
-    o.needs_lock = controller->config->max_replicas > 1;
-    o.has_lock = task->has_lock;
-    o.lock_retry_unix_ms = task->lock_retry_unix_ms;
-    o.fault = task->fault.state;
-    o.retry_unix_ms = task->retry_unix_ms;
-    o.hold_unix_ms = task->hold_unix_ms;
-    o.has_run_objects = task->has_run_objects;
-    o.is_cleaned = task->is_cleaned;
-    *ret_observed = o;
+        known->history = RUN_SOME;
+    e->history = known->history;
+    e->is_absence_sure = known->is_absence_sure;
+    e->has_leftovers = known->has_run_objects;
+    if (!entry)
+        return;
+    e->is_ending = entry->is_ended || doc_text(entry->pod, "metadata.deletionTimestamp") ||
+                   (entry->is_stopped && pod_is_kept(task));
+    e->is_over = pod_is_over(entry->pod);
+    e->ends_by_unix_ms = deletion_unix_ms(entry->pod);
+    e->is_kept =
+        task->controller->config->is_pod_kept && !object_has_finalizer(entry->pod, FINALIZER_POD);
+    e->is_delete = is_delete_pod(task, entry->pod);
+    if (e->claim != EXECUTION_OF_JOB)
+        return;
+    pod_entry_judge(entry, task, &verdict);
+    e->state = state_of(verdict.outcome);
+    e->give_up_unix_ms = verdict.give_up_unix_ms;
+    e->look_again_unix_ms = verdict.look_again_unix_ms;
 }

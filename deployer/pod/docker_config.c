@@ -8,24 +8,24 @@
 #include "common/data/reference.h"
 #include "common/oci/keyring.h"
 
-static void tell_helper(const char *file, const char *registry, docker_config_tell_fn *tell,
-                        void *data)
+static void report_helper(const char *file, const char *registry, docker_config_report_fn *report,
+                          void *data)
 {
-    const struct docker_config_trouble trouble = {
-        file, registry, "credential helpers can't be run here: give the credential itself", true};
+    const struct docker_config_problem problem = {
+        file, registry, "credential helpers are not supported: add the credential itself", true};
 
-    tell(data, &trouble);
+    report(data, &problem);
 }
 
-static void tell_of(const char *file, const char *entry, const char *why,
-                    docker_config_tell_fn *tell, void *data)
+static void report_entry(const char *file, const char *entry, const char *why,
+                         docker_config_report_fn *report, void *data)
 {
-    const struct docker_config_trouble trouble = {file, entry, why, false};
+    const struct docker_config_problem problem = {file, entry, why, false};
 
-    tell(data, &trouble);
+    report(data, &problem);
 }
 
-/* The number of credentials in one entry; -1: it can't be used. */
+/* The number of credentials in one entry; -1 if it is unusable. */
 static int try_entry(const char *address, json_t *entry)
 {
     cleanup_keyring struct keyring *keyring = keyring_new();
@@ -36,7 +36,7 @@ static int try_entry(const char *address, json_t *entry)
     return keyring_add_docker_config(keyring, "", alone, &helpers, &err);
 }
 
-static size_t clean_entries(json_t *entries, const char *file, docker_config_tell_fn *tell,
+static size_t clean_entries(json_t *entries, const char *file, docker_config_report_fn *report,
                             void *data)
 {
     const char *address = NULL;
@@ -49,10 +49,10 @@ static size_t clean_entries(json_t *entries, const char *file, docker_config_tel
         int added = try_entry(address, entry);
 
         if (added < 0) {
-            /* In words of our own: the keyring's name the registry once more. */
-            tell_of(file, address,
-                    "its address has no host, or its 'auth' is no base64 of user:password", tell,
-                    data);
+            /* Not the keyring's message, which would repeat the registry. */
+            report_entry(file, address,
+                         "address without a host, or 'auth' is not base64 of user:password", report,
+                         data);
             (void)json_object_del(entries, address);
             continue;
         }
@@ -61,7 +61,7 @@ static size_t clean_entries(json_t *entries, const char *file, docker_config_tel
     return count;
 }
 
-size_t docker_config_clean(json_t *config, const char *file, docker_config_tell_fn *tell,
+size_t docker_config_clean(json_t *config, const char *file, docker_config_report_fn *report,
                            void *data)
 {
     json_t *auths = json_object_get(config, "auths");
@@ -70,19 +70,19 @@ size_t docker_config_clean(json_t *config, const char *file, docker_config_tell_
     const char *registry = NULL;
     json_t *program = NULL;
 
-    json_object_foreach(helpers, registry, program) tell_helper(file, registry, tell, data);
+    json_object_foreach(helpers, registry, program) report_helper(file, registry, report, data);
     if (has_store)
-        tell_helper(file, "credsStore", tell, data);
+        report_helper(file, "credsStore", report, data);
     if (json_is_object(auths))
-        return clean_entries(auths, file, tell, data);
+        return clean_entries(auths, file, report, data);
     if (auths) {
         if (!json_is_null(auths))
-            tell_of(file, "auths", "it is no object", tell, data);
+            report_entry(file, "auths", "not an object", report, data);
         (void)json_object_del(config, "auths");
         return 0;
     }
-    /* The bare map of .dockercfg: every member is an entry. */
-    return json_object_size(helpers) || has_store ? 0 : clean_entries(config, file, tell, data);
+    /* .dockercfg is the map itself: every member is an entry. */
+    return json_object_size(helpers) || has_store ? 0 : clean_entries(config, file, report, data);
 }
 
 static bool is_for_an_image(const char *address, json_t *entry, const char *const *images)

@@ -11,9 +11,9 @@ enum { FILE_MAX_BYTES = 1 << 20 };
 
 struct docker_file {
     const char *path;
-    struct stat seen; /* when it was last read; zeroed: it was not */
-    json_t *config;   /* as it was last good; NULL: never, or without credentials */
-    bool is_told;     /* that it can't be read as it is now */
+    struct stat seen; /* as of the last reading; zeroed: never read */
+    json_t *config;   /* the last usable content; NULL: none, or without credentials */
+    bool is_reported; /* the present content was reported as unusable */
 };
 
 struct docker_files {
@@ -52,16 +52,16 @@ static bool is_unchanged(const struct stat *seen, const struct stat *now)
            seen->st_mtim.tv_nsec == now->st_mtim.tv_nsec;
 }
 
-static void tell_once(struct docker_file *file, const char *why, docker_config_tell_fn *tell,
-                      void *data)
+static void report_once(struct docker_file *file, const char *why, docker_config_report_fn *report,
+                        void *data)
 {
     cleanup_free char *text =
-        xasprintf("%s%s", why, file->config ? "; what it held before is used" : "");
-    const struct docker_config_trouble trouble = {.file = file->path, .why = text};
+        xasprintf("%s%s", why, file->config ? "; the previous content is used" : "");
+    const struct docker_config_problem problem = {.file = file->path, .why = text};
 
-    if (!file->is_told)
-        tell(data, &trouble);
-    file->is_told = true;
+    if (!file->is_reported)
+        report(data, &problem);
+    file->is_reported = true;
 }
 
 static int read_config(const char *path, json_t **ret_config, struct error *err)
@@ -72,41 +72,42 @@ static int read_config(const char *path, json_t **ret_config, struct error *err)
     buffer_init(&text, FILE_MAX_BYTES);
     if (doc_read_file(path, FILE_MAX_BYTES, &text, err) < 0)
         return -1;
-    /* The parser's own words could quote a credential. */
+    /* The message of the parser could quote a credential. */
     if (doc_parse_yaml(text.data ? text.data : "", text.size, FILE_MAX_BYTES, &config, err) < 0 ||
         !json_is_object(config))
-        return error_set(err, ERROR_INVALID, "it is no Docker configuration");
+        return error_set(err, ERROR_INVALID, "not a Docker configuration");
     *ret_config = steal(&config);
     return 0;
 }
 
-static void refresh(struct docker_file *file, docker_config_tell_fn *tell, void *data)
+static void refresh(struct docker_file *file, docker_config_report_fn *report, void *data)
 {
     cleanup_json json_t *config = NULL;
     struct error err = {0};
     struct stat now = {0};
 
-    /* Asked before it is read: what changes in between is seen the next time. */
+    /* stat() before reading: a change in between is noticed the next time. */
     if (stat(file->path, &now) == 0 && is_unchanged(&file->seen, &now))
         return;
     if (read_config(file->path, &config, &err) < 0) {
-        tell_once(file, err.text, tell, data);
+        report_once(file, err.text, report, data);
         return;
     }
     file->seen = now;
-    file->is_told = false;
+    file->is_reported = false;
     json_decref(steal(&file->config));
-    if (docker_config_clean(config, file->path, tell, data) > 0)
+    if (docker_config_clean(config, file->path, report, data) > 0)
         file->config = steal(&config);
 }
 
-const json_t *docker_files_now(struct docker_files *files, docker_config_tell_fn *tell, void *data)
+const json_t *docker_files_now(struct docker_files *files, docker_config_report_fn *report,
+                               void *data)
 {
     (void)json_array_clear(files->configs);
     for (size_t i = 0; i < files->count; i++) {
         struct docker_file *file = &files->files[i];
 
-        refresh(file, tell, data);
+        refresh(file, report, data);
         if (file->config)
             inputs_add_docker_config(files->configs, file->path, file->config);
     }

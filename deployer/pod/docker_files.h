@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operator's Docker configurations (Configuration.oci.configFiles), which may change while the
- * controller lives: a mounted Secret is rotated. */
+/* The operator's Docker configurations (Configuration.oci.configFiles), which are read again when
+ * they change, for example when a mounted Secret is rotated. */
 #pragma once
 
 #include <jansson.h>
@@ -10,14 +10,15 @@
 
 struct docker_files;
 
-/* paths (NULL at their end, or NULL) are borrowed. Nothing is read yet. */
+/* paths end with NULL, may be NULL, and are borrowed. Reads nothing yet. */
 struct docker_files *docker_files_new(char *const *paths);
 void docker_files_free(struct docker_files *files); /* NULL is fine */
 
-/* What the files hold now, as inputs_add_docker_config() keeps it. One stat() a file; only what has
- * changed is read again. A file that can't be read or is no Docker configuration is told of once,
- * and stands for what it held before. Borrowed until the next call. */
-const json_t *docker_files_now(struct docker_files *files, docker_config_tell_fn *tell, void *data);
+/* The present contents in the form of inputs_add_docker_config(). Calls stat() for each file and
+ * reads only those that have changed. A file that can't be read or is not a Docker configuration is
+ * reported once, and its last usable content is kept. Borrowed until the next call. */
+const json_t *docker_files_now(struct docker_files *files, docker_config_report_fn *report,
+                               void *data);
 
 define_cleanup(struct docker_files *, docker_files_free)
 #define cleanup_docker_files __attribute__((cleanup(docker_files_freep)))

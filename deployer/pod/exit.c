@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/item/exit.h"
+#include "deployer/pod/exit.h"
 
 #include <inttypes.h>
 

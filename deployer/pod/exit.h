@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a container ended, in words. */
+/* Describes how a container ended. */
 #pragma once
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/controller/export.h"
+#include "deployer/pod/export.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "common/data/doc.h"
 #include "common/data/names.h"
 #include "common/data/timestamp.h"
-#include "deployer/controller/objects.h"
+#include "deployer/item/metadata.h"
 
-/* 0 where it can't be read. */
+/* 0 if it cannot be parsed. */
 static int64_t time_of(const json_t *object, const char *path)
 {
     int64_t unix_ms = 0;
@@ -20,7 +20,7 @@ static int64_t time_of(const json_t *object, const char *path)
     return timestamp_parse(doc_text_or(object, path, ""), &unix_ms, &err) == 0 ? unix_ms : 0;
 }
 
-/* When the newest write to an object was. */
+/* The time of the last write to an object. */
 static int64_t written_unix_ms(const json_t *object)
 {
     const json_t *fields = doc_get(object, "metadata.managedFields");
@@ -37,9 +37,9 @@ static int64_t written_unix_ms(const json_t *object)
     return newest;
 }
 
-/* Both times are the API server's: a node's clock (startTime, finishedAt) may be off. They have
- * seconds only, and no pod is created, pulled, run and waited for within one: what was written in
- * the second of its creation was there before. */
+/* Both times are the API server's; those of a node (startTime, finishedAt) may be off. They have a
+ * resolution of seconds, and no pod is created, pulled and run within one: what was written in the
+ * second of its creation existed before. */
 static bool is_written_after(const json_t *export, const json_t *pod)
 {
     int64_t created_unix_ms = time_of(pod, "metadata.creationTimestamp");
@@ -59,6 +59,6 @@ bool export_is_of(const json_t *export, const json_t *pod, const char *job, cons
     if (owner)
         return strcmp(owner, job) == 0 && pod_uid &&
                strcmp(pod_uid, doc_text_or(pod, "metadata.uid", "")) == 0;
-    /* The wait of the Go deployer leaves no mark but the time. */
+    /* The Go deployer's wait leaves no mark, so the time has to do. */
     return (!name || strcmp(name, own_name) == 0) && is_written_after(export, pod);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose result an export Secret of the host is. Pure. */
+/* Whether an export Secret of the host cluster is the result of a given run. Pure. */
 #pragma once
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/controller/gc.h"
+#include "deployer/pod/gc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +11,15 @@
 #include "common/data/names.h"
 #include "common/data/timestamp.h"
 #include "common/kube/list.h"
-#include "deployer/controller/gc_judge.h"
-#include "deployer/controller/gone.h"
-#include "deployer/controller/objects.h"
-#include "deployer/controller/owner.h"
-#include "deployer/controller/task.h"
+#include "deployer/item/metadata.h"
+#include "deployer/pod/engine.h"
+#include "deployer/pod/gc_judge.h"
+#include "deployer/pod/gone.h"
+#include "deployer/pod/objects.h"
+#include "deployer/pod/owner.h"
 
 enum {
-    GC_WORK_MAX = 250, /* of a pass; the next one goes on with the rest */
+    GC_WORK_MAX = 250, /* per pass; the next pass continues */
     GC_INPUT_AGE_MS = 5 * 60 * 1000,
     GC_RETRY_MS = 60 * 1000,
     GC_FIRST_MS = 500
@@ -26,28 +27,29 @@ enum {
 
 enum gc_kind { GC_ITEM, GC_SECRET, GC_POD };
 
-/* Something to look at closer, one after the other. */
+/* An item or object to be checked; they are processed one after the other. */
 struct gc_work {
     struct gc_work *next;
     enum gc_kind kind;
     char *namespace_name, *name; /* of the item */
     char *object, *uid;          /* GC_SECRET, GC_POD */
-    bool is_shared;              /* GC_ITEM: another deployer has an item of that name */
+    bool is_shared;              /* GC_ITEM: another deployer has an item of the same name */
     size_t step;
 };
 
 struct gc {
+    struct pod_engine *engine;
     struct controller *controller;
     struct loop_timer timer;
-    bool is_running, is_postponed, is_cut; /* cut: there is more than one pass can look at */
-    size_t listed;                         /* kinds */
+    bool is_running, is_postponed, is_cut; /* cut: GC_WORK_MAX was reached */
+    size_t listed;                         /* number of kinds that are listed */
     struct kube_list *list;
     struct kube_call *call;
     void (*next)(struct gc *gc, json_t *object, const struct error *err);
     struct gc_work *work;
     struct gone_list gone;
-    struct gone_list kept; /* since the last pass that was not cut: not asked for again */
-    size_t gone_before;    /* the pass */
+    struct gone_list kept; /* checked and kept since the last complete pass */
+    size_t gone_before;    /* gone.count at the start of the pass */
     size_t work_count, removed;
 };
 
@@ -74,7 +76,7 @@ static void add_work(struct gc *gc, enum gc_kind kind, const char *namespace_nam
 
     if (kind == GC_ITEM && gone_has(&gc->kept, namespace_name, name))
         return;
-    /* Items have several objects, and one look suffices. */
+    /* One check per item is enough for all its objects. */
     for (work = gc->work; work && kind == GC_ITEM; work = work->next) {
         if (work->kind == kind && strcmp(work->name, name) == 0 &&
             strcmp(work->namespace_name, namespace_name) == 0)
@@ -104,28 +106,20 @@ static void drop_work(struct gc *gc)
     work_free(work);
 }
 
-/* ---- Items seen going ---- */
+/* ---- Deleted items ---- */
 
 void gc_note_gone(struct gc *gc, const char *namespace_name, const char *name)
 {
-    /* With an identity every object says whose it is. */
+    /* With an identity the labels of an object identify its deployer. */
     if (!*gc->controller->config->identity)
         gone_add(&gc->gone, namespace_name, name);
 }
 
-/* Whether an object of an item that we don't know may be looked at. */
+/* Whether an object of an unknown item is ours to check. */
 static bool is_ours(const struct gc *gc, const json_t *object, const char *namespace_name,
                     const char *name)
 {
-    switch (owner_of(gc->controller->config, object)) {
-    case OWNER_OURS:
-        return true;
-    case OWNER_UNSAID:
-        return gone_has(&gc->gone, namespace_name, name);
-    case OWNER_THEIRS:
-        break;
-    }
-    return false;
+    return gc_is_ours(gc->controller->config, &gc->gone, object, namespace_name, name);
 }
 
 /* ---- The end of a pass ---- */
@@ -133,19 +127,19 @@ static bool is_ours(const struct gc *gc, const json_t *object, const char *names
 static void finish(struct gc *gc, const struct error *err)
 {
     bool has_error = err && err->kind != ERROR_NONE;
-    /* What is kept must not be all that is ever looked at. */
+    /* Stop when the list of kept items is full: a new pass would check the same ones again. */
     bool goes_on = gc->is_cut && !has_error && gc->kept.count < GONE_MAX;
     bool is_whole = !gc->is_postponed && !has_error;
 
     while (gc->work)
         drop_work(gc);
-    /* What went meanwhile may have been listed too early. */
+    /* Items that were deleted during the pass may need another one. */
     if (is_whole && !gc->is_cut && gc->gone.count == gc->gone_before)
         gone_clear(&gc->gone);
     gc->is_running = false;
     gc->controller->metrics.collected += gc->removed;
     if (has_error)
-        log_error("garbage collection broke off", log_text("error", err->text));
+        log_error("garbage collection failed", log_text("error", err->text));
     else if (gc->removed)
         log_info("garbage collected", log_number("objects", gc->removed));
     gc->is_cut = false;
@@ -175,7 +169,7 @@ static void request(struct gc *gc, struct kube *kube, struct kube_request *wante
     struct error err = {0};
 
     if (!controller_may_write(gc->controller)) {
-        (void)error_set(&err, ERROR_CANCELLED, "another process leads now");
+        (void)error_set(&err, ERROR_CANCELLED, "no longer the leader");
         finish(gc, &err);
         return;
     }
@@ -254,7 +248,9 @@ static void clean_item(struct gc *gc)
 
 static bool has_pods(const struct gc *gc, const struct record *record)
 {
-    for (const struct pod_entry *entry = record ? record->pods : NULL; entry; entry = entry->next) {
+    const struct pod_entry *entry = record ? record_pods(record) : NULL;
+
+    for (; entry; entry = entry->next) {
         if (owner_of(gc->controller->config, entry->pod) != OWNER_THEIRS)
             return true;
     }
@@ -274,16 +270,16 @@ static void on_item(struct gc *gc, json_t *object, const struct error *err)
     struct record *record = index_find(gc->controller->index, work->namespace_name, work->name);
 
     (void)object;
-    /* Any doubt keeps. */
-    if (err->kind != ERROR_NOT_FOUND || (record && record->is_known)) {
+    /* Objects are kept on any doubt: state that is deleted is lost. */
+    if (!gc_is_item_gone(work->name, err) || (record && record->is_known)) {
         keep_item(gc);
         return;
     }
     if (has_pods(gc, record)) {
-        /* The pod first: it may still be running. The rest goes with the next pass, soon. */
+        /* Remove the pod first, since it may still be running. The next pass removes the rest. */
         gc->is_postponed = true;
         task_offer(gc->controller, record, NULL);
-        record->task->is_gone_sure = true;
+        record->task->known.is_gone_sure = true;
         keep_item(gc);
         return;
     }
@@ -348,7 +344,7 @@ static void remove_object(struct gc *gc)
     request(gc, gc->controller->host, &wanted, is_pod ? on_pod_deleted : on_object_removed);
 }
 
-/* ---- Finding it ---- */
+/* ---- Search ---- */
 
 static void on_listed_object(void *data, const json_t *object, const struct error *err)
 {
@@ -411,9 +407,9 @@ static void find_pods(void *data, struct record *record)
 {
     struct gc *gc = data;
 
-    if (record->task)
+    if (record->task || record->engine != gc->engine->base.number)
         return;
-    for (const struct pod_entry *entry = record->pods; entry; entry = entry->next) {
+    for (const struct pod_entry *entry = record_pods(record); entry; entry = entry->next) {
         bool is_sure = is_ours(gc, entry->pod, record->namespace_name, record->name);
 
         if (owner_of(gc->controller->config, entry->pod) == OWNER_THEIRS)
@@ -456,13 +452,13 @@ static void start_pass(void *data)
     struct controller *controller = gc->controller;
 
     if (gc->is_running || controller->is_draining || !controller->is_items_synced ||
-        !controller->is_pods_synced || !controller_may_write(controller))
+        !gc->engine->is_synced || !controller_may_write(controller))
         return;
     loop_timer_stop(&gc->timer);
     gc->is_running = true;
     gc->removed = 0;
     gc->gone_before = gc->gone.count;
-    /* Orphaned pods hold a run's inputs and are looked after even if collecting is off. */
+    /* Orphaned pods use inputs of a run and are removed even if collection is disabled. */
     gc->listed = controller->config->is_collecting ? 0 : array_length(kinds);
     index_each(controller->index, find_pods, gc);
     next_step(gc);
@@ -470,18 +466,19 @@ static void start_pass(void *data)
 
 void gc_prompt(struct gc *gc)
 {
-    /* What was just listed is looked after by its own tasks first. A pass that found that we did
-     * not lead set no time for the next one. */
+    /* A delay, so that tasks for the listed items start first. A pass that ended because we did not
+     * lead has not scheduled the next one. */
     if (!gc->is_running && !loop_timer_is_running(&gc->timer))
         loop_timer_start(&gc->timer, GC_FIRST_MS);
 }
 
-struct gc *gc_new(struct controller *controller)
+struct gc *gc_new(struct pod_engine *engine)
 {
     struct gc *gc = xcalloc(1, sizeof(*gc));
 
-    gc->controller = controller;
-    loop_timer_init(&gc->timer, controller->loop, start_pass, gc);
+    gc->engine = engine;
+    gc->controller = engine->base.controller;
+    loop_timer_init(&gc->timer, gc->controller->loop, start_pass, gc);
     return gc;
 }
 

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Removes what a crash, a finalizer taken off by hand or another deployer's rollback left behind:
- * objects of items that are gone, inputs of runs that are over, pods nobody needs. Only an item
- * that the API server itself does not know is gone, and it was ours only if one of its objects
- * carries our identity; without one, the mark of our Landscaper, or if this process has seen the
- * item. */
+/* Garbage collector: removes what is left after a crash, a removed finalizer or a rollback to
+ * another deployer: objects of deleted items, inputs of finished runs, pods that are not needed any
+ * more. Objects are kept on any doubt. An item is deleted only if the API server says that it does
+ * not exist. It was ours only if one of its objects has our identity or, without an identity, the
+ * label of our Landscaper, or if this process has seen the item. */
 #pragma once
 
-#include "deployer/controller/controller.h"
-
 struct gc;
+struct pod_engine;
 
-struct gc *gc_new(struct controller *controller);
+struct gc *gc_new(struct pod_engine *engine);
 void gc_free(struct gc *gc); /* NULL is fine */
-/* Has a pass begin in a moment, once items and pods are listed and we lead, unless the time of the
- * next one is set: they come collection_ms after each other. */
+/* Schedules a pass, unless one is scheduled or running. Does nothing before items and pods are
+ * listed and we are the leader. After a pass the next one follows in collection_ms. */
 void gc_prompt(struct gc *gc);
-/* An item that was there is gone. */
+/* To be called when an item that this process knew is deleted. */
 void gc_note_gone(struct gc *gc, const char *namespace_name, const char *name);

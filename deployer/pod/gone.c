@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/controller/gone.h"
+#include "deployer/pod/gone.h"
 
 #include <stdlib.h>
 #include <string.h>

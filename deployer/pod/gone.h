@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Items that this process has seen, and seen go: what is left of them is nobody else's. */
+/* A list of items, for example those whose deletion this process has seen. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { GONE_MAX = 1000 }; /* more are not remembered */
+enum { GONE_MAX = 1000 }; /* further items are not added */
 
 struct gone_item;
 

@@ -16,7 +16,7 @@
 #include "deployer/pod/docker_config.h"
 #include "deployer/pod/ocm_credentials.h"
 
-/* A Secret's data while it grows, against the API server's limit of its sum. */
+/* The data of a Secret under construction and its total size, which the API server limits. */
 struct secret_data {
     json_t *data;
     size_t size;
@@ -50,27 +50,27 @@ static int parse_docker_config(const char *text, size_t size, json_t **ret_confi
 {
     cleanup_json json_t *config = NULL;
 
-    /* The parser's own words could quote a credential. */
+    /* The message of the parser could quote a credential. */
     if (doc_parse_json(text, size, SECRET_MAX_BYTES, &config, err) < 0 || !json_is_object(config))
-        return error_set(err, ERROR_INVALID, "is no Docker configuration");
+        return error_set(err, ERROR_INVALID, "not a Docker configuration");
     *ret_config = steal(&config);
     return 0;
 }
 
-/* What a pull Secret holds that is no use. */
+/* Counts unusable entries of a pull Secret. */
 struct unusable {
     size_t helpers, entries;
 };
 
-static void count_unusable(void *data, const struct docker_config_trouble *trouble)
+static void count_unusable(void *data, const struct docker_config_problem *problem)
 {
     struct unusable *unusable = data;
 
-    *(trouble->is_helper ? &unusable->helpers : &unusable->entries) += 1;
+    *(problem->is_helper ? &unusable->helpers : &unusable->entries) += 1;
 }
 
-/* Whoever made the Secret can mend it, so it is not passed over as a file of the operator is. Its
- * entries are counted, not quoted: people paste credentials into the wrong place. */
+/* Unlike in a file of the operator, an unusable entry is an error: the author of the item can fix
+ * it. Entries are counted and not quoted, because a credential may be in the wrong place. */
 static int check_docker_config(json_t *config, const char *origin, struct error *err)
 {
     struct unusable unusable = {0};
@@ -78,20 +78,21 @@ static int check_docker_config(json_t *config, const char *origin, struct error 
 
     if (unusable.entries > 0)
         return error_set(err, ERROR_INVALID,
-                         "%zu of its entries can't be used: an address without a host, or an "
-                         "'auth' that is no base64 of user:password",
+                         "%zu of its entries can't be used: address without a host, or 'auth' "
+                         "is not base64 of user:password",
                          unusable.entries);
     if (unusable.helpers == 0)
         return 0;
     if (count == 0)
-        return error_set(err, ERROR_INVALID,
-                         "has credential helpers only (credHelpers, credsStore), which can't be "
-                         "run here: give the credentials themselves");
-    log_info("credential helpers can't be run here", log_text("origin", origin));
+        return error_set(
+            err, ERROR_INVALID,
+            "contains only credential helpers (credHelpers, credsStore), which are not "
+            "supported: add the credentials themselves");
+    log_info("ignored credential helpers", log_text("origin", origin));
     return 0;
 }
 
-/* Adds what the run can use of it. */
+/* Adds the part of the configuration that the run needs. */
 static int keep_docker_config(json_t *docker_configs, const char *origin, json_t *config,
                               const struct run_spec *run,
                               const struct deployer_config *deployer_config, struct error *err)
@@ -110,10 +111,11 @@ static int keep_docker_config(json_t *docker_configs, const char *origin, json_t
     json_array_foreach(docker_configs, index, row) sum +=
         (size_t)json_integer_value(json_object_get(row, "size"));
     if (sum > SECRET_MAX_BYTES)
-        return error_set(err, ERROR_TOO_LARGE,
-                         "with it the registry credentials are more than %d bytes together, which "
-                         "a run can't be given: leave out those that it has no need of",
-                         SECRET_MAX_BYTES);
+        return error_set(
+            err, ERROR_TOO_LARGE,
+            "the registry credentials of the run exceed %d bytes in total: remove those "
+            "that it does not need",
+            SECRET_MAX_BYTES);
     return json_array_append_new(
         docker_configs,
         json_pack("{s:s,s:O,s:I}", "origin", origin, "config", kept, "size", (json_int_t)size));
@@ -145,7 +147,8 @@ int inputs_add_docker_secret(json_t *docker_configs, const json_t *secret,
             continue;
         buffer_init(&text, SECRET_MAX_BYTES);
         if (base64_decode(json_string_value(value), json_string_length(value), &text, err) < 0)
-            return error_set(err, ERROR_INVALID, "%s: '%s' is no base64", origin, forms[i].key);
+            return error_set(err, ERROR_INVALID, "%s: '%s' is not valid base64", origin,
+                             forms[i].key);
         if (forms[i].parse(text.data ? text.data : "", text.size, &found, err) < 0 ||
             check_docker_config(found, origin, err) < 0 ||
             keep_docker_config(docker_configs, origin, found, run, config, err) < 0)
@@ -171,10 +174,11 @@ static int put(struct secret_data *secret, const char *key, const char *bytes, s
     cleanup_wipe char *encoded = NULL;
 
     if (size > SECRET_MAX_BYTES || secret->size + size > SECRET_MAX_BYTES)
-        return error_set(err, ERROR_TOO_LARGE,
-                         "the inputs of the run are more than %d bytes together, which a Secret "
-                         "can't hold: configuration, target, registry credentials, files",
-                         SECRET_MAX_BYTES);
+        return error_set(
+            err, ERROR_TOO_LARGE,
+            "the inputs of the run (configuration, target, registry credentials, files) "
+            "exceed %d bytes in total, the maximum of a Secret",
+            SECRET_MAX_BYTES);
     secret->size += size;
     encoded = base64_encode(bytes, size);
     return json_object_set_new(secret->data, key, json_string(encoded));
@@ -237,8 +241,8 @@ int inputs_state_chunks(const struct pod_request *request,
         if (count + generation->chunk_count > POD_STATE_CHUNKS_MAX) {
             if (generations == 0)
                 return error_set(err, ERROR_TOO_LARGE,
-                                 "the state has %zu chunks, but a pod can carry %d (of 1 MiB, "
-                                 "packed); the program has to keep less state",
+                                 "the state has %zu chunks of 1 MiB (compressed), but the maximum "
+                                 "is %d; the program must store less state",
                                  generation->chunk_count, POD_STATE_CHUNKS_MAX);
             break;
         }
@@ -258,7 +262,7 @@ static void annotate_number(json_t *annotations, const char *key, int64_t number
     (void)json_object_set_new(annotations, key, json_string(text));
 }
 
-/* What tells init the generation that a chunk belongs to, without the API. */
+/* The labels and annotations by which init finds the generation of a chunk without the API. */
 static json_t *chunk_metadata(const struct state_chunk *chunk)
 {
     json_t *annotations = json_pack("{s:s}", ANNOTATION_STATE_UUID, chunk->uuid);
@@ -306,7 +310,8 @@ static int put_files(struct secret_data *secret, const struct run_spec *run, str
     return 0;
 }
 
-/* Named after the job and never changed: what a pod of the job reads is what was there at first. */
+/* The name depends on the job and the Secret is never changed, so that all pods of a job have the
+ * same inputs. */
 static json_t *run_secret(const struct pod_request *request, const char *name, const char *type,
                           const char *label, json_t *data)
 {
@@ -354,7 +359,7 @@ static int fill_keyring(const struct pod_request *request, struct keyring *keyri
     return 0;
 }
 
-/* Adds the credential of one image. Two credentials for one host are told apart by the repository,
+/* Adds the credential of one image. With two credentials for one host the key is the repository,
  * which the kubelet tries first. */
 static int add_image(const struct keyring *keyring, const char *image, json_t *auths,
                      struct error *err)

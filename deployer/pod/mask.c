@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/item/mask.h"
+#include "deployer/pod/mask.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -15,17 +15,17 @@
 enum {
     SECRET_LENGTH_MIN = 6,
     TOKEN_LENGTH_MIN = 16,
-    /* What is left of a secret at an edge of the text. Kubelets keep 2048 or 4096 bytes, with many
-     * containers less, so a short text is whole, and begins with a word that a line of a script
-     * ends with by chance. */
+    /* Minimum length of a partial secret at the start or end of the text. The kubelet truncates
+     * messages at 2048 or 4096 bytes (less with many containers), so a short text is complete, and
+     * a match of few characters at its edge is a coincidence. */
     CUT_LENGTH_MIN = 4,
     CUT_LENGTH_MIN_SHORT = 8,
     SHORT_TEXT_MAX = 1023,
     PIECE_BUCKETS = 1 << 16,
 };
 
-/* What is masked at cursor: its length in the text, 0 if nothing. *ret_keep bytes of it stay in
- * front of the mask. */
+/* A rule returns the length of the text at cursor that it replaces; 0: it does not match. The first
+ * *ret_keep bytes of it are kept in front of the mask. */
 typedef size_t mask_rule_fn(const char *start, const char *cursor, size_t *ret_keep);
 
 static bool is_word(char letter)
@@ -38,7 +38,7 @@ static size_t span_token(const char *text)
     return strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
 }
 
-/* -----BEGIN ... PRIVATE KEY----- to its end, or to the text's. */
+/* -----BEGIN ... PRIVATE KEY----- to its end line, or to the end of the text. */
 static size_t rule_private_key(const char *start, const char *cursor, size_t *ret_keep)
 {
     static const char begin[] = "-----BEGIN ";
@@ -61,7 +61,7 @@ static size_t rule_private_key(const char *start, const char *cursor, size_t *re
     return (size_t)(end - cursor);
 }
 
-/* The rest of a key whose beginning somebody has cut off, at the beginning of the text. */
+/* The rest of a truncated key at the start of the text. */
 static size_t rule_private_key_end(const char *start, const char *cursor, size_t *ret_keep)
 {
     static const char begin[] = "-----BEGIN ";
@@ -80,7 +80,7 @@ static size_t rule_private_key_end(const char *start, const char *cursor, size_t
     return kind && kind < line_end ? (size_t)(line_end - cursor) : 0;
 }
 
-/* ...eyJ....signature: a token whose first letters were cut off. */
+/* ...eyJ....signature: a token without its first characters. */
 static size_t rule_web_token_end(const char *start, const char *cursor, size_t *ret_keep)
 {
     size_t length = 0;
@@ -137,15 +137,15 @@ static size_t rule_url(const char *start, const char *cursor, size_t *ret_keep)
 
 static bool is_secret_word(const char *word, size_t length)
 {
-    static const char *const words[] = {"password", "passwd",        "passphrase", "token",
-                                        "secret",   "authorization", "apikey",     "api_key",
-                                        "api-key",  "credential",    "credentials"};
+    static const char *const keywords[] = {"password", "passwd",        "passphrase", "token",
+                                           "secret",   "authorization", "apikey",     "api_key",
+                                           "api-key",  "credential",    "credentials"};
 
-    for (size_t i = 0; i < array_length(words); i++) {
-        size_t size = strlen(words[i]);
+    for (size_t i = 0; i < array_length(keywords); i++) {
+        size_t size = strlen(keywords[i]);
 
-        /* DB_PASSWORD, accessToken: the word may have a beginning of its own. */
-        if (length >= size && strncasecmp(word + length - size, words[i], size) == 0)
+        /* DB_PASSWORD, accessToken: the keyword can have a prefix. */
+        if (length >= size && strncasecmp(word + length - size, keywords[i], size) == 0)
             return true;
     }
     return false;
@@ -183,18 +183,18 @@ static size_t rule_named(const char *start, const char *cursor, size_t *ret_keep
 
 /* ---- Known secrets ---- */
 
-/* Beside the text and what is hidden of it: which pieces of SECRET_LENGTH_MIN bytes it has, and how
- * its beginning repeats itself. The secrets can be a hundred thousand, so most of them have to be
- * passed over without a look at the text. */
+/* The text, which of its bytes are masked, a filter of its substrings of SECRET_LENGTH_MIN bytes,
+ * and the borders of its start. There can be 100,000 secrets, so most of them must be rejected by
+ * the filter without searching the text. */
 struct search {
     const char *text;
     size_t size;
-    size_t front, back; /* where it really begins and ends: half a character is no letter */
+    size_t front, back; /* without U+FFFD at both ends, which stands for a split character */
     size_t cut_min;
-    bool *is_hidden;
+    bool *is_masked;
     bool *has_piece;
-    uint32_t *border;        /* of the text's beginning */
-    uint32_t *secret_border; /* of the secret at hand */
+    uint32_t *border;        /* of the start of the text */
+    uint32_t *secret_border; /* of the current secret */
     size_t secret_capacity;
 };
 
@@ -207,8 +207,8 @@ static size_t piece_bucket(const char *piece)
     return (hash ^ hash >> 16) % PIECE_BUCKETS;
 }
 
-/* border[i]: how many bytes before the end of pattern[0..i] are those it begins with (Knuth, Morris
- * and Pratt): no text makes a search take longer than text and secret are long together. */
+/* border[i]: the length of the longest proper prefix of pattern[0..i] that is also its suffix
+ * (Knuth, Morris, Pratt), which makes a search linear for any text. */
 static void make_border(const char *pattern, size_t size, uint32_t *border)
 {
     uint32_t length = 0;
@@ -221,7 +221,7 @@ static void make_border(const char *pattern, size_t size, uint32_t *border)
     }
 }
 
-/* One more byte: how much of the pattern ends with it. */
+/* The length of the matching prefix of the pattern after one more byte. */
 static uint32_t advance(const char *pattern, size_t size, const uint32_t *border, uint32_t length,
                         char byte)
 {
@@ -232,7 +232,7 @@ static uint32_t advance(const char *pattern, size_t size, const uint32_t *border
     return length + (byte == pattern[length]);
 }
 
-/* The text may begin in the middle of a secret: what a kubelet keeps of a log is its last bytes. */
+/* The text may start in the middle of a secret: the kubelet keeps the last bytes of a log. */
 static void mark_cut_front(struct search *search, const char *secret, size_t length)
 {
     const char *text = search->text + search->front;
@@ -242,10 +242,10 @@ static void mark_cut_front(struct search *search, const char *secret, size_t len
     for (size_t i = 1; i < length && size; i++)
         found = advance(text, size, search->border, found, secret[i]);
     if (found >= search->cut_min)
-        memset(search->is_hidden + search->front, true, found);
+        memset(search->is_masked + search->front, true, found);
 }
 
-/* It may end in one, too, if no line ends there. */
+/* It may also end in one, unless it ends with a newline. */
 static void mark_cut_back(struct search *search, const char *secret, size_t length)
 {
     size_t size = search->back - search->front;
@@ -257,7 +257,7 @@ static void mark_cut_back(struct search *search, const char *secret, size_t leng
     for (size_t i = search->back - looked_at; i < search->back; i++)
         found = advance(secret, length, search->secret_border, found, search->text[i]);
     if (found >= search->cut_min)
-        memset(search->is_hidden + search->back - found, true, found);
+        memset(search->is_masked + search->back - found, true, found);
 }
 
 static bool may_stand_in(const struct search *search, const char *secret, size_t length)
@@ -266,10 +266,10 @@ static bool may_stand_in(const struct search *search, const char *secret, size_t
            search->has_piece[piece_bucket(secret + length - SECRET_LENGTH_MIN)];
 }
 
-/* Wherever it stands, also inside of what a rule keeps, and where it overlaps itself. */
+/* All occurrences, including overlapping ones and those that a rule would keep. */
 static void mark_whole(struct search *search, const char *secret, size_t length)
 {
-    size_t hidden_to = 0;
+    size_t masked_to = 0;
     uint32_t found = 0;
 
     for (size_t i = 0; i < search->size; i++) {
@@ -279,9 +279,9 @@ static void mark_whole(struct search *search, const char *secret, size_t length)
         if (found < length)
             continue;
         from = i + 1 - length;
-        from = from > hidden_to ? from : hidden_to;
-        hidden_to = i + 1;
-        memset(search->is_hidden + from, true, hidden_to - from);
+        from = from > masked_to ? from : masked_to;
+        masked_to = i + 1;
+        memset(search->is_masked + from, true, masked_to - from);
     }
 }
 
@@ -308,11 +308,11 @@ static void mark_secret(struct search *search, const char *secret)
         mark_whole(search, secret, length);
 }
 
-static void mark_secrets(const char *text, const char *const *secrets, bool *is_hidden)
+static void mark_secrets(const char *text, const char *const *secrets, bool *is_masked)
 {
-    static const char broken[] = "\xef\xbf\xbd"; /* U+FFFD stands for half a character */
+    static const char broken[] = "\xef\xbf\xbd"; /* U+FFFD replaces a split character */
     struct search search = {
-        .text = text, .size = strlen(text), .back = strlen(text), .is_hidden = is_hidden};
+        .text = text, .size = strlen(text), .back = strlen(text), .is_masked = is_masked};
     cleanup_free bool *has_piece = NULL;
     cleanup_free uint32_t *border = NULL;
 
@@ -334,7 +334,7 @@ static void mark_secrets(const char *text, const char *const *secrets, bool *is_
     free(search.secret_border);
 }
 
-static void mark_by_rules(const char *text, bool *is_hidden)
+static void mark_by_rules(const char *text, bool *is_masked)
 {
     static mask_rule_fn *const rules[] = {
         rule_private_key_end, rule_web_token_end, rule_private_key,
@@ -348,7 +348,7 @@ static void mark_by_rules(const char *text, bool *is_hidden)
         for (size_t i = 0; length == 0 && i < array_length(rules); i++)
             length = rules[i](text, cursor, &keep);
         if (length > 0)
-            memset(is_hidden + (cursor - text) + keep, true, length - keep);
+            memset(is_masked + (cursor - text) + keep, true, length - keep);
         cursor += length > 0 ? length : 1;
     }
 }
@@ -356,17 +356,17 @@ static void mark_by_rules(const char *text, bool *is_hidden)
 char *mask_text(const char *text, const char *const *secrets)
 {
     size_t size = strlen(text);
-    cleanup_free bool *is_hidden = xcalloc(size + 1, sizeof(*is_hidden));
-    /* A mask may be longer than what it hides, by two at most. */
+    cleanup_free bool *is_masked = xcalloc(size + 1, sizeof(*is_masked));
+    /* A mask can be up to two bytes longer than the text that it replaces. */
     char *masked = xcalloc(size + 1, strlen(MASK));
     size_t used = 0;
 
-    mark_secrets(text, secrets, is_hidden);
-    mark_by_rules(text, is_hidden);
+    mark_secrets(text, secrets, is_masked);
+    mark_by_rules(text, is_masked);
     for (size_t i = 0; i < size; i++) {
-        if (!is_hidden[i]) {
+        if (!is_masked[i]) {
             masked[used++] = text[i];
-        } else if (!is_hidden[i + 1]) { /* the last of its run */
+        } else if (!is_masked[i + 1]) { /* the end of a masked range */
             memcpy(masked + used, MASK, strlen(MASK));
             used += strlen(MASK);
         }

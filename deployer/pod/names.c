@@ -8,22 +8,22 @@
 #include "common/contract.h"
 #include "common/data/digest.h"
 
-/* Enough of a job's hash to tell the jobs of one item apart. */
+/* Enough of the hash of a job to be unique among the jobs of one item. */
 enum { JOB_HASH_LENGTH = 10, STATE_SUFFIX_LENGTH = 64 };
 
-/* Go's "NS-N-export" where it is a legal name, else our own. */
+/* "NS-N-export", as in Go, if that is a valid name, else our own. */
 static char *go_name_or(const char *go_name, const char *own)
 {
     return xstrdup(strlen(go_name) <= NAME_MAX_SUBDOMAIN ? go_name : own);
 }
 
-/* As Go begins its names, so that a person sees whose state it is; labels, not names, decide. */
+/* The same prefix as in Go, for people; only labels identify the state. */
 static char *state_prefix(const char *namespace_name, const char *name)
 {
     cleanup_free char *go_prefix = xasprintf(PREFIX_STATE "%s-%s", namespace_name, name);
     cleanup_free char *own = NULL;
 
-    /* wait appends what makes each name unique. */
+    /* wait appends a unique suffix. */
     if (strlen(go_prefix) <= NAME_MAX_SUBDOMAIN - STATE_SUFFIX_LENGTH)
         return steal(&go_prefix);
     own = name_make(namespace_name, name, "", NAME_MAX_LABEL);
@@ -40,9 +40,6 @@ void object_names_init(struct object_names *names, const char *namespace_name, c
                        const char *job)
 {
     cleanup_free char *host_export = xasprintf("%s-%s" SUFFIX_EXPORT, namespace_name, name);
-    cleanup_free char *item_export = xasprintf("%s" SUFFIX_EXPORT, name);
-    cleanup_free char *item_export_own =
-        name_make(namespace_name, name, SUFFIX_EXPORT, NAME_MAX_LABEL);
     cleanup_free char *name_value = name_label_value(name);
     cleanup_free char *namespace_value = name_label_value(namespace_name);
     char job_hash[DIGEST_HEX_MAX] = "";
@@ -65,7 +62,6 @@ void object_names_init(struct object_names *names, const char *namespace_name, c
     names->state_prefix = state_prefix(namespace_name, name);
     names->host_export_own = name_make(namespace_name, name, SUFFIX_EXPORT, NAME_MAX_LABEL);
     names->host_export = go_name_or(host_export, names->host_export_own);
-    names->item_export = go_name_or(item_export, item_export_own);
     names->selector = equals(LABEL_ITEM_HASH, names->hash);
     names->run_selector =
         xasprintf(LABEL_ITEM_HASH "=%s," LABEL_ROLE "=" LABEL_ROLE_RUN, names->hash);
@@ -83,7 +79,6 @@ void object_names_done(struct object_names *names)
     free(names->state_prefix);
     free(names->host_export);
     free(names->host_export_own);
-    free(names->item_export);
     free(names->selector);
     free(names->run_selector);
     free(names->state_selector);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names, labels and annotations of everything that is made for an item. Deterministic, never
- * the same for two items, whatever their names. */
+/* Names, labels and annotations of all objects of an item. Deterministic, and unique for each item
+ * whatever its name. */
 #pragma once
 
 #include <jansson.h>
@@ -11,22 +11,21 @@
 
 struct object_names {
     char hash[NAME_HASH_SIZE]; /* of namespace/name: label LABEL_ITEM_HASH */
-    char *pod;                 /* fixed: creating it is the lock */
+    char *pod;                 /* fixed, so that there is only one pod at a time */
     char *account;             /* ServiceAccount, Role and RoleBinding */
     char *input;               /* Secret of this job's inputs */
     char *pull;                /* Secret of this job's image pull credentials */
     char *state_prefix;        /* of new state Secrets; wait appends "-<uuid>-<number>" */
-    /* Export Secret on the host. The Go controller looks for "NS-N-export", which is ambiguous
-     * (a-b/c, a/b-c): where two items of the index share it, use host_export_own for both. Equal to
-     * host_export_own where NS-N-export would be too long. */
+    /* Export Secret on the host cluster. The Go controller expects "NS-N-export", which is
+     * ambiguous (a-b/c, a/b-c): if two known items share it, use host_export_own for both. Equal to
+     * host_export_own if NS-N-export would be too long. */
     char *host_export, *host_export_own;
-    char *item_export;    /* Secret in the item's own namespace: "N-export" */
     char *selector;       /* label selector of everything of this item: "LABEL_ITEM_HASH=hash" */
-    char *run_selector;   /* of what goes at the run's end: "...,LABEL_ROLE=run" */
+    char *run_selector;   /* of objects that are removed after a run: "...,LABEL_ROLE=run" */
     char *state_selector; /* of the item's state Secrets, Go's included */
 };
 
-/* job may be NULL or "" where input and pull are not needed. */
+/* job may be NULL or "" if input and pull are not needed. */
 void object_names_init(struct object_names *names, const char *namespace_name, const char *name,
                        const char *job);
 void object_names_done(struct object_names *names);

@@ -1,62 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/controller/objects.h"
+#include "deployer/pod/objects.h"
 
 #include <string.h>
 
-#include "common/base/number.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-
-const char *object_annotation(const json_t *object, const char *key)
-{
-    return json_string_value(doc_member(doc_get(object, "metadata.annotations"), key));
-}
-
-const char *object_label(const json_t *object, const char *key)
-{
-    return json_string_value(doc_member(doc_get(object, "metadata.labels"), key));
-}
-
-uint64_t object_version(const json_t *object)
-{
-    uint64_t version = 0;
-
-    (void)number_parse(doc_text_or(object, "metadata.resourceVersion", ""), UINT64_MAX, &version);
-    return version;
-}
-
-bool object_has_finalizer(const json_t *object, const char *finalizer)
-{
-    const json_t *finalizers = doc_get(object, "metadata.finalizers");
-    const json_t *entry = NULL;
-    size_t i = 0;
-
-    json_array_foreach(finalizers, i, entry)
-    {
-        const char *text = json_string_value(entry);
-
-        if (text && strcmp(text, finalizer) == 0)
-            return true;
-    }
-    return false;
-}
-
-json_t *object_other_finalizers(const json_t *object, const char *finalizer)
-{
-    const json_t *before = doc_get(object, "metadata.finalizers");
-    json_t *after = json_array();
-    json_t *entry = NULL;
-    size_t i = 0;
-
-    json_array_foreach(before, i, entry)
-    {
-        const char *text = json_string_value(entry);
-
-        if (text && strcmp(text, finalizer) != 0)
-            (void)json_array_append(after, entry);
-    }
-    return after;
-}
+#include "deployer/item/metadata.h"
 
 bool object_item(const json_t *object, const char **ret_namespace, const char **ret_name)
 {
@@ -74,7 +23,20 @@ bool object_item(const json_t *object, const char **ret_namespace, const char **
     return true;
 }
 
-enum { POD_CONTAINERS = 2 }; /* main and wait; the Go deployer's, too */
+enum { POD_CONTAINERS = 2 }; /* main and wait, in pods of the Go deployer too */
+
+bool pod_wait_has_ended(const json_t *pod)
+{
+    const json_t *status = NULL;
+    size_t i = 0;
+
+    json_array_foreach(doc_get(pod, "status.containerStatuses"), i, status)
+    {
+        if (strcmp(doc_text_or(status, "name", ""), CONTAINER_WAIT) == 0)
+            return json_is_object(doc_get(status, "state.terminated"));
+    }
+    return false;
+}
 
 bool pod_is_over(const json_t *pod)
 {
@@ -84,7 +46,8 @@ bool pod_is_over(const json_t *pod)
         return true;
     if (!doc_text(pod, "metadata.deletionTimestamp"))
         return false;
-    /* No kubelet has it, or the kubelet (or whoever knows that the node is gone) has let it go. */
+    /* It was never bound to a node; or the kubelet, or the controller that removes the pods of lost
+     * nodes, has released it. */
     return !doc_text(pod, "spec.nodeName") ||
            doc_integer_or(pod, "metadata.deletionGracePeriodSeconds", -1) == 0;
 }
@@ -102,6 +65,30 @@ bool pod_has_stopped(const json_t *pod)
             return false;
         ended++;
     }
-    /* Before the first container starts not all of them may be listed. */
+    /* Before the first container starts, the list may be incomplete. */
     return ended >= POD_CONTAINERS;
+}
+
+/* wait keeps half of the pod's grace period, up to a minute, for the save: what is added to main's
+ * time must not be less, or main would not get all of it. */
+enum { SAVE_SECONDS_MIN = 30, SAVE_SECONDS_MAX = 60, SAVE_SECONDS_PER_CHUNK = 2 };
+
+int64_t pod_end_seconds(const json_t *pod, size_t chunks)
+{
+    int64_t whole = doc_integer_or(pod, "spec.terminationGracePeriodSeconds", -1);
+    int64_t main = whole - POD_SAVE_SECONDS;
+    int64_t save = main < SAVE_SECONDS_MIN ? SAVE_SECONDS_MIN : main;
+
+    if (pod_has_stopped(pod))
+        return 0;
+    if (main <= 0) /* a pod of the Go deployer */
+        return -1;
+    if (pod_wait_has_ended(pod))
+        return main;
+    if (save > SAVE_SECONDS_MAX)
+        save = SAVE_SECONDS_MAX;
+    if (chunks >= POD_SAVE_SECONDS / SAVE_SECONDS_PER_CHUNK)
+        return -1;
+    save += (int64_t)chunks * SAVE_SECONDS_PER_CHUNK;
+    return save < POD_SAVE_SECONDS ? main + save : -1;
 }

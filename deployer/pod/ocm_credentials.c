@@ -11,7 +11,7 @@
 
 enum { NESTING_MAX = 8 };
 
-/* The type of a typed document, whatever its version ("a.b/v1"). */
+/* Whether the document has this type, with or without a version ("a.b/v1"). */
 static bool is_type(const json_t *object, const char *type)
 {
     const char *have = doc_text_or(object, "type", "");
@@ -73,7 +73,7 @@ static void add_consumer(json_t *auths, const json_t *consumer)
     }
 }
 
-/* A Docker config that stands in the document itself, as an object or as its text. */
+/* A Docker config in the document itself, as an object or as JSON text. */
 static int add_repository(json_t *auths, const json_t *repository, struct error *err)
 {
     const json_t *inlined = doc_member(repository, "dockerConfig");
@@ -85,7 +85,7 @@ static int add_repository(json_t *auths, const json_t *repository, struct error 
     if (json_is_string(inlined)) {
         if (doc_parse_json(json_string_value(inlined), json_string_length(inlined),
                            SECRET_MAX_BYTES, &parsed, err) < 0)
-            return error_set(err, ERROR_INVALID, "dockerConfig is no JSON");
+            return error_set(err, ERROR_INVALID, "dockerConfig is not valid JSON");
         inlined = parsed;
     }
     found = json_object_get(inlined, "auths");
@@ -101,7 +101,7 @@ static int add_document(json_t *auths, const json_t *doc, unsigned depth, struct
     const json_t *configurations = doc_member(doc, "configurations");
 
     if (depth > NESTING_MAX)
-        return error_set(err, ERROR_INVALID, "configurations in configurations, too deep");
+        return error_set(err, ERROR_INVALID, "configurations are nested too deeply");
     if (is_type(doc, "generic.config.ocm.software")) {
         for (size_t i = 0; i < json_array_size(configurations); i++) {
             if (add_document(auths, json_array_get(configurations, i), depth + 1, err) < 0)
@@ -128,7 +128,7 @@ int ocm_credentials_docker_config(const char *text, size_t size, json_t **ret_co
     cleanup_json json_t *auths = json_object();
 
     if (doc_parse_yaml(text, size, SECRET_MAX_BYTES, &doc, err) < 0 || !json_is_object(doc))
-        return error_set(err, ERROR_INVALID, "is no YAML object");
+        return error_set(err, ERROR_INVALID, "not a YAML object");
     if (add_document(auths, doc, 0, err) < 0)
         return -1;
     *ret_config = json_pack("{s:O}", "auths", auths);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/controller/owner.h"
+#include "deployer/pod/owner.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/data/names.h"
-#include "deployer/controller/objects.h"
+#include "deployer/item/metadata.h"
 #include "deployer/pod/names.h"
 
 enum owner owner_of(const struct deployer_config *config, const json_t *object)
@@ -21,7 +21,7 @@ enum owner owner_of(const struct deployer_config *config, const json_t *object)
         return OWNER_UNSAID;
     if (strcmp(id, identity) != 0)
         return OWNER_THEIRS;
-    /* A name of its own is the operator's word that no other deployer has it. */
+    /* A configured identity is unique by contract. */
     if (*identity)
         return OWNER_OURS;
     if (!mark)
@@ -79,7 +79,8 @@ char *owner_item_selector(const char *namespace_name, const char *name)
                      namespace_value);
 }
 
-/* An empty deployer-id alone does not make it ours where somebody else has objects of that name. */
+/* With an empty identity, and another deployer's objects of the same name, the mark has to match.
+ */
 static char *own_selector(const struct deployer_config *config, const char *of_item,
                           const struct owner_item *item)
 {
@@ -93,7 +94,8 @@ static char *own_selector(const struct deployer_config *config, const char *of_i
     return xasprintf("%s," LABEL_DEPLOYER_ID "=%s", of_item, identity);
 }
 
-/* The ServiceAccount goes last: it alone tells the garbage collector whose the rest is. */
+/* The ServiceAccount is removed last: it tells the garbage collector which deployer the other
+ * objects belong to. */
 static const struct kube_resource *const own_kinds[] = {
     &KUBE_SECRETS, &KUBE_CONFIG_MAPS, &KUBE_ROLE_BINDINGS, &KUBE_ROLES, &KUBE_SERVICE_ACCOUNTS};
 
@@ -114,7 +116,7 @@ bool owner_collection_init(struct owner_collection *collection,
         collection->label_selector = xasprintf("%s,!" LABEL_DEPLOYER_ID, of_item);
         return true;
     case STEP_GO_EXPORT:
-        /* It has no label but the name, and a name that two items can share. */
+        /* Its only label is the item's name, and two items can share its own name. */
         object_names_init(&names, item->namespace_name, item->name, NULL);
         collection->label_selector = xasprintf(LABEL_NAME "=%s,!" LABEL_DEPLOYER_ID, name_value);
         collection->field_selector = xasprintf("metadata.name=%s", names.host_export);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status.providerStatus and status.conditions, from the pod. */
+#include "deployer/pod/provider_status.h"
+
 #include <string.h>
 
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
-#include "deployer/item/mask.h"
-#include "deployer/item/status.h"
-#include "deployer/item/text.h"
+#include "deployer/pod/mask.h"
+#include "deployer/validation/text.h"
 
 enum { CONTAINER_MESSAGE_MAX = 2048 };
 
@@ -25,17 +25,17 @@ static const json_t *find_container(const json_t *pod, const char *list_key, con
     return NULL;
 }
 
-/* The end of what a program printed, masked, as JSON. */
+/* The end of the output of a program, masked, as JSON. */
 static json_t *message_json(const char *message)
 {
     cleanup_free char *masked = mask_text(message, NULL);
     size_t size = strlen(masked);
     size_t start = text_tail(masked, size, CONTAINER_MESSAGE_MAX);
 
-    return text_json(masked + start, size - start);
+    return doc_new_string(masked + start, size - start);
 }
 
-/* corev1.ContainerState without its texts, which stand beside it. */
+/* corev1.ContainerState without reason and message, which are separate fields. */
 static json_t *state_json(const json_t *state)
 {
     json_t *copy = json_is_object(state) ? json_deep_copy(state) : json_object();
@@ -50,12 +50,12 @@ static json_t *container_json(const json_t *status)
     const json_t *state = doc_member(status, "state");
     const json_t *waiting = doc_member(state, "waiting");
     const json_t *terminated = doc_member(state, "terminated");
-    const json_t *told = terminated ? terminated : waiting;
-    const char *reason = doc_text(told, "reason");
-    const char *message = doc_text(told, "message");
+    const json_t *cause = terminated ? terminated : waiting;
+    const char *reason = doc_text(cause, "reason");
+    const char *message = doc_text(cause, "message");
     json_t *object = json_object();
 
-    if (!told && doc_member(state, "running"))
+    if (!cause && doc_member(state, "running"))
         reason = "Running";
     if (message && *message)
         (void)json_object_set_new(object, "message", message_json(message));
@@ -106,7 +106,7 @@ json_t *status_provider(const json_t *pod, const char *operation, const char *la
                 container_json(find_container(pod, "initContainerStatuses", CONTAINER_INIT)));
     doc_set_new(pod_status, "waitContainerStatus",
                 container_json(find_container(pod, "containerStatuses", CONTAINER_WAIT)));
-    /* More than the Go deployer knows, which passes over it. */
+    /* Additional fields, which the Go deployer ignores. */
     if (verdict)
         doc_set_text(pod_status, "outcome", outcome_name(verdict->outcome));
     if (log_tail && *log_tail)
@@ -130,7 +130,7 @@ const char *status_running_container(const json_t *provider_status)
     return NULL;
 }
 
-/* Go's default format of a time. */
+/* The default format of a time in Go. */
 static char *running_message(const json_t *running)
 {
     const char *started = doc_text_or(running, "startedAt", "");
@@ -144,7 +144,7 @@ static char *running_message(const json_t *running)
     return xasprintf("Pod started running at %.10s %.8s +0000 UTC", text, text + 11);
 }
 
-/* What a container's state says as a condition; NULL if it says nothing. */
+/* The status of the condition for a container state; NULL if there is none. */
 static json_t *condition_of(const json_t *state)
 {
     const json_t *terminated = doc_member(state, "terminated");

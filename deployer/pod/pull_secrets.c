@@ -4,7 +4,7 @@
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 
-/* What has been named so far; more than the limit are counted, not kept. */
+/* The Secrets found so far. Those above the limit are counted, but not kept. */
 struct gathering {
     json_t *secrets; /* the list */
     json_t *seen;    /* "namespace/name": true */
@@ -12,7 +12,7 @@ struct gathering {
 
 static void gather(struct gathering *gathering, const char *namespace_name, const char *name)
 {
-    /* Neither part can have a slash where there is such a Secret. */
+    /* Names and namespaces of existing Secrets contain no slash. */
     cleanup_free char *key = xasprintf("%s/%s", namespace_name, name);
 
     if (json_object_get(gathering->seen, key))
@@ -37,12 +37,12 @@ int pull_secrets_gather(const json_t *context, const char *namespace_name, const
         gather(&gathering, doc_text_or(json_array_get(of_item, i), "namespace", ""),
                doc_text_or(json_array_get(of_item, i), "name", ""));
     if (json_object_size(seen) > PULL_SECRETS_MAX)
-        return error_set(err, ERROR_INVALID,
-                         "registryPullSecrets of context '%s' and of the item name %zu different "
-                         "Secrets, but at most %d can be used: one Secret can hold the credentials "
-                         "of many registries",
-                         doc_text_or(context, "metadata.name", ""), json_object_size(seen),
-                         PULL_SECRETS_MAX);
+        return error_set(
+            err, ERROR_INVALID,
+            "registryPullSecrets of context '%s' and of the item refer to %zu different "
+            "Secrets, but the maximum is %d: put the credentials of several registries "
+            "into one Secret",
+            doc_text_or(context, "metadata.name", ""), json_object_size(seen), PULL_SECRETS_MAX);
     *ret_secrets = steal(&secrets);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/controller/hide.h"
+#include "deployer/pod/redact.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -10,33 +10,34 @@
 #include "common/contract.h"
 #include "common/data/base64.h"
 #include "common/data/doc.h"
-#include "deployer/controller/words.h"
-#include "deployer/item/mask.h"
+#include "deployer/pod/mask.h"
+#include "deployer/pod/secret_finder.h"
 
 enum { DOCUMENT_MAX = 4 * 1024 * 1024, DEPTH_MAX = 8, ENCODED_MIN = 8 };
 
-#define LEFT_OUT                                                                                   \
-    "(left out: inputs or state of the run can't all be taken out of it; with debug.keepPod the "  \
-    "pod stays for kubectl logs)"
+#define NOT_SHOWN                                                                                  \
+    "(not shown: inputs or state of the run can't be redacted completely; with debug.keepPod the " \
+    "pod is kept for kubectl logs)"
 
-static bool add_document(struct hidden *hidden, const char *text, size_t size, int depth);
+static bool add_document(struct redaction *redaction, const char *text, size_t size, int depth);
 
 /* ---- Values ---- */
 
-static void add(struct hidden *hidden, const char *value, size_t size)
+static void add(struct redaction *redaction, const char *value, size_t size)
 {
-    if (size < HIDE_LENGTH_MIN)
+    if (size < REDACT_LENGTH_MIN)
         return;
-    if (hidden->count >= HIDE_VALUES_MAX) {
-        hidden->is_incomplete = true;
+    if (redaction->count >= REDACT_VALUES_MAX) {
+        redaction->is_incomplete = true;
         return;
     }
-    if (hidden->count + 1 >= hidden->capacity) {
-        hidden->capacity = hidden->capacity ? 2 * hidden->capacity : 64;
-        hidden->items = xreallocarray(hidden->items, hidden->capacity, sizeof(*hidden->items));
+    if (redaction->count + 1 >= redaction->capacity) {
+        redaction->capacity = redaction->capacity ? 2 * redaction->capacity : 64;
+        redaction->items =
+            xreallocarray(redaction->items, redaction->capacity, sizeof(*redaction->items));
     }
-    hidden->items[hidden->count++] = xstrndup(value, size);
-    hidden->items[hidden->count] = NULL;
+    redaction->items[redaction->count++] = xstrndup(value, size);
+    redaction->items[redaction->count] = NULL;
 }
 
 static void add_word(void *data, const char *word, size_t size)
@@ -44,8 +45,8 @@ static void add_word(void *data, const char *word, size_t size)
     add(data, word, size);
 }
 
-/* As it stands, and as it stands in JSON: main may print the whole file that it was given. */
-static void add_line(struct hidden *hidden, const char *line, size_t size)
+/* The line itself, and as it is written in JSON: main may print a whole input file. */
+static void add_line(struct redaction *redaction, const char *line, size_t size)
 {
     cleanup_json json_t *text = NULL;
     cleanup_wipe char *quoted = NULL;
@@ -56,25 +57,25 @@ static void add_line(struct hidden *hidden, const char *line, size_t size)
     }
     while (size && (line[size - 1] == ' ' || line[size - 1] == '\t' || line[size - 1] == '\r'))
         size--;
-    add(hidden, line, size);
+    add(redaction, line, size);
     if (!memchr(line, '"', size) && !memchr(line, '\\', size) && !memchr(line, '\t', size))
         return;
     text = json_stringn(line, size);
     quoted = text ? json_dumps(text, JSON_ENCODE_ANY) : NULL;
     if (quoted)
-        add(hidden, quoted + 1, strlen(quoted) - 2);
+        add(redaction, quoted + 1, strlen(quoted) - 2);
 }
 
-/* As it stands in a Secret that main prints. Three bytes are four letters: so many of them are the
- * same whatever comes behind, a line's end for example. */
-static void add_as_base64(struct hidden *hidden, const char *value, size_t size)
+/* As it is written in a Secret that main prints. Base64 encodes three bytes as four characters, so
+ * the encoding of complete triples does not depend on what follows, a newline for example. */
+static void add_as_base64(struct redaction *redaction, const char *value, size_t size)
 {
     cleanup_wipe char *encoded = base64_encode(value, size - size % 3);
 
-    add(hidden, encoded, strlen(encoded));
+    add(redaction, encoded, strlen(encoded));
 }
 
-static void add_lines(struct hidden *hidden, const char *text, size_t size)
+static void add_lines(struct redaction *redaction, const char *text, size_t size)
 {
     const char *line = text;
     bool is_one = !memchr(text, '\n', size);
@@ -84,13 +85,13 @@ static void add_lines(struct hidden *hidden, const char *text, size_t size)
 
         if (i < size && text[i] != '\n' && text[i] != '\0')
             continue;
-        /* A text of one line is somebody's value; among others it may be no more than "return". */
+        /* A single line is a value; one of several lines may be a keyword such as "return". */
         if (is_one || !word_is_common(line, length))
-            add_line(hidden, line, length);
+            add_line(redaction, line, length);
         line = text + i + 1;
     }
     if (is_one)
-        add_as_base64(hidden, text, size);
+        add_as_base64(redaction, text, size);
 }
 
 static bool is_text(const char *bytes, size_t size)
@@ -104,41 +105,40 @@ static bool is_text(const char *bytes, size_t size)
     return true;
 }
 
-static void add_text(struct hidden *hidden, const char *text, size_t size, int depth);
+static void add_text(struct redaction *redaction, const char *text, size_t size, int depth);
 
-/* "auth" of a registry, "client-key-data" of a kubeconfig: whoever uses them prints what is in it.
- */
-static void add_encoded(struct hidden *hidden, const char *text, size_t size, int depth)
+/* "auth" of a registry, "client-key-data" of a kubeconfig: programs print the decoded value. */
+static void add_encoded(struct redaction *redaction, const char *text, size_t size, int depth)
 {
     cleanup_buffer struct buffer bytes = {0};
     struct error err = {0};
 
     buffer_init(&bytes, DOCUMENT_MAX);
     if (size < ENCODED_MIN || memchr(text, ' ', size) ||
-        base64_decode(text, size, &bytes, &err) < 0 || bytes.size < HIDE_LENGTH_MIN)
+        base64_decode(text, size, &bytes, &err) < 0 || bytes.size < REDACT_LENGTH_MIN)
         return;
     if (is_text(bytes.data, bytes.size))
-        add_text(hidden, bytes.data, bytes.size, depth + 1);
+        add_text(redaction, bytes.data, bytes.size, depth + 1);
     explicit_bzero(bytes.data, bytes.size);
 }
 
-static void add_text(struct hidden *hidden, const char *text, size_t size, int depth)
+static void add_text(struct redaction *redaction, const char *text, size_t size, int depth)
 {
-    if (size < HIDE_LENGTH_MIN)
+    if (size < REDACT_LENGTH_MIN)
         return;
     if (depth >= DEPTH_MAX) {
-        hidden->is_incomplete = true;
+        redaction->is_incomplete = true;
         return;
     }
-    add_lines(hidden, text, size);
-    words_find(text, size, add_word, hidden);
-    add_encoded(hidden, text, size, depth);
-    /* A kubeconfig in a Secret in a target is a document in a document in a document. */
+    add_lines(redaction, text, size);
+    secret_finder_run(text, size, add_word, redaction);
+    add_encoded(redaction, text, size, depth);
+    /* Documents can be nested: a kubeconfig in a Secret in a target. */
     if (memchr(text, ':', size) || memchr(text, '{', size) || memchr(text, '[', size))
-        (void)add_document(hidden, text, size, depth + 1);
+        (void)add_document(redaction, text, size, depth + 1);
 }
 
-static void add_number(struct hidden *hidden, const json_t *number)
+static void add_number(struct redaction *redaction, const json_t *number)
 {
     cleanup_wipe char *text = doc_dump(number);
     const char *digits = *text == '-' ? text + 1 : text;
@@ -146,26 +146,26 @@ static void add_number(struct hidden *hidden, const json_t *number)
 
     for (const char *at = digits; *at; at++)
         count += isdigit((unsigned char)*at) != 0;
-    if (count >= HIDE_DIGITS_MIN)
-        add(hidden, digits, strlen(digits));
+    if (count >= REDACT_DIGITS_MIN)
+        add(redaction, digits, strlen(digits));
 }
 
-static void add_leaves(struct hidden *hidden, const json_t *doc, int depth)
+static void add_leaves(struct redaction *redaction, const json_t *doc, int depth)
 {
     const char *key = NULL;
     json_t *member = NULL;
     size_t i = 0;
 
     if (json_is_string(doc))
-        add_text(hidden, json_string_value(doc), json_string_length(doc), depth);
+        add_text(redaction, json_string_value(doc), json_string_length(doc), depth);
     else if (json_is_number(doc))
-        add_number(hidden, doc);
-    json_object_foreach((json_t *)(uintptr_t)doc, key, member) add_leaves(hidden, member, depth);
-    json_array_foreach(doc, i, member) add_leaves(hidden, member, depth);
+        add_number(redaction, doc);
+    json_object_foreach((json_t *)(uintptr_t)doc, key, member) add_leaves(redaction, member, depth);
+    json_array_foreach(doc, i, member) add_leaves(redaction, member, depth);
 }
 
-/* False: it is none, or a lone text, which YAML folds into one line. */
-static bool add_document(struct hidden *hidden, const char *text, size_t size, int depth)
+/* False if the text is not a document, or only a string, whose lines YAML would join. */
+static bool add_document(struct redaction *redaction, const char *text, size_t size, int depth)
 {
     cleanup_json json_t *doc = NULL;
     struct error err = {0};
@@ -173,24 +173,24 @@ static bool add_document(struct hidden *hidden, const char *text, size_t size, i
     if (doc_parse_yaml(text, size, DOCUMENT_MAX, &doc, &err) < 0)
         return false;
     if (json_is_string(doc)) {
-        add_line(hidden, json_string_value(doc), json_string_length(doc));
+        add_line(redaction, json_string_value(doc), json_string_length(doc));
         return false;
     }
-    add_leaves(hidden, doc, depth);
+    add_leaves(redaction, doc, depth);
     return true;
 }
 
-/* Documents of ours are JSON, of which the leaves are enough. All else has comments, numbers in
- * other spellings, and more than one document in it. */
-static void add_value(struct hidden *hidden, const char *text, size_t size)
+/* For our own documents, which are JSON, the leaves are enough. Other text can have comments,
+ * numbers in other notations, and several documents, so its lines are added, too. */
+static void add_value(struct redaction *redaction, const char *text, size_t size)
 {
     bool is_json = size && (text[0] == '{' || text[0] == '[');
 
-    if (!is_json || !add_document(hidden, text, size, 0))
-        add_text(hidden, text, size, 0);
+    if (!is_json || !add_document(redaction, text, size, 0))
+        add_text(redaction, text, size, 0);
 }
 
-void hidden_add_secret(struct hidden *hidden, const json_t *secret)
+void redaction_add_secret(struct redaction *redaction, const json_t *secret)
 {
     const char *key = NULL;
     json_t *value = NULL;
@@ -203,100 +203,101 @@ void hidden_add_secret(struct hidden *hidden, const json_t *secret)
         buffer_init(&bytes, DOCUMENT_MAX);
         if (!json_is_string(value) ||
             base64_decode(json_string_value(value), json_string_length(value), &bytes, &err) < 0) {
-            hidden->is_incomplete = true;
+            redaction->is_incomplete = true;
             continue;
         }
         if (bytes.size)
-            add_value(hidden, bytes.data, bytes.size);
+            add_value(redaction, bytes.data, bytes.size);
         if (bytes.data)
             explicit_bzero(bytes.data, bytes.size);
     }
 }
 
-void hidden_add_state_text(struct hidden *hidden, const char *text, size_t size)
+void redaction_add_state_text(struct redaction *redaction, const char *text, size_t size)
 {
-    bool is_incomplete = hidden->is_incomplete;
+    bool is_incomplete = redaction->is_incomplete;
 
-    add_value(hidden, text, size);
-    if (hidden->is_incomplete && !is_incomplete) {
-        hidden->is_incomplete = false;
-        hidden->is_state_incomplete = true;
+    add_value(redaction, text, size);
+    if (redaction->is_incomplete && !is_incomplete) {
+        redaction->is_incomplete = false;
+        redaction->is_state_incomplete = true;
     }
 }
 
-void hidden_spare(struct hidden *hidden, const char *shown)
+void redaction_exempt(struct redaction *redaction, const char *shown)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < hidden->count; i++) {
-        if (strstr(shown, hidden->items[i]))
-            wipe_free(hidden->items[i]);
+    for (size_t i = 0; i < redaction->count; i++) {
+        if (strstr(shown, redaction->items[i]))
+            wipe_free(redaction->items[i]);
         else
-            hidden->items[kept++] = hidden->items[i];
+            redaction->items[kept++] = redaction->items[i];
     }
-    hidden->count = kept;
-    if (hidden->items)
-        hidden->items[kept] = NULL;
+    redaction->count = kept;
+    if (redaction->items)
+        redaction->items[kept] = NULL;
 }
 
 static const char *const lists[] = {"initContainerStatuses", "containerStatuses"};
 
-void hidden_spare_images(struct hidden *hidden, const json_t *pod)
+void redaction_exempt_images(struct redaction *redaction, const json_t *pod)
 {
     for (size_t list = 0; list < array_length(lists); list++) {
         const json_t *statuses = doc_member(doc_member(pod, "status"), lists[list]);
 
         for (size_t i = 0; i < json_array_size(statuses); i++)
-            hidden_spare(hidden, doc_text_or(json_array_get(statuses, i), "image", ""));
+            redaction_exempt(redaction, doc_text_or(json_array_get(statuses, i), "image", ""));
     }
 }
 
-void hidden_done(struct hidden *hidden)
+void redaction_done(struct redaction *redaction)
 {
-    for (size_t i = 0; i < hidden->count; i++)
-        wipe_free(hidden->items[i]);
-    free(hidden->items);
-    *hidden = (struct hidden){0};
+    for (size_t i = 0; i < redaction->count; i++)
+        wipe_free(redaction->items[i]);
+    free(redaction->items);
+    *redaction = (struct redaction){0};
 }
 
 /* ---- Texts ---- */
 
-static char *mask(const struct hidden *hidden, const char *text, bool is_mains)
+static char *mask(const struct redaction *redaction, const char *text, bool is_mains)
 {
-    if (!hidden || !hidden->is_known || (is_mains && !hidden->is_state_known))
+    if (!redaction || !redaction->is_known || (is_mains && !redaction->is_state_known))
         return NULL;
-    if (hidden->is_incomplete || (is_mains && hidden->is_state_incomplete))
-        return xstrdup(LEFT_OUT);
-    return mask_text(text, (const char *const *)hidden->items);
+    if (redaction->is_incomplete || (is_mains && redaction->is_state_incomplete))
+        return xstrdup(NOT_SHOWN);
+    return mask_text(text, (const char *const *)redaction->items);
 }
 
-char *hidden_mask(const struct hidden *hidden, const char *text)
+char *redaction_apply(const struct redaction *redaction, const char *text)
 {
-    return mask(hidden, text, true);
+    return mask(redaction, text, true);
 }
 
-bool hidden_is_all_known(const struct hidden *hidden)
+bool redaction_is_complete(const struct redaction *redaction)
 {
-    return hidden->is_known && hidden->is_state_known && !hidden->is_incomplete &&
-           !hidden->is_state_incomplete;
+    return redaction->is_known && redaction->is_state_known && !redaction->is_incomplete &&
+           !redaction->is_state_incomplete;
 }
 
-/* is_silent: where nobody knows what is secret, nothing is told. */
-static void hide_in(json_t *state, bool is_silent, bool is_mains, const struct hidden *hidden)
+/* is_removed_if_unknown: remove the text if the secrets are not known. */
+static void redact_message(json_t *state, bool is_removed_if_unknown, bool is_mains,
+                           const struct redaction *redaction)
 {
     const char *message = json_string_value(json_object_get(state, "message"));
     cleanup_free char *masked = NULL;
 
     if (!message)
         return;
-    masked = mask(hidden, message, is_mains);
+    masked = mask(redaction, message, is_mains);
     if (masked)
         (void)json_object_set_new(state, "message", json_string(masked));
-    else if (is_silent)
+    else if (is_removed_if_unknown)
         (void)json_object_del(state, "message");
 }
 
-/* A copy of a member that can be written without the original; the rest is shared. */
+/* Replaces a member by a copy, which can be changed without changing the original. */
 static json_t *own_member(json_t *object, const char *key)
 {
     json_t *copy = json_copy(json_object_get(object, key));
@@ -308,29 +309,31 @@ static json_t *own_member(json_t *object, const char *key)
 
 static const char *const when[] = {"state", "lastState"};
 
-/* Init and wait are programs of ours, which say nothing secret. One that somebody injected may see
- * what main does, a proxy or a collector of logs, from main's beginning on. */
-static void hide_in_container(json_t *status, bool has_main_begun, const struct hidden *hidden)
+/* init and wait are our own programs and print no secrets. An injected container, such as a proxy
+ * or a log collector, can see the data of main from the time when main starts. */
+static void redact_container(json_t *status, bool has_main_started,
+                             const struct redaction *redaction)
 {
     const char *name = doc_text_or(status, "name", "");
     bool is_main = strcmp(name, CONTAINER_MAIN) == 0;
     bool is_program_of_ours =
         strcmp(name, CONTAINER_INIT) == 0 || strcmp(name, CONTAINER_WAIT) == 0;
-    bool is_mains = is_main || (!is_program_of_ours && has_main_begun);
+    bool is_mains = is_main || (!is_program_of_ours && has_main_started);
 
     for (size_t i = 0; i < array_length(when); i++) {
         json_t *state = json_object_get(status, when[i]);
 
-        hide_in(json_object_get(state, "waiting"), is_main, false, hidden);
-        hide_in(json_object_get(state, "terminated"), !is_program_of_ours, is_mains, hidden);
+        redact_message(json_object_get(state, "waiting"), is_main, false, redaction);
+        redact_message(json_object_get(state, "terminated"), !is_program_of_ours, is_mains,
+                       redaction);
     }
 }
 
-json_t *hidden_from_pod(const json_t *pod, const struct hidden *hidden)
+json_t *redaction_apply_to_pod(const json_t *pod, const struct redaction *redaction)
 {
     json_t *copy = json_copy((json_t *)(uintptr_t)pod);
     json_t *pod_status = own_member(copy, "status");
-    bool has_main_begun = hidden_may_have_spoken(pod);
+    bool has_main_started = redaction_has_main_started(pod);
 
     for (size_t list = 0; list < array_length(lists); list++) {
         json_t *statuses = own_member(pod_status, lists[list]);
@@ -339,13 +342,13 @@ json_t *hidden_from_pod(const json_t *pod, const struct hidden *hidden)
             json_t *status = json_deep_copy(json_array_get(statuses, i));
 
             (void)json_array_set_new(statuses, i, status);
-            hide_in_container(status, has_main_begun, hidden);
+            redact_container(status, has_main_started, redaction);
         }
     }
     return copy;
 }
 
-bool hidden_has_words(const json_t *pod)
+bool redaction_is_needed(const json_t *pod)
 {
     for (size_t list = 0; list < array_length(lists); list++) {
         const json_t *statuses = doc_member(doc_member(pod, "status"), lists[list]);
@@ -362,7 +365,7 @@ bool hidden_has_words(const json_t *pod)
     return false;
 }
 
-bool hidden_may_have_spoken(const json_t *pod)
+bool redaction_has_main_started(const json_t *pod)
 {
     const json_t *statuses = doc_get(pod, "status.containerStatuses");
 

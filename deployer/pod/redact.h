@@ -1,50 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program prints can hold what it was given: credentials, imports, state. These are the
- * values to take out of such text before it becomes part of a status (item/mask.h takes them out).
- * Only main knows the state: where that is not known, main alone is silent. */
+/* Redaction: the output of a program can contain its inputs (credentials, imports) and its state.
+ * struct redaction collects these values; pod/mask.h removes them from text before it becomes part
+ * of a status. If the state can't be read, only the output of main is dropped, since the other
+ * containers do not have it. */
 #pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Shorter values would hide half of every log, and tell nobody anything. A run's inputs are at most
- * 1 MiB: the limit is there for those of them that are made to reach it. */
-enum { HIDE_LENGTH_MIN = 6, HIDE_DIGITS_MIN = 6, HIDE_VALUES_MAX = 256 * 1024 };
+/* Redacting shorter values would make most logs unreadable. REDACT_VALUES_MAX bounds the work for
+ * inputs (at most 1 MiB) that consist of very many values. */
+enum { REDACT_LENGTH_MIN = 6, REDACT_DIGITS_MIN = 6, REDACT_VALUES_MAX = 256 * 1024 };
 
-/* NULL at the end of items; zeroed memory is an empty list of which nobody knows whether it is all.
- */
-struct hidden {
+/* The values to redact; items ends with NULL. Zeroed memory is an empty list that is not known to
+ * be complete. */
+struct redaction {
     char **items;
     size_t count, capacity;
-    bool is_known;            /* all inputs were there to be read; set by whoever read them */
-    bool is_state_known;      /* so was the state, or is_state_incomplete says that it was not */
-    bool is_incomplete;       /* some inputs can't be hidden: too many, too deep, no base64 */
-    bool is_state_incomplete; /* some of the state can't: too much, damaged, not to be had */
+    bool is_known;       /* all inputs were read; set by the caller */
+    bool is_state_known; /* the state was read, possibly only in part (is_state_incomplete) */
+    bool is_incomplete;  /* some inputs can't be redacted: too many, too deep, invalid base64 */
+    bool is_state_incomplete; /* part of the state can't be redacted: too large, damaged, missing */
 };
 
-/* Adds all texts and longer numbers in a Secret's data: those inside JSON, YAML and base64 one by
- * one, long ones line by line, of programs and command lines what may be a secret (words.h). */
-void hidden_add_secret(struct hidden *hidden, const json_t *secret);
-/* The same for a text file of the state. */
-void hidden_add_state_text(struct hidden *hidden, const char *text, size_t size);
-/* Takes out what is told anyway, and says what an error is about: an image, those of a pod. */
-void hidden_spare(struct hidden *hidden, const char *shown);
-void hidden_spare_images(struct hidden *hidden, const json_t *pod);
-void hidden_done(struct hidden *hidden); /* wipes them */
+/* Adds the values in a Secret's data: strings and longer numbers, also inside JSON, YAML and
+ * base64; the lines of longer texts; of programs and command lines what may be a secret
+ * (secret_finder.h). */
+void redaction_add_secret(struct redaction *redaction, const json_t *secret);
+/* Adds the values in a text file of the state. */
+void redaction_add_state_text(struct redaction *redaction, const char *text, size_t size);
+/* Removes values that may be shown: a text, the images of a pod. */
+void redaction_exempt(struct redaction *redaction, const char *shown);
+void redaction_exempt_images(struct redaction *redaction, const json_t *pod);
+void redaction_done(struct redaction *redaction); /* wipes them */
 
-/* What may be told of main's words, which belongs to the caller. NULL: not known what is secret in
- * them. Where not all of that can be hidden the text says so in their place. */
-char *hidden_mask(const struct hidden *hidden, const char *text);
-/* Whether main's words are told at all. */
-bool hidden_is_all_known(const struct hidden *hidden);
+/* The redacted output of main, which belongs to the caller. NULL if the secrets are not known. A
+ * placeholder if not everything can be redacted. */
+char *redaction_apply(const struct redaction *redaction, const char *text);
+/* Whether the output of main may be shown. */
+bool redaction_is_complete(const struct redaction *redaction);
 
-/* A copy of a pod (new reference) in which no words of the containers and their kubelet hold one of
- * the values. Where nobody knows what is secret, main says nothing, and nothing is said of it; nor
- * do containers that somebody injected say anything then. */
-json_t *hidden_from_pod(const json_t *pod, const struct hidden *hidden);
-/* Whether a pod's status has words that the inputs have to be taken out of. Those of injected
- * containers that have ended are not asked for: they are told only where they are the cause. */
-bool hidden_has_words(const json_t *pod);
-/* Whether main has begun, as far as the status says: before, it can't have said anything. */
-bool hidden_may_have_spoken(const json_t *pod);
+/* A copy of a pod (new reference) with redacted messages of the containers and the kubelet. If the
+ * secrets are not known, messages of and about main and of injected containers are removed. */
+json_t *redaction_apply_to_pod(const json_t *pod, const struct redaction *redaction);
+/* Whether the status of a pod contains messages that must be redacted. Messages of injected
+ * containers that have ended do not count: they are used only if they are the cause of a failure.
+ */
+bool redaction_is_needed(const json_t *pod);
+/* Whether main has started, so that it can have printed anything. */
+bool redaction_has_main_started(const json_t *pod);

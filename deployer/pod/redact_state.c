@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last state of an item is an input as any other, and what main leaves of it another: what is
- * in them is read before main's words are told. Metadata first, since a state can be gigabytes;
- * then chunk by chunk, no more than a status message is worth. The bytes are the user's and this
- * process is privileged: nothing is unpacked (common/archive/tar_text.h). */
+/* Reads the state that a run was given and the one that it left, before the output of main is
+ * shown: both may contain secrets. Metadata first, because a state can be gigabytes; then chunk by
+ * chunk, within narrow limits. The content is untrusted and this process is privileged, so nothing
+ * is unpacked (common/archive/unpack_texts.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,22 +12,22 @@
 #include "common/data/base64.h"
 #include "common/data/doc.h"
 #include "common/state/texts.h"
-#include "deployer/controller/act.h"
-#include "deployer/controller/observe.h"
+#include "deployer/pod/engine.h"
+#include "deployer/protocol/observe.h"
 
 enum {
     GENERATIONS_MAX = 2, /* the one that the run was given, and the one that it has saved */
     /* Of each. A chunk is a request, and 1 MiB at most. */
     CHUNKS_MAX = 4,
-    /* Nobody else is served meanwhile: so much is unpacked, and so much text taken apart, in some
-     * tens of milliseconds. The text may be as much as all other inputs together. */
+    /* The event loop is blocked meanwhile: this takes some tens of milliseconds. The text may be as
+     * large as all other inputs together. */
     UNPACKED_MAX = 16 * 1024 * 1024,
     TEXT_MAX = 1024 * 1024,
 };
 
 struct state_reading {
     struct state_set set;
-    size_t generation; /* at hand */
+    size_t generation; /* being read */
     struct buffer chunks[CHUNKS_MAX];
     size_t chunk_count;
 };
@@ -53,23 +53,23 @@ void state_reading_free(struct state_reading *reading)
     free(reading);
 }
 
-static void go_on(struct task *task)
+static void finish(struct task *task)
 {
-    task->hidden.is_state_known = true;
-    state_reading_free(task->state_reading);
-    task->state_reading = NULL;
-    act_hidden_is_read(task);
+    pod_task(task)->chain.redaction.is_state_known = true;
+    state_reading_free(pod_task(task)->chain.state_reading);
+    pod_task(task)->chain.state_reading = NULL;
+    pod_redaction_is_read(task);
 }
 
-/* Main's words are worth less than what may be in them; the job ends all the same. */
+/* Without the state the output of main is not shown; the job still ends. */
 static void give_up(struct task *task, const struct error *err)
 {
-    log_info("main's words are left out, for the state is not known",
+    log_info("log of main suppressed: state could not be read",
              log_text("deployItem", task->record->name),
              log_text("namespace", task->record->namespace_name),
              log_text("jobID", task->item->job), log_text("error", err->text));
-    task->hidden.is_state_incomplete = true;
-    go_on(task);
+    pod_task(task)->chain.redaction.is_state_incomplete = true;
+    finish(task);
 }
 
 /* ---- A generation ---- */
@@ -83,25 +83,26 @@ static int read_chunk(void *data, const struct state_chunk *chunk, struct buffer
     return buffer_append(ret_bytes, bytes->data, bytes->size, err);
 }
 
-static void hide_text(void *data, const char *text, size_t size)
+static void add_text(void *data, const char *text, size_t size)
 {
-    hidden_add_state_text(data, text, size);
+    redaction_add_state_text(data, text, size);
 }
 
-static int look_through(struct task *task, const struct state_generation *generation,
-                        struct error *err)
+static int read_generation(struct task *task, const struct state_generation *generation,
+                           struct error *err)
 {
-    struct state_reading *reading = task->state_reading;
+    struct state_reading *reading = pod_task(task)->chain.state_reading;
     const struct state_source source = {.read_chunk = read_chunk, .data = reading};
-    struct tar_text_budget budget = {.unpacked = UNPACKED_MAX, .text = TEXT_MAX};
-    int result = state_find_texts(generation, &source, &budget, hide_text, &task->hidden, err);
+    struct text_budget budget = {.unpacked = UNPACKED_MAX, .text = TEXT_MAX};
+    int result = state_find_texts(generation, &source, &budget, add_text,
+                                  &pod_task(task)->chain.redaction, err);
 
     drop_chunks(reading);
     return result;
 }
 
-/* The generation to look at, or NULL if there is no more. */
-static const struct state_generation *at_hand(const struct state_reading *reading)
+/* The generation to read, or NULL if there is no more. */
+static const struct state_generation *present_generation(const struct state_reading *reading)
 {
     const struct state_set *set = &reading->set;
     size_t place = reading->generation;
@@ -123,13 +124,13 @@ static int keep_chunk(struct state_reading *reading, const json_t *secret, struc
 
     buffer_init(chunk, SECRET_MAX_BYTES);
     if (!json_is_string(text))
-        return error_set(err, ERROR_INVALID, "a state chunk has no bytes");
+        return error_set(err, ERROR_INVALID, "state chunk without data");
     return base64_decode(json_string_value(text), json_string_length(text), chunk, err);
 }
 
 static void on_chunk(struct task *task, json_t *object, const struct error *err)
 {
-    struct state_reading *reading = task->state_reading;
+    struct state_reading *reading = pod_task(task)->chain.state_reading;
     const struct state_generation *generation = &reading->set.generations[reading->generation];
     struct error cause = *err;
 
@@ -138,7 +139,7 @@ static void on_chunk(struct task *task, json_t *object, const struct error *err)
         return;
     }
     if (reading->chunk_count == generation->chunk_count) {
-        if (look_through(task, generation, &cause) < 0) {
+        if (read_generation(task, generation, &cause) < 0) {
             give_up(task, &cause);
             return;
         }
@@ -149,15 +150,15 @@ static void on_chunk(struct task *task, json_t *object, const struct error *err)
 
 static void next_chunk(struct task *task)
 {
-    const struct state_reading *reading = task->state_reading;
-    const struct state_generation *generation = at_hand(reading);
+    const struct state_reading *reading = pod_task(task)->chain.state_reading;
+    const struct state_generation *generation = present_generation(reading);
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_SECRETS,
-                                   .left_out = OBJECT_LEFT_OUT,
+                                   .skipped_members = OBJECT_SKIPPED_MEMBERS,
                                    .namespace_name = task->controller->config->namespace_name};
 
-    if (!generation || task->hidden.is_state_incomplete) {
-        go_on(task);
+    if (!generation || pod_task(task)->chain.redaction.is_state_incomplete) {
+        finish(task);
         return;
     }
     if (generation->chunk_count > CHUNKS_MAX) {
@@ -177,8 +178,8 @@ static void on_state(void *data, const char *resource_version, const struct erro
     struct task *task = data;
 
     (void)resource_version;
-    task->list = NULL;
-    if (task->is_changed) {
+    task->chain.list = NULL;
+    if (task->chain.is_changed) {
         task_done(task);
         return;
     }
@@ -186,7 +187,7 @@ static void on_state(void *data, const char *resource_version, const struct erro
         give_up(task, err);
         return;
     }
-    state_set_arrange(&task->state_reading->set);
+    state_set_arrange(&pod_task(task)->chain.state_reading->set);
     next_chunk(task);
 }
 
@@ -195,15 +196,15 @@ static void on_state_secret(void *data, const json_t *object, const struct error
     struct task *task = data;
 
     (void)err;
-    act_add_state(task, &task->state_reading->set, object);
+    pod_add_state(task, &pod_task(task)->chain.state_reading->set, object);
 }
 
-void act_read_hidden_state(struct task *task)
+void pod_read_redaction_state(struct task *task)
 {
     struct error err = {0};
 
-    state_reading_free(task->state_reading);
-    task->state_reading = xcalloc(1, sizeof(*task->state_reading));
-    if (act_list_state(task, on_state_secret, on_state, &err) < 0)
+    state_reading_free(pod_task(task)->chain.state_reading);
+    pod_task(task)->chain.state_reading = xcalloc(1, sizeof(*pod_task(task)->chain.state_reading));
+    if (pod_list_state(task, on_state_secret, on_state, &err) < 0)
         give_up(task, &err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/pod/request.h"
+#include "deployer/pod/run_objects.h"
 
 #include "common/data/doc.h"
 #include "deployer/pod/access.h"

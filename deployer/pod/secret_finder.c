@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/controller/words.h"
+#include "deployer/pod/secret_finder.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -24,16 +24,17 @@ static bool is_separator(char letter)
 
 bool word_is_common(const char *word, size_t size)
 {
-    static const char *const words[] = {
+    static const char *const common_words[] = {
         "always",  "boolean",   "continue", "default", "delete",    "disabled", "enabled",
         "finally", "function",  "integer",  "latest",  "localhost", "nothing",  "number",
         "object",  "reconcile", "required", "return",  "string",    "success"};
 
-    for (size_t i = 0; i < array_length(words); i++) {
-        /* Maybe with a mark behind it: "finally:", "return;". */
-        size_t length = strlen(words[i]);
+    for (size_t i = 0; i < array_length(common_words); i++) {
+        /* With or without punctuation: "finally:", "return;". */
+        size_t length = strlen(common_words[i]);
 
-        if (size >= length && size <= length + 1 && strncasecmp(word, words[i], length) == 0 &&
+        if (size >= length && size <= length + 1 &&
+            strncasecmp(word, common_words[i], length) == 0 &&
             (size == length || is_one_of(":;)", word[length])))
             return true;
     }
@@ -57,7 +58,7 @@ static bool is_random(const char *word, size_t size)
 
 struct line {
     const char *start, *end;
-    words_fn *fn;
+    secret_found_fn *fn;
     void *data;
 };
 
@@ -74,7 +75,7 @@ static const char *skip(const struct line *line, const char *at, const char *set
     return at;
 }
 
-/* "name: value", "- name: value", "name = value": all behind the first word is its value. */
+/* "name: value", "- name: value", "name = value": everything after the first word is the value. */
 static void find_setting(const struct line *line)
 {
     const char *at = skip(line, line->start, " \t-\"'");
@@ -92,8 +93,7 @@ static void find_setting(const struct line *line)
         find_value(line, at, (size_t)(end - at));
 }
 
-/* Whether what begins at word is given to somebody: NAME=word, user:word, NAME="word ...", -p word
- */
+/* Whether word is the value of something: NAME=word, user:word, NAME="word ...", -p word */
 static bool is_given(const struct line *line, const char *word)
 {
     const char *before = word;
@@ -152,7 +152,7 @@ static void find_in_line(const struct line *line)
     }
 }
 
-void words_find(const char *text, size_t size, words_fn *fn, void *data)
+void secret_finder_run(const char *text, size_t size, secret_found_fn *fn, void *data)
 {
     struct line line = {.start = text, .fn = fn, .data = data};
 

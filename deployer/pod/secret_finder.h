@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may be a secret in text that is no document: programs, command lines, "user:password". Such
- * text is mostly words that everybody may know, and a message without them can't be read: so only
- * those are found that are somebody's value, or look like none of a language. */
+/* Finds possible secrets in text that is not a document: programs, command lines, "user:password".
+ * Redacting all words of such text would make messages unreadable, so only words that are assigned
+ * to something or look random are found. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef void words_fn(void *data, const char *word, size_t size);
+typedef void secret_found_fn(void *data, const char *word, size_t size);
 
 enum {
-    WORD_LENGTH_MIN = 6, /* of a value, and of a number's digits */
-    WORD_MIXED_MIN = 8,  /* letters with digits; "base64", "sha256" and "python3" are shorter */
-    WORD_BOTH_CASES_MIN = 12, /* letters of both cases, as base64 has them */
-    WORD_LONG_MIN = 24,       /* whatever it is made of, paths aside */
+    WORD_LENGTH_MIN = 6,      /* of a value, and of the digits of a number */
+    WORD_MIXED_MIN = 8,       /* letters and digits; longer than "base64", "sha256" and "python3" */
+    WORD_BOTH_CASES_MIN = 12, /* letters of both cases, as in base64 */
+    WORD_LONG_MIN = 24,       /* of any characters, except for paths */
 };
 
-/* What stands behind "NAME=", "name:", "user:" or "--option" (in quotes: all between them), and
- * words that look random, anywhere. Lines end at '\n' and NUL. Borrowed from text while fn runs. */
-void words_find(const char *text, size_t size, words_fn *fn, void *data);
+/* Calls fn for the value after "NAME=", "name:", "user:" or "--option" (up to the closing quote if
+ * it is quoted), and for each word that looks random. Lines end at '\n' and NUL. The word is
+ * borrowed from text. */
+void secret_finder_run(const char *text, size_t size, secret_found_fn *fn, void *data);
 
-/* Words of programs and of configurations that tell nobody anything. */
+/* Whether this is a common word of programs and configurations, which is never redacted. */
 bool word_is_common(const char *word, size_t size);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The item's ServiceAccount. It is made first of all and removed last, so who has it has the item's
- * name in the host namespace, and with it what says of no deployer whose it is: the state and the
- * exports of an item of that name. It is therefore made, not applied: who finds another deployer's
- * has neither written nor removed anything yet, and does not begin to. */
+/* The item's ServiceAccount. Whoever owns the account owns the item's name in the host namespace,
+ * including state and export Secrets, which carry no deployer label. So it is created, rather than
+ * applied, before any other write; on a conflict with another deployer nothing was touched. */
 #include <string.h>
 
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "deployer/controller/act.h"
-#include "deployer/controller/objects.h"
-#include "deployer/controller/observe.h"
-#include "deployer/controller/owner.h"
+#include "deployer/item/metadata.h"
+#include "deployer/pod/engine.h"
+#include "deployer/pod/owner.h"
+#include "deployer/protocol/observe.h"
 
 static void account_failed(struct task *task, const struct error *err)
 {
@@ -26,17 +25,18 @@ static void refuse(struct task *task, const json_t *account)
     bool has_id = id && *id;
     struct error err = {0};
 
-    /* What an earlier try made before the name changed hands goes by what tells ours from theirs,
-     * the collector or the item's end. The end of a run does not: it removes by the item, because
-     * exports carry no deployer, and no selector can say "ours or nobody's". */
-    task->has_run_objects = false;
-    (void)error_set(&err, ERROR_CONFLICT,
-                    "ServiceAccount '%s' in host namespace '%s' belongs to an item of the same "
-                    "name of another deployer (%s%s%s): give each deployer a host namespace of its "
-                    "own; if that one is gone for good, delete what it left of the item there, the "
-                    "ServiceAccount last",
-                    task->names.account, task->controller->config->namespace_name,
-                    has_id ? "'" : "", has_id ? id : "without an identity", has_id ? "'" : "");
+    /* Objects of an earlier attempt are left to the garbage collector and to the deletion of the
+     * item, which tell our objects from theirs. The clean-up of a run cannot: it removes by the
+     * item's label, because exports carry no deployer label. */
+    pod_task(task)->has_run_objects = false;
+    (void)error_set(
+        &err, ERROR_CONFLICT,
+        "ServiceAccount '%s' in host namespace '%s' belongs to an item of the same "
+        "name of another deployer (%s%s%s): give each deployer a host namespace of its "
+        "own; if the other one no longer exists, delete its objects of the item there, the "
+        "ServiceAccount last",
+        pod_task(task)->names.account, task->controller->config->namespace_name, has_id ? "'" : "",
+        has_id ? id : "without an identity", has_id ? "'" : "");
     account_failed(task, &err);
 }
 
@@ -46,24 +46,24 @@ static void on_taken_over(struct task *task, json_t *object, const struct error 
 
     (void)object;
     if (err->kind == ERROR_NONE) {
-        act_make_rest(task);
+        pod_make_rest(task);
         return;
     }
-    /* All else was good enough for a new one: it is no longer the one that was read. */
+    /* The same object was valid for the creation: the account is not the one that was read. */
     if (cause.kind == ERROR_INVALID)
         cause.kind = ERROR_CONFLICT;
     account_failed(task, &cause);
 }
 
-/* The one that was read, as it was read: should we sleep here, it may be another deployer's by the
- * time we wake up. */
+/* Only the account that was read, unchanged: if this process was stopped meanwhile, it may be
+ * another deployer's by now. */
 static void take_over(struct task *task, const json_t *account)
 {
-    cleanup_json json_t *body = json_deep_copy(task->inputs.objects.account);
+    cleanup_json json_t *body = json_deep_copy(pod_task(task)->chain.inputs.objects.account);
     struct kube_request request = {.verb = KUBE_APPLY,
                                    .resource = KUBE_SERVICE_ACCOUNTS,
                                    .namespace_name = task->controller->config->namespace_name,
-                                   .name = task->names.account,
+                                   .name = pod_task(task)->names.account,
                                    .body = body,
                                    .field_manager = CONTROLLER_FIELD_MANAGER,
                                    .is_unread = true};
@@ -89,24 +89,24 @@ static void on_made(struct task *task, json_t *object, const struct error *err)
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_SERVICE_ACCOUNTS,
                                    .namespace_name = task->controller->config->namespace_name,
-                                   .name = task->names.account,
-                                   .left_out = OBJECT_LEFT_OUT};
+                                   .name = pod_task(task)->names.account,
+                                   .skipped_members = OBJECT_SKIPPED_MEMBERS};
 
     (void)object;
     if (err->kind == ERROR_NONE)
-        act_make_rest(task);
+        pod_make_rest(task);
     else if (err->kind == ERROR_EXISTS)
         task_request(task, task->controller->host, &request, on_read);
     else
         account_failed(task, err);
 }
 
-void act_make_account(struct task *task)
+void pod_make_account(struct task *task)
 {
     struct kube_request request = {.verb = KUBE_CREATE,
                                    .resource = KUBE_SERVICE_ACCOUNTS,
                                    .namespace_name = task->controller->config->namespace_name,
-                                   .body = task->inputs.objects.account,
+                                   .body = pod_task(task)->chain.inputs.objects.account,
                                    .field_manager = CONTROLLER_FIELD_MANAGER,
                                    .is_unread = true};
 

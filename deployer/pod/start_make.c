@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The second half of starting a pod: the objects are made, the pod last. Its name is fixed, so
- * making it is the lock; its inputs have the job's name, so a pod that a sleeper made too late
- * finds none and never runs. */
+/* The second half of starting a pod: creates the objects, the pod last. The pod's name is fixed, so
+ * creating it is the lock. The names of its inputs contain the job, so a pod that a stopped process
+ * creates too late finds none and never runs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,14 +10,14 @@
 #include "common/contract.h"
 #include "common/data/digest.h"
 #include "common/data/doc.h"
-#include "deployer/controller/act.h"
-#include "deployer/controller/objects.h"
-#include "deployer/controller/observe.h"
+#include "deployer/item/target.h"
+#include "deployer/pod/engine.h"
+#include "deployer/protocol/observe.h"
 
 enum {
     ACCESS_MARK_LENGTH = 16,
-    /* Old state is removed when it is worth a request of its own, and by one if the names of what
-     * stays fit into it. */
+    /* Old state is removed once it is worth a request of its own; by one request if the names of
+     * what stays fit into its selector. */
     GARBAGE_WORTH = 4,
     GARBAGE_KEPT_MAX = 40,
 };
@@ -49,16 +49,16 @@ static void on_pod_read(struct task *task, json_t *object, const struct error *e
         start_failed(task, "CreatePod", err);
         return;
     }
-    /* One that names no item can't be told from another deployer's. */
-    is_theirs = task_is_theirs(task, object);
+    /* A pod that names no item may be another deployer's. */
+    is_theirs = pod_is_of_other_deployer(task, object);
     if (!is_theirs)
-        observe_pod(task->controller, object);
-    if (is_theirs || !record_find_pod(task->record, task->names.pod)) {
-        /* Then the account may be theirs by now, too, and the rest with it. */
-        task->is_access_wanted = true;
+        pods_see(pod_engine(task), object);
+    if (is_theirs || !record_find_pod(task->record, pod_task(task)->names.pod)) {
+        /* The account and the other objects may be another deployer's as well by now. */
+        pod_task(task)->is_access_wanted = true;
         (void)error_set(&taken, ERROR_CONFLICT,
                         "pod '%s' belongs to another deployer: give each its own host namespace",
-                        task->names.pod);
+                        pod_task(task)->names.pod);
         start_failed(task, "CreatePod", &taken);
         return;
     }
@@ -70,30 +70,30 @@ static void on_pod_made(struct task *task, json_t *object, const struct error *e
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_PODS,
                                    .namespace_name = host_namespace(task),
-                                   .name = task->names.pod,
-                                   .left_out = POD_LEFT_OUT};
+                                   .name = pod_task(task)->names.pod,
+                                   .skipped_members = POD_SKIPPED_MEMBERS};
 
     if (err->kind == ERROR_EXISTS) {
         task_request(task, task->controller->host, &request, on_pod_read);
         return;
     }
     if (err->kind != ERROR_NONE) {
-        /* Who removed the account by hand gets it back with the next try. */
-        task->is_access_wanted = true;
+        /* If somebody removed the account by hand, the next attempt creates it. */
+        pod_task(task)->is_access_wanted = true;
         start_failed(task, "CreatePod", err);
         return;
     }
     log_info("pod created", log_text("deployItem", task->record->name),
              log_text("namespace", task->record->namespace_name),
-             log_text("jobID", task->item->job), log_text("pod", task->names.pod),
+             log_text("jobID", task->item->job), log_text("pod", pod_task(task)->names.pod),
              log_text("operation", task_operation(task)));
-    observe_pod(task->controller, object);
-    retry_reset(&task->retry);
+    pods_see(pod_engine(task), object);
+    retry_reset(&task->known.retry);
     task_clear_fault(task);
-    /* The mark goes into the status when the run has proved the access good. */
-    free(task->access_mark);
-    task->access_mark = steal(&task->inputs.access_mark);
-    task_inputs_done(task);
+    /* The mark goes into the status once the run has proved that the access works. */
+    free(pod_task(task)->access_mark);
+    pod_task(task)->access_mark = steal(&pod_task(task)->chain.inputs.access_mark);
+    task_drop_target(task);
     task_done(task);
 }
 
@@ -102,13 +102,13 @@ static void make_pod(struct task *task)
     struct kube_request request = {.verb = KUBE_CREATE,
                                    .resource = KUBE_PODS,
                                    .namespace_name = host_namespace(task),
-                                   .body = task->inputs.objects.pod,
-                                   .left_out = POD_LEFT_OUT};
+                                   .body = pod_task(task)->chain.inputs.objects.pod,
+                                   .skipped_members = POD_SKIPPED_MEMBERS};
 
     task_request(task, task->controller->host, &request, on_pod_made);
 }
 
-/* ---- What it needs: access first, Secrets then ---- */
+/* ---- Access objects, then Secrets ---- */
 
 static void next_object(struct task *task);
 
@@ -125,7 +125,7 @@ static const struct {
 
 static const json_t *object_at(const struct task *task, size_t step)
 {
-    const struct pod_objects *objects = &task->inputs.objects;
+    const struct pod_objects *objects = &pod_task(task)->chain.inputs.objects;
     const json_t *const all[] = {objects->role, objects->role_binding, objects->pull,
                                  objects->input};
 
@@ -136,13 +136,14 @@ static void on_old_gone(struct task *task, json_t *object, const struct error *e
 {
     (void)object;
     if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
-        start_failed(task, steps[task->step].reason, err);
+        start_failed(task, steps[task->chain.step].reason, err);
         return;
     }
     next_object(task);
 }
 
-/* That one and no other: should we have slept, the name may be another process's Secret by now. */
+/* Deleted by uid: if this process was stopped meanwhile, another one may have created a Secret of
+ * the same name. */
 static void on_old_read(struct task *task, json_t *object, const struct error *err)
 {
     struct kube_request request = {.verb = KUBE_DELETE,
@@ -159,34 +160,35 @@ static void on_old_read(struct task *task, json_t *object, const struct error *e
         task_request(task, task->controller->host, &request, on_old_gone);
 }
 
-/* An earlier try of this job came as far as its inputs, which nobody can change; what they are made
- * from has changed since. Their name is the job's, so the old ones make room. No pod has them: one
- * that we don't know of yet would get either the old or the new, and is found when ours is made. */
+/* An earlier attempt of this job created its inputs, which are immutable, and what they are made
+ * from has changed since. Their name contains the job, so the old ones are replaced. No pod uses
+ * them: a pod that we do not know of yet is found when ours is created. */
 static void replace_object(struct task *task)
 {
-    struct kube_request request = {.verb = KUBE_GET,
-                                   .resource = KUBE_SECRETS,
-                                   .left_out = OBJECT_LEFT_OUT,
-                                   .namespace_name = host_namespace(task),
-                                   .name = doc_text(object_at(task, task->step), "metadata.name")};
+    struct kube_request request = {
+        .verb = KUBE_GET,
+        .resource = KUBE_SECRETS,
+        .skipped_members = OBJECT_SKIPPED_MEMBERS,
+        .namespace_name = host_namespace(task),
+        .name = doc_text(object_at(task, task->chain.step), "metadata.name")};
 
-    task->inputs.replaced_step = task->step;
+    pod_task(task)->chain.inputs.replaced_step = task->chain.step;
     task_request(task, task->controller->host, &request, on_old_read);
 }
 
 static void on_object(struct task *task, json_t *object, const struct error *err)
 {
     (void)object;
-    if (err->kind == ERROR_INVALID && !steps[task->step].is_access &&
-        task->inputs.replaced_step != task->step) {
+    if (err->kind == ERROR_INVALID && !steps[task->chain.step].is_access &&
+        pod_task(task)->chain.inputs.replaced_step != task->chain.step) {
         replace_object(task);
         return;
     }
     if (err->kind != ERROR_NONE) {
-        start_failed(task, steps[task->step].reason, err);
+        start_failed(task, steps[task->chain.step].reason, err);
         return;
     }
-    task->step++;
+    task->chain.step++;
     next_object(task);
 }
 
@@ -194,7 +196,8 @@ static bool is_access_there(const struct task *task)
 {
     const char *mark = doc_text_or(task->item->status, "providerStatus.access", "");
 
-    return !task->is_access_wanted && strcmp(mark, task->inputs.access_mark) == 0;
+    return !pod_task(task)->is_access_wanted &&
+           strcmp(mark, pod_task(task)->chain.inputs.access_mark) == 0;
 }
 
 static void next_object(struct task *task)
@@ -204,18 +207,19 @@ static void next_object(struct task *task)
                                    .field_manager = CONTROLLER_FIELD_MANAGER,
                                    .is_unread = true};
 
-    while (task->step < array_length(steps) &&
-           (!object_at(task, task->step) || (steps[task->step].is_access && is_access_there(task))))
-        task->step++;
-    if (task->step == array_length(steps)) {
+    while (task->chain.step < array_length(steps) &&
+           (!object_at(task, task->chain.step) ||
+            (steps[task->chain.step].is_access && is_access_there(task))))
+        task->chain.step++;
+    if (task->chain.step == array_length(steps)) {
         make_pod(task);
         return;
     }
-    request.resource = *steps[task->step].resource;
-    request.body = object_at(task, task->step);
+    request.resource = *steps[task->chain.step].resource;
+    request.body = object_at(task, task->chain.step);
     request.name = doc_text(request.body, "metadata.name");
-    if (!steps[task->step].is_access)
-        task->has_run_objects = true;
+    if (!steps[task->chain.step].is_access)
+        pod_task(task)->has_run_objects = true;
     task_request(task, task->controller->host, &request, on_object);
 }
 
@@ -228,11 +232,12 @@ static void on_garbage(struct task *task, json_t *object, const struct error *er
         start_failed(task, "RemoveOldState", err);
         return;
     }
-    task->step = 0;
+    task->chain.step = 0;
     next_object(task);
 }
 
-/* "metadata.name!=a,metadata.name!=b" for every chunk that stays; NULL: too many. */
+/* "metadata.name!=a,metadata.name!=b" for every chunk that stays; NULL: too many. Belongs to the
+ * caller. */
 static char *kept_selector(const struct state_set *set, const char *const *garbage, size_t count)
 {
     cleanup_buffer struct buffer text = {0};
@@ -253,11 +258,11 @@ static char *kept_selector(const struct state_set *set, const char *const *garba
     return buffer_take(&text);
 }
 
-/* Old state goes first: the name is ours, so the state is, and no pod of the item is there, so
- * nobody can be uploading. */
-void act_make_rest(struct task *task)
+/* Removes old state first: the account is ours, so the state is, and there is no pod of the item
+ * that could be uploading. */
+void pod_make_rest(struct task *task)
 {
-    const struct state_set *set = &task->inputs.state;
+    const struct state_set *set = &pod_task(task)->chain.inputs.state;
     cleanup_free const char **garbage = NULL;
     size_t keep = (size_t)task->controller->config->state_generations;
     size_t count = state_set_garbage(set, keep, true, &garbage);
@@ -265,10 +270,10 @@ void act_make_rest(struct task *task)
     struct kube_request request = {.verb = KUBE_DELETE_COLLECTION,
                                    .resource = KUBE_SECRETS,
                                    .namespace_name = host_namespace(task),
-                                   .label_selector = task->names.state_selector,
+                                   .label_selector = pod_task(task)->names.state_selector,
                                    .is_unread = true};
 
-    task->step = 0;
+    task->chain.step = 0;
     if (count < GARBAGE_WORTH) {
         next_object(task);
         return;
@@ -278,7 +283,7 @@ void act_make_rest(struct task *task)
     if (kept) {
         request.field_selector = kept;
     } else {
-        /* A very large state: one old chunk a run, so that it shrinks all the same. */
+        /* A very large state shrinks by one old chunk with each run. */
         request.verb = KUBE_DELETE;
         request.name = garbage[0];
         request.label_selector = NULL;
@@ -287,20 +292,20 @@ void act_make_rest(struct task *task)
     task_request(task, task->controller->host, &request, on_garbage);
 }
 
-/* ---- Making them ---- */
+/* ---- The objects in memory ---- */
 
 static int64_t deadline_of(const struct task *task)
 {
     const struct item *item = task->item;
 
-    if (task_phase_of(item) != JOB_IDLE)
+    if (job_has_begun(item))
         return item_deadline_unix_ms(item);
     if (item->timeout_ms == ITEM_TIMEOUT_NONE)
         return -1;
     return task_now_unix_ms(task) + item->timeout_ms;
 }
 
-/* A fingerprint of the access objects: while the status shows it they need not be written again. */
+/* A fingerprint of the access objects: while the status has it they need not be written again. */
 static char *mark_access(const struct pod_objects *objects)
 {
     cleanup_json json_t *all =
@@ -312,44 +317,51 @@ static char *mark_access(const struct pod_objects *objects)
     return xstrndup(hex, ACCESS_MARK_LENGTH);
 }
 
-void act_make_objects(struct task *task)
+void pod_make_objects(struct task *task)
 {
     struct controller *controller = task->controller;
-    struct task_inputs *inputs = &task->inputs;
+    struct pod_inputs *inputs = &pod_task(task)->chain.inputs;
     int64_t now = controller_now_unix_ms(controller);
     int64_t last = state_set_last_sequence(&inputs->state);
+    const struct task_target *target = &task->known.target_read;
+    char *target_file = target_document(target->object, target->content ? target->content : "",
+                                        target->content_size);
     bool is_shared =
         index_is_ambiguous(controller->index, task->record->namespace_name, task->record->name);
     struct pod_request request = {
         .config = controller->config,
         .item = task->item,
         .run = inputs->run,
-        .names = &task->names,
+        .names = &pod_task(task)->names,
         .job = task->item->job,
         .operation = task->item->is_deleting ? OPERATION_DELETE : OPERATION_RECONCILE,
-        .export_name = is_shared ? task->names.host_export_own : task->names.host_export,
-        .target_file = inputs->target_file,
-        .target_file_size = inputs->target_file_size,
+        .export_name =
+            is_shared ? pod_task(task)->names.host_export_own : pod_task(task)->names.host_export,
+        .target_file = target_file,
+        .target_file_size = strlen(target_file),
         .ocm_config_map = inputs->ocm_config_map,
         .docker_configs = inputs->docker_configs,
         .state = &inputs->state,
-        /* A pod that was made later has the higher number, whatever became of the earlier ones. */
+        /* A pod that is created later has a higher number, whatever became of the earlier ones. */
         .next_sequence = last + 1 > now / 1000 ? last + 1 : now / 1000,
         .now_unix_ms = task_now_unix_ms(task),
         .deadline_unix_ms = deadline_of(task),
     };
     struct error err = {0};
+    int result = 0;
 
     inputs->replaced_step = 0;
     pod_objects_done(&inputs->objects);
-    if (pod_objects_make(&request, &inputs->objects, &err) < 0) {
+    result = pod_objects_make(&request, &inputs->objects, &err);
+    wipe_free(target_file);
+    if (result < 0) {
         start_failed(task, "PodGeneration", &err);
         return;
     }
     free(inputs->access_mark);
     inputs->access_mark = mark_access(&inputs->objects);
     if (is_access_there(task))
-        act_make_rest(task);
+        pod_make_rest(task);
     else
-        act_make_account(task);
+        pod_make_account(task);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first half of starting a pod: everything that it is made from is read, nothing is written. */
+/* The first half of starting a pod: reads everything that it is made from, writes nothing. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,16 +7,11 @@
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "deployer/controller/act.h"
-#include "deployer/controller/observe.h"
-#include "deployer/item/target.h"
+#include "deployer/pod/docker_files.h"
+#include "deployer/pod/engine.h"
 #include "deployer/pod/inputs.h"
 #include "deployer/pod/pull_secrets.h"
-
-static const char *pass_name(const struct task *task)
-{
-    return task->item->is_deleting ? "delete" : "reconcile";
-}
+#include "deployer/protocol/observe.h"
 
 /* ---- State ---- */
 
@@ -25,8 +20,8 @@ static void on_state(void *data, const char *resource_version, const struct erro
     struct task *task = data;
 
     (void)resource_version;
-    task->list = NULL;
-    if (task->is_changed) {
+    task->chain.list = NULL;
+    if (task->chain.is_changed) {
         task_done(task);
         return;
     }
@@ -37,16 +32,16 @@ static void on_state(void *data, const char *resource_version, const struct erro
         task_set_fault(task, OPERATION_DEPLOY_POD, "ListState", &cause, NULL);
         return;
     }
-    state_set_arrange(&task->inputs.state);
-    act_make_objects(task);
+    state_set_arrange(&pod_task(task)->chain.inputs.state);
+    pod_make_objects(task);
 }
 
-void act_add_state(const struct task *task, struct state_set *set, const json_t *secret)
+void pod_add_state(const struct task *task, struct state_set *set, const json_t *secret)
 {
-    if (secret && state_secret_is_of_item(secret, task->names.hash))
+    if (secret && state_secret_is_of_item(secret, pod_task(task)->names.hash))
         state_set_add_secret(set, secret);
     else if (secret)
-        log_error("state secret of another item passed over",
+        log_error("skipped a state Secret of another item",
                   log_text("secret", doc_text_or(secret, "metadata.name", "")));
 }
 
@@ -55,24 +50,24 @@ static void on_state_secret(void *data, const json_t *object, const struct error
     struct task *task = data;
 
     (void)err;
-    act_add_state(task, &task->inputs.state, object);
+    pod_add_state(task, &pod_task(task)->chain.inputs.state, object);
 }
 
-int act_list_state(struct task *task, kube_item_fn *on_item, kube_listed_fn *on_done,
+int pod_list_state(struct task *task, kube_item_fn *on_item, kube_listed_fn *on_done,
                    struct error *err)
 {
     const struct controller *controller = task->controller;
     struct kube_list_options options = {.resource = KUBE_SECRETS,
                                         .namespace_name = controller->config->namespace_name,
-                                        .label_selector = task->names.state_selector,
+                                        .label_selector = pod_task(task)->names.state_selector,
                                         .is_metadata_only = true,
                                         .on_item = on_item,
                                         .on_done = on_done,
                                         .data = task};
-    int result = kube_list_start(controller->host, &options, &task->list, err);
+    int result = kube_list_start(controller->host, &options, &task->chain.list, err);
 
     if (result < 0)
-        task->list = NULL;
+        task->chain.list = NULL;
     return result;
 }
 
@@ -80,20 +75,38 @@ static void list_state(struct task *task)
 {
     struct error err = {0};
 
-    state_set_done(&task->inputs.state);
-    task->inputs.state = (struct state_set){0};
-    if (act_list_state(task, on_state_secret, on_state, &err) < 0)
+    state_set_done(&pod_task(task)->chain.inputs.state);
+    pod_task(task)->chain.inputs.state = (struct state_set){0};
+    if (pod_list_state(task, on_state_secret, on_state, &err) < 0)
         task_set_fault(task, OPERATION_DEPLOY_POD, "ListState", &err, NULL);
+}
+
+/* ---- The operator's credentials ---- */
+
+static void log_unusable(void *data, const struct docker_config_problem *problem)
+{
+    (void)data;
+    log_error("registry credential is unusable", log_text("file", problem->file),
+              log_text("entry", problem->entry ? problem->entry : ""),
+              log_text("error", problem->why));
+}
+
+json_t *pod_docker_configs(struct pod_engine *engine)
+{
+    const json_t *configs = docker_files_now(engine->docker_files, log_unusable, NULL);
+
+    return json_copy((json_t *)(uintptr_t)configs);
 }
 
 /* ---- Pull secrets: those of the Context, then those of the item ---- */
 
 static void next_pull_secret(struct task *task);
 
-/* The one that is read now; NULL at the end. */
+/* The one to read next; NULL at the end. */
 static const json_t *present_pull_secret(const struct task *task)
 {
-    return json_array_get(task->inputs.pull_secrets, task->inputs.pull_secret_next);
+    return json_array_get(pod_task(task)->chain.inputs.pull_secrets,
+                          pod_task(task)->chain.inputs.pull_secret_next);
 }
 
 static void on_pull_secret(struct task *task, json_t *object, const struct error *err)
@@ -102,15 +115,17 @@ static void on_pull_secret(struct task *task, json_t *object, const struct error
     struct error cause = *err;
 
     if (err->kind == ERROR_NONE &&
-        inputs_add_docker_secret(task->inputs.docker_configs, object, task->inputs.run,
-                                 task->controller->config, &cause) == 0) {
-        task->inputs.pull_secret_next++;
+        inputs_add_docker_secret(pod_task(task)->chain.inputs.docker_configs, object,
+                                 pod_task(task)->chain.inputs.run, task->controller->config,
+                                 &cause) == 0) {
+        pod_task(task)->chain.inputs.pull_secret_next++;
         next_pull_secret(task);
         return;
     }
     (void)error_wrap(&cause, "registry pull secret '%s/%s'", doc_text_or(present, "namespace", ""),
                      doc_text_or(present, "name", ""));
-    /* Somebody may still create or mend it: the job's time decides. Too much is too much. */
+    /* Somebody may still create or correct it, so the job's timeout decides; but not if the
+     * credentials are too large. */
     if (cause.kind != ERROR_TOO_LARGE)
         cause.kind = ERROR_TEMPORARY;
     task_set_fault(task, OPERATION_DEPLOY_POD, "ParseAndSyncSecrets", &cause, NULL);
@@ -121,7 +136,7 @@ static void next_pull_secret(struct task *task)
     const json_t *present = present_pull_secret(task);
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_SECRETS,
-                                   .left_out = OBJECT_LEFT_OUT,
+                                   .skipped_members = OBJECT_SKIPPED_MEMBERS,
                                    .namespace_name = doc_text_or(present, "namespace", ""),
                                    .name = doc_text_or(present, "name", "")};
 
@@ -141,11 +156,11 @@ static void next_pull_secret(struct task *task)
 
 static void read_pull_secrets(struct task *task)
 {
-    struct task_inputs *inputs = &task->inputs;
+    struct pod_inputs *inputs = &pod_task(task)->chain.inputs;
     struct error err = {0};
 
     json_decref(inputs->docker_configs);
-    inputs->docker_configs = controller_docker_configs(task->controller);
+    inputs->docker_configs = pod_docker_configs(pod_engine(task));
     json_decref(inputs->pull_secrets);
     inputs->pull_secrets = NULL;
     inputs->pull_secret_next = 0;
@@ -168,8 +183,8 @@ static void on_ocm_config(struct task *task, json_t *object, const struct error 
         task_set_fault(task, OPERATION_DEPLOY_POD, "SyncOCMConfiguration", &cause, NULL);
         return;
     }
-    json_decref(task->inputs.ocm_config_map);
-    task->inputs.ocm_config_map = json_incref(object);
+    json_decref(pod_task(task)->chain.inputs.ocm_config_map);
+    pod_task(task)->chain.inputs.ocm_config_map = json_incref(object);
     read_pull_secrets(task);
 }
 
@@ -177,18 +192,18 @@ static void on_context(struct task *task, json_t *object, const struct error *er
 {
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_CONFIG_MAPS,
-                                   .left_out = OBJECT_LEFT_OUT,
+                                   .skipped_members = OBJECT_SKIPPED_MEMBERS,
                                    .namespace_name = task->record->namespace_name};
 
     if (err->kind != ERROR_NONE) {
         struct error cause = *err;
 
         cause.kind = ERROR_TEMPORARY;
-        task_set_fault(task, pass_name(task), "GetLandscaperContext", &cause, NULL);
+        task_set_fault(task, task_pass_name(task), "GetLandscaperContext", &cause, NULL);
         return;
     }
-    json_decref(task->inputs.context);
-    task->inputs.context = json_incref(object);
+    json_decref(pod_task(task)->chain.inputs.context);
+    pod_task(task)->chain.inputs.context = json_incref(object);
     request.name = doc_text(object, "ocmConfig.name");
     if (request.name && *request.name)
         task_request(task, task->controller->landscaper, &request, on_ocm_config);
@@ -196,9 +211,9 @@ static void on_context(struct task *task, json_t *object, const struct error *er
         read_pull_secrets(task);
 }
 
-/* ---- What needs no request ---- */
+/* ---- Checks without requests ---- */
 
-/* False if the job has failed. */
+/* False: a fault was set. */
 static bool check_item(struct task *task)
 {
     cleanup_mistakes struct mistakes mistakes = {0};
@@ -209,17 +224,19 @@ static bool check_item(struct task *task)
                        CODE_CONFIGURATION_PROBLEM);
         return false;
     }
-    if (task->inputs.target_error.kind != ERROR_NONE) {
-        err = task->inputs.target_error;
-        task_set_fault(task, pass_name(task), "ValidateTarget", &err, CODE_CONFIGURATION_PROBLEM);
+    if (task->known.target_read.error.kind != ERROR_NONE) {
+        err = task->known.target_read.error;
+        task_set_fault(task, task_pass_name(task), "ValidateTarget", &err,
+                       CODE_CONFIGURATION_PROBLEM);
         return false;
     }
-    run_spec_free(task->inputs.run);
-    task->inputs.run = NULL;
-    if (run_spec_parse(task->item, task->controller->config, &task->inputs.run, &mistakes) == 0)
+    run_spec_free(pod_task(task)->chain.inputs.run);
+    pod_task(task)->chain.inputs.run = NULL;
+    if (run_spec_parse(task->item, task->controller->config, &pod_task(task)->chain.inputs.run,
+                       &mistakes) == 0)
         return true;
     if (mistakes_fail(&mistakes, &err) == 0)
-        (void)error_set(&err, ERROR_INVALID, "the provider configuration can't be used");
+        (void)error_set(&err, ERROR_INVALID, "invalid provider configuration");
     task_set_fault(task, "InitContainerOperation",
                    mistakes.decode_errors ? "DecodeProviderConfiguration"
                                           : "ValidateProviderConfiguration",
@@ -227,20 +244,16 @@ static bool check_item(struct task *task)
     return false;
 }
 
-void act_start(struct task *task)
+void pod_start(struct task *task)
 {
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_CONTEXTS,
-                                   .left_out = OBJECT_LEFT_OUT,
+                                   .skipped_members = OBJECT_SKIPPED_MEMBERS,
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->item->context};
 
-    task->is_pod_absence_sure = false;
+    pod_task(task)->is_absence_sure = false;
     if (!check_item(task))
         return;
-    if (!task->inputs.target_file) {
-        task->inputs.target_file = target_document(NULL, "", 0);
-        task->inputs.target_file_size = strlen(task->inputs.target_file);
-    }
     task_request(task, task->controller->landscaper, &request, on_context);
 }

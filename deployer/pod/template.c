@@ -13,7 +13,7 @@
 
 /* ---- Environment ---- */
 
-/* Half of what a pod consists of is this, so it is put together without reading a format. */
+/* Without json_pack(): variables are half of a pod, and parsing the format costs time. */
 static void add_entry(json_t *env, const char *name, const char *key, json_t *value)
 {
     json_t *entry = json_object();
@@ -40,7 +40,7 @@ static void add_env_field(json_t *env, const char *name, const char *path)
     add_entry(env, name, "valueFrom", json_pack("{s:{s:s}}", "fieldRef", "fieldPath", path));
 }
 
-/* The order is a part of the contract. */
+/* The order is part of the contract. */
 static json_t *common_env(void)
 {
     json_t *env = json_array();
@@ -56,7 +56,7 @@ static json_t *common_env(void)
     return env;
 }
 
-/* What is left of the item's time in seconds, at least 1; -1: there is no limit. */
+/* Seconds until the deadline of the job, at least 1; -1: no deadline. */
 static int64_t seconds_left(const struct pod_request *request)
 {
     int64_t seconds = 0;
@@ -67,8 +67,8 @@ static int64_t seconds_left(const struct pod_request *request)
     return seconds < 1 ? 1 : seconds;
 }
 
-/* The end of the item's time is the end of the pod, and then nobody says which server could not be
- * reached: with little time, init gives up early enough to say so. */
+/* At the deadline the pod is killed without a message. init must give up earlier, so that it can
+ * report which server could not be reached. */
 static void add_init_deadline(json_t *env, const struct pod_request *request)
 {
     int64_t seconds = seconds_left(request) / 2;
@@ -122,7 +122,7 @@ static json_t *wait_env(const struct pod_request *request)
     add_env_field(env, ENV_POD_UID, "metadata.uid");
     add_env(env, ENV_EXPORT_NAME, request->export_name);
     add_env(env, ENV_STATE_NAME_PREFIX, request->names->state_prefix);
-    /* What wait compares with, to save only what has changed. */
+    /* wait saves the state only if it differs from this generation. */
     if (newest && newest->is_ours) {
         add_env_number(env, ENV_STATE_SEQUENCE, newest->sequence);
         add_env(env, ENV_STATE_SHA256, newest->sha256);
@@ -131,6 +131,7 @@ static json_t *wait_env(const struct pod_request *request)
         add_env(env, ENV_STATE_SHA256, "");
     }
     add_env_number(env, ENV_STATE_NEXT_SEQUENCE, request->next_sequence);
+    add_env_number(env, ENV_MAIN_GRACE_SECONDS, request->run->grace_seconds);
     return env;
 }
 
@@ -146,7 +147,7 @@ static json_t *security_context(bool is_root_read_only)
     return context;
 }
 
-/* Kubernetes' own rule, spelled out, so that a rendered pod shows it. */
+/* The default of Kubernetes, made explicit for `longshore render`. */
 static const char *default_pull_policy(const char *image)
 {
     cleanup_reference struct reference *reference = NULL;
@@ -218,7 +219,7 @@ static json_t *metadata_new(const struct pod_request *request)
     return metadata;
 }
 
-/* What is left of the item's time, so that a pod ends even if no controller is there to end it. */
+/* The pod ends at the deadline of the job even if no controller is running. */
 static void set_deadline(json_t *spec, const struct pod_request *request)
 {
     int64_t seconds = seconds_left(request);
@@ -244,14 +245,17 @@ static void set_placement(json_t *spec, const struct pod_request *request)
                                   json_string(request->config->priority_class));
 }
 
+/* Kubernetes has one grace period for all containers of a pod: main gets the first part of it, and
+ * wait needs the rest to save the state. */
 static json_t *spec_new(const struct pod_request *request, const json_t *pull_secret)
 {
-    json_t *spec = json_pack(
-        "{s:s,s:b,s:b,s:s,s:i,s:{s:b,s:i,s:i,s:i,s:{s:s}}}", "serviceAccountName",
-        request->names->account, "automountServiceAccountToken", 0, "enableServiceLinks", 0,
-        "restartPolicy", "Never", "terminationGracePeriodSeconds", POD_GRACE_SECONDS,
-        "securityContext", "runAsNonRoot", 1, "runAsUser", POD_UID_NUMBER, "runAsGroup",
-        POD_GID_NUMBER, "fsGroup", POD_FSGROUP_NUMBER, "seccompProfile", "type", "RuntimeDefault");
+    json_t *spec =
+        json_pack("{s:s,s:b,s:b,s:s,s:I,s:{s:b,s:i,s:i,s:i,s:{s:s}}}", "serviceAccountName",
+                  request->names->account, "automountServiceAccountToken", 0, "enableServiceLinks",
+                  0, "restartPolicy", "Never", "terminationGracePeriodSeconds",
+                  (json_int_t)(request->run->grace_seconds + POD_SAVE_SECONDS), "securityContext",
+                  "runAsNonRoot", 1, "runAsUser", POD_UID_NUMBER, "runAsGroup", POD_GID_NUMBER,
+                  "fsGroup", POD_FSGROUP_NUMBER, "seccompProfile", "type", "RuntimeDefault");
 
     if (pull_secret)
         (void)json_object_set_new(

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a pod's status means for the run. */
+#include "deployer/pod/verdict.h"
+
 #include <string.h>
 
 #include "common/base/buffer.h"
@@ -7,17 +8,19 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
-#include "deployer/item/exit.h"
-#include "deployer/item/mask.h"
 #include "deployer/item/status.h"
-#include "deployer/item/text.h"
+#include "deployer/pod/exit.h"
+#include "deployer/pod/mask.h"
+#include "deployer/pod/pull_error.h"
+#include "deployer/validation/text.h"
 
 enum {
     KUBELET_MESSAGE_MAX = 2048,
     SAME_END_MAX = 256,
-    /* A registry that says "no such image" is asked a few times, not for the whole grace time. */
+    /* Grace time after the registry has refused an image: a pull Secret or a tag may have been
+     * created a moment too late. */
     REFUSED_GRACE_MS = 30 * 1000,
-    /* How long after its deletion time a pod may still be Terminating. */
+    /* How long a pod may be Terminating after its deletion time. */
     LOST_MARGIN_MS = 60 * 1000,
 };
 
@@ -55,8 +58,8 @@ static const json_t *container_state(const json_t *pod, size_t which, const char
     return doc_member(doc_member(container_status(pod, &containers[which]), "state"), state);
 }
 
-/* What a status tells of; false: of one of ours. All others were put into the pod by somebody's
- * admission webhook. */
+/* Whether a status is that of a container that an admission webhook injected, which *ret_container
+ * then describes. */
 static bool is_injected(const json_t *status, const char *list, struct container *ret_container)
 {
     const char *name = doc_text_or(status, "name", "");
@@ -69,12 +72,12 @@ static bool is_injected(const json_t *status, const char *list, struct container
     return true;
 }
 
-static bool has_main_begun(const json_t *pod)
+static bool has_main_started(const json_t *pod)
 {
     return container_state(pod, MAIN, "running") || container_state(pod, MAIN, "terminated");
 }
 
-/* The tail of what the kubelet says, white space at its end cut off; "" for nothing. */
+/* The end of a message of the kubelet, without trailing white space. Belongs to the caller. */
 static char *bounded(const char *text)
 {
     size_t size = strlen(text);
@@ -123,7 +126,7 @@ static bool has_failed(const json_t *terminated)
     return terminated && doc_integer_or(terminated, "exitCode", -1) != 0;
 }
 
-/* Main and wait came to their end, and well: nothing that others do undoes that. */
+/* Whether main and wait have succeeded, so that other containers do not matter. */
 static bool is_work_done(const json_t *pod)
 {
     const json_t *main_end = container_state(pod, MAIN, "terminated");
@@ -137,8 +140,8 @@ static const json_t *failed_injected(const json_t *pod, const char *list,
 {
     const json_t *statuses = doc_member(doc_member(pod, "status"), list);
 
-    /* Init containers run one after the other: the last is the one that failed, and native sidecars
-     * before it were ended for that. */
+    /* Init containers run one after the other: the last one has failed, and native sidecars before
+     * it were terminated because of that. */
     for (size_t i = json_array_size(statuses); i-- > 0;) {
         const json_t *status = json_array_get(statuses, i);
         const json_t *terminated = doc_get(status, "state.terminated");
@@ -149,10 +152,11 @@ static const json_t *failed_injected(const json_t *pod, const char *list,
     return NULL;
 }
 
-/* The container that failed first; NULL: none has, and *ret_container is left alone. */
+/* The state.terminated of the container that failed first. NULL if none has failed; *ret_container
+ * is then unchanged. */
 static const json_t *first_failed(const json_t *pod, struct container *ret_container)
 {
-    static const size_t order[] = {INIT, MAIN, WAIT}; /* wait fails with main, not before it */
+    static const size_t order[] = {INIT, MAIN, WAIT}; /* wait fails because main failed */
     const json_t *injected = NULL;
 
     for (size_t i = 0; i < array_length(order); i++) {
@@ -163,13 +167,13 @@ static const json_t *first_failed(const json_t *pod, struct container *ret_conta
             return terminated;
         }
     }
-    /* Once main has begun, those before it did what they had to. */
-    if (!has_main_begun(pod))
+    /* Once main has started, the init containers have succeeded. */
+    if (!has_main_started(pod))
         injected = failed_injected(pod, INIT_STATUSES, ret_container);
     return injected ? injected : failed_injected(pod, STATUSES, ret_container);
 }
 
-/* A pod that was ended as a whole, and the container that was hit. */
+/* The pod as a whole was terminated; terminated is the state of the affected container, or NULL. */
 static void judge_ended(struct pod_verdict *verdict, const char *reason, const char *message,
                         const struct container *container, const json_t *terminated)
 {
@@ -214,7 +218,7 @@ static bool is_before(const char *time, const char *other)
            timestamp_parse(other, &other_unix_ms, &err) == 0 && time_unix_ms < other_unix_ms;
 }
 
-/* The first cause of an end that was no success. */
+/* The first cause of a failure. */
 static void judge_failed(const json_t *pod, struct pod_verdict *verdict)
 {
     struct container container = containers[MAIN];
@@ -237,11 +241,11 @@ static void judge_failed(const json_t *pod, struct pod_verdict *verdict)
     }
 }
 
-/* Reasons of waiting that are none of the ordinary ones. */
+/* Reasons of waiting containers that mean a problem. */
 static const struct {
     const char *reason;
     bool is_hopeless;
-} troubles[] = {
+} problems[] = {
     {"ErrImagePull", false},
     {"ImagePullBackOff", false},
     {"RegistryUnavailable", false},
@@ -256,25 +260,11 @@ static const struct {
     {"PreCreateHookError", false},
     {"PreStartHookError", false},
     {"PostStartHookError", false},
-    {"CrashLoopBackOff", false}, /* native sidecars alone are started again */
+    {"CrashLoopBackOff", false}, /* only native sidecars are restarted */
 };
 
-/* Whether the registry has answered, and said no. */
-static bool is_refused(const char *message)
-{
-    static const char *const words[] = {
-        "not found",     "manifest unknown", "unauthorized", "403 Forbidden",
-        "access denied", "denied:",          "name unknown", "authentication required"};
-
-    for (size_t i = 0; i < array_length(words); i++) {
-        if (strstr(message, words[i]))
-            return true;
-    }
-    return false;
-}
-
-/* False: the container waits for nothing out of the ordinary. */
-static bool judge_trouble(struct pod_verdict *verdict, const struct container *container,
+/* Returns false if the container has no problem. */
+static bool judge_problem(struct pod_verdict *verdict, const struct container *container,
                           const json_t *waiting, int64_t grace_ms, int64_t since_unix_ms)
 {
     const char *reason = doc_text_or(waiting, "reason", "");
@@ -282,14 +272,14 @@ static bool judge_trouble(struct pod_verdict *verdict, const struct container *c
     cleanup_free char *text = NULL;
     size_t i = 0;
 
-    while (i < array_length(troubles) && strcmp(troubles[i].reason, reason) != 0)
+    while (i < array_length(problems) && strcmp(problems[i].reason, reason) != 0)
         i++;
-    if (i == array_length(troubles))
+    if (i == array_length(problems))
         return false;
     text = bounded(message);
-    if (is_refused(message) && grace_ms > REFUSED_GRACE_MS)
+    if (pull_is_refused(message) && grace_ms > REFUSED_GRACE_MS)
         grace_ms = REFUSED_GRACE_MS;
-    verdict->outcome = troubles[i].is_hopeless ? POD_HOPELESS : POD_STUCK;
+    verdict->outcome = problems[i].is_hopeless ? POD_HOPELESS : POD_STUCK;
     verdict->operation = container->operation;
     verdict->container = xstrdup(container->name);
     verdict->reason = xstrdup(reason);
@@ -299,20 +289,20 @@ static bool judge_trouble(struct pod_verdict *verdict, const struct container *c
     return true;
 }
 
-/* Those before main keep it from starting. Those beside it don't: they are told, and main goes its
- * way. */
+/* Injected init containers keep main from starting. Problems of the other injected containers are
+ * only reported. */
 static bool judge_injected(const json_t *pod, const char *list, int64_t grace_ms,
                            int64_t since_unix_ms, struct pod_verdict *verdict)
 {
     const json_t *statuses = doc_member(doc_member(pod, "status"), list);
-    bool is_in_the_way = strcmp(list, INIT_STATUSES) == 0 && !has_main_begun(pod);
+    bool is_in_the_way = strcmp(list, INIT_STATUSES) == 0 && !has_main_started(pod);
 
     for (size_t i = 0; i < json_array_size(statuses); i++) {
         const json_t *status = json_array_get(statuses, i);
         struct container container = {0};
 
         if (!is_injected(status, list, &container) ||
-            !judge_trouble(verdict, &container, doc_get(status, "state.waiting"), grace_ms,
+            !judge_problem(verdict, &container, doc_get(status, "state.waiting"), grace_ms,
                            since_unix_ms))
             continue;
         if (!is_in_the_way) {
@@ -330,7 +320,7 @@ static bool judge_waiting(const json_t *pod, const struct deployer_config *confi
     int64_t grace_ms = config->image_grace_ms;
 
     for (size_t which = 0; which < array_length(containers); which++) {
-        if (judge_trouble(verdict, &containers[which], container_state(pod, which, "waiting"),
+        if (judge_problem(verdict, &containers[which], container_state(pod, which, "waiting"),
                           grace_ms, since_unix_ms))
             return true;
     }
@@ -340,7 +330,8 @@ static bool judge_waiting(const json_t *pod, const struct deployer_config *confi
            judge_injected(pod, STATUSES, grace_ms, since_unix_ms, verdict);
 }
 
-/* Unschedulable is nobody's fault for ever: nodes come and go. The item's own time is the limit. */
+/* A pod may become schedulable when nodes are added, so only the timeout of the item ends the wait.
+ */
 static bool judge_scheduling(const json_t *pod, struct pod_verdict *verdict)
 {
     const json_t *conditions = doc_get(pod, "status.conditions");
@@ -359,8 +350,8 @@ static bool judge_scheduling(const json_t *pod, struct pod_verdict *verdict)
     return false;
 }
 
-/* From when on a pod that somebody has deleted, and that its kubelet does not end, is lost: its
- * node is gone. -1: it is not deleted. */
+/* The time after which a deleted pod that its kubelet has not terminated counts as lost, because
+ * its node is gone. -1 if the pod is not deleted. */
 static int64_t lost_unix_ms(const json_t *pod)
 {
     const char *text = doc_text(pod, "metadata.deletionTimestamp");
@@ -372,7 +363,8 @@ static int64_t lost_unix_ms(const json_t *pod)
     return deleted_unix_ms + LOST_MARGIN_MS;
 }
 
-/* The one that ours wait for: native sidecars run on, the last comes next. */
+/* The injected init container that our containers wait for: the last one that is running, since
+ * native sidecars before it keep running. */
 static const char *running_injected(const json_t *pod)
 {
     const json_t *statuses = doc_member(doc_member(pod, "status"), INIT_STATUSES);
@@ -394,19 +386,18 @@ const char *pod_running_container(const json_t *pod)
         if (container_state(pod, order[i], "running"))
             return containers[order[i]].name;
     }
-    return has_main_begun(pod) ? NULL : running_injected(pod);
+    return has_main_started(pod) ? NULL : running_injected(pod);
 }
 
 static void judge_lost(const json_t *pod, struct pod_verdict *verdict)
 {
-    static const char silence[] =
-        "the pod was deleted, and its node does not say that it has ended";
+    static const char unconfirmed[] = "the pod was deleted, but its node has not confirmed its end";
     const json_t *disrupted = pod_disruption(pod);
     const char *cause = doc_text_or(disrupted, "message", "");
     const char *running = pod_running_container(pod);
-    cleanup_free char *message =
-        xasprintf("%s%s%s%s%s%s", cause, *cause ? ": " : "", silence, running ? "; container " : "",
-                  running ? running : "", running ? " was running" : "");
+    cleanup_free char *message = xasprintf("%s%s%s%s%s%s", cause, *cause ? ": " : "", unconfirmed,
+                                           running ? "; container " : "", running ? running : "",
+                                           running ? " was running" : "");
 
     judge_pod(verdict, POD_FAILED, disrupted ? doc_text_or(disrupted, "reason", "") : "PodLost",
               message);
@@ -423,7 +414,7 @@ static void judge_active(const json_t *pod, const struct deployer_config *config
     verdict->look_again_unix_ms = lost_unix_ms(pod);
     if (has_failed(init_end) || (main_end && wait_end)) {
         if (!has_failed(init_end) && is_work_done(pod))
-            verdict->outcome = POD_SUCCEEDED; /* a sidecar that somebody injected may run on */
+            verdict->outcome = POD_SUCCEEDED; /* an injected sidecar may still be running */
         else
             judge_failed(pod, verdict);
     } else if (verdict->look_again_unix_ms >= 0 && now_unix_ms >= verdict->look_again_unix_ms) {
@@ -445,8 +436,8 @@ void pod_judge(const json_t *pod, const struct deployer_config *config, int64_t 
         .outcome = POD_WAITING, .give_up_unix_ms = -1, .look_again_unix_ms = -1};
     bool is_failed = strcmp(phase, "Failed") == 0;
 
-    /* With a reason the pod was ended as a whole: main may have left its work for that. Without one
-     * it is the sum of its containers, a sidecar among them. */
+    /* With a reason the pod as a whole was terminated, maybe before main was finished. Without one
+     * the phase only summarizes the containers, sidecars included. */
     if (strcmp(phase, "Succeeded") == 0 ||
         (is_failed && !*doc_text_or(pod, "status.reason", "") && is_work_done(pod)))
         ret_verdict->outcome = POD_SUCCEEDED;
@@ -465,8 +456,8 @@ void pod_verdict_done(struct pod_verdict *verdict)
     *verdict = (struct pod_verdict){0};
 }
 
-/* Whether both end alike. The kubelet has put the log's end into the message already, if it was
- * asked to, and whichever of the two reaches further back: the end is what is wanted. */
+/* Whether both texts have the same end: terminationMessagePolicy FallbackToLogsOnError makes the
+ * kubelet put the end of the log into the message, in a different length. */
 static bool has_same_end(const char *message, const char *tail)
 {
     size_t compared = strlen(tail) < SAME_END_MAX ? strlen(tail) : SAME_END_MAX;

@@ -13,14 +13,14 @@ enum {
     TOKEN_SECONDS = 3600,
 };
 
-/* ---- What the pod has ---- */
+/* ---- Volumes ---- */
 
 static json_t *item_new(const char *key, const char *path)
 {
     return json_pack("{s:s,s:s}", "key", key, "path", path);
 }
 
-/* A volume with some keys of the input Secret. Takes items over. */
+/* A volume with some keys of the input Secret. Consumes items. */
 static json_t *input_volume(const struct pod_request *request, const char *name, json_t *items,
                             int mode)
 {
@@ -34,7 +34,7 @@ static json_t *scratch_volume(const struct pod_request *request, const char *nam
                      request->config->shared_volume_size);
 }
 
-/* Bound to the pod, short-lived, renewed by the kubelet. */
+/* A token that is bound to the pod, expires, and is renewed by the kubelet. */
 static json_t *token_volume(const char *name)
 {
     return json_pack(
@@ -72,7 +72,7 @@ static json_t *script_volume(const struct pod_request *request)
     return input_volume(request, VOLUME_SCRIPT, items, MODE_SCRIPT);
 }
 
-/* One source of the projected volume. Takes items over. */
+/* One source of the projected volume. Consumes items. */
 static json_t *secret_source(const char *name, json_t *items, bool is_optional)
 {
     json_t *source = json_pack("{s:{s:s,s:o}}", "secret", "name", name, "items", items);
@@ -82,8 +82,9 @@ static json_t *secret_source(const char *name, json_t *items, bool is_optional)
     return source;
 }
 
-/* A directory a chunk: "config" from its own Secret, "metadata.json" from ours. A chunk that has
- * vanished leaves a gap, which init tells and goes past; it does not keep the pod from starting. */
+/* One directory per chunk: "config" from its own Secret, "metadata.json" from the input Secret. The
+ * Secrets are optional: a missing chunk does not keep the pod from starting, and init reports it.
+ */
 static int state_volume(const struct pod_request *request, json_t **ret_volume, struct error *err)
 {
     cleanup_free const struct state_chunk *const *chunks = NULL;
@@ -162,7 +163,7 @@ int volumes_new(const struct pod_request *request, json_t **ret_volumes, struct 
     return 0;
 }
 
-/* ---- Who sees what ---- */
+/* ---- Mounts ---- */
 
 static void add_mount(json_t *mounts, const char *volume, const char *path, bool is_read_only)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The volumes of a run's pod and who mounts which: inputs into init by key, the token into wait, a
- * script's files into main, the shared volume everywhere, nothing else anywhere. */
+/* The volumes and mounts of a run's pod: inputs by key in init, the token in wait, a script's files
+ * in main, the shared volume in all containers. */
 #pragma once
 
 #include <jansson.h>
 
-#include "deployer/pod/request.h"
+#include "deployer/pod/run_objects.h"
 
 /* spec.volumes; *ret_volumes is a new reference. ERROR_TOO_LARGE: too many chunks of state. */
 int volumes_new(const struct pod_request *request, json_t **ret_volumes, struct error *err)

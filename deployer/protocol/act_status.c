@@ -7,18 +7,18 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
-#include "deployer/controller/act.h"
-#include "deployer/controller/events.h"
-#include "deployer/controller/objects.h"
-#include "deployer/controller/observe.h"
-#include "deployer/controller/report.h"
+#include "deployer/item/metadata.h"
+#include "deployer/protocol/act.h"
+#include "deployer/protocol/events.h"
+#include "deployer/protocol/observe.h"
+#include "deployer/protocol/report.h"
 
 static void on_status(struct task *task, json_t *object, const struct error *err)
 {
     (void)object;
     (void)err;
-    if (task->is_event_due)
-        events_tell_error(task);
+    if (task->chain.is_event_due)
+        events_send_error(task);
     task_done(task);
 }
 
@@ -27,65 +27,41 @@ void act_begin(struct task *task)
     bool is_new = item_is_test_reconcile(task->item) &&
                   strcmp(task->item->job, task->item->job_finished) == 0;
 
-    report_write(task, is_new ? report_test_job(task) : report_of_begin(task, &task->is_event_due),
+    report_write(task,
+                 is_new ? report_test_job(task) : report_of_begin(task, &task->chain.is_event_due),
                  on_status);
 }
 
-static void report_pod(struct task *task)
+void act_report_prepared(struct task *task)
 {
-    enum pod_claim claim = POD_ABSENT;
-    struct pod_entry *entry = task_pod(task, &claim);
     const json_t *last = doc_member(task->item->status, "lastError");
-    json_t *status = NULL;
-    const json_t *next = NULL;
+    json_t *status = report_of_execution(task);
+    const json_t *next = doc_member(status, "lastError");
 
-    if (!entry || claim != POD_OF_JOB) {
-        task_done(task);
-        return;
-    }
-    status = report_of_pod(task, entry);
-    next = doc_member(status, "lastError");
-    task->is_event_due = next && !json_equal(next, last);
+    task->chain.is_event_due = next && !json_equal(next, last);
     report_write(task, status, on_status);
-}
-
-static void report_hidden(struct task *task)
-{
-    enum pod_claim claim = POD_ABSENT;
-    struct pod_entry *entry = task_pod(task, &claim);
-
-    if (entry) {
-        json_decref(entry->told);
-        entry->told = hidden_from_pod(entry->pod, &task->hidden);
-    }
-    report_pod(task);
 }
 
 void act_report(struct task *task)
 {
-    enum pod_claim claim = POD_ABSENT;
-    struct pod_entry *entry = task_pod(task, &claim);
-
-    /* A container that can't be made is told in its kubelet's words, which quote its command.
-     * Main's own are for the end: wait may still save what it has made up. */
-    if (entry && claim == POD_OF_JOB && !entry->told && hidden_has_words(entry->pod))
-        act_read_hidden(task, entry, false, report_hidden);
+    if (task->engine->class->prepare_report)
+        task->engine->class->prepare_report(task);
     else
-        report_pod(task);
+        act_report_prepared(task);
 }
 
-static void on_fault_told(struct task *task, json_t *object, const struct error *err)
+static void on_fault_reported(struct task *task, json_t *object, const struct error *err)
 {
-    if (task->fault.state == FAULT_NEW)
-        task->fault.state = FAULT_REPORTED;
+    if (task->known.fault.state == FAULT_NEW)
+        task->known.fault.state = FAULT_REPORTED;
     on_status(task, object, err);
 }
 
 void act_report_fault(struct task *task)
 {
-    json_t *status = report_of_fault(task, &task->is_event_due);
+    json_t *status = report_of_fault(task, &task->chain.is_event_due);
 
-    report_write(task, status, on_fault_told);
+    report_write(task, status, on_fault_reported);
 }
 
 static void on_finished(struct task *task, json_t *object, const struct error *err)
@@ -132,34 +108,34 @@ void act_note_end(struct task *task, const json_t *status, const char *operation
 static void on_metadata(struct task *task, json_t *object, const struct error *err)
 {
     if (err->kind == ERROR_CONFLICT) {
-        task_hold(task, "the item was changed meanwhile", err);
+        task_back_off(task, "the item was changed concurrently", err);
         return;
     }
     if (err->kind == ERROR_NOT_FOUND) {
         report_check_gone(task);
         return;
     }
-    /* Only the finalizer makes an item larger: without it no run is begun. */
+    /* Only the finalizer makes an item larger. Without it nothing is executed. */
     if (err->kind == ERROR_TOO_LARGE) {
         task_set_fault(task, "reconcile", "AddFinalizer", err, NULL);
         return;
     }
     if (err->kind != ERROR_NONE) {
-        task_hold(task, "the item can't be written", err);
+        task_back_off(task, "cannot write to the item", err);
         return;
     }
     task_take_item(task, object);
     task_done(task);
 }
 
-void act_drop_note(struct task *task)
+void act_remove_annotation(struct task *task)
 {
     cleanup_json json_t *body =
         json_pack("{s:{s:s,s:{s:n}}}", "metadata", "resourceVersion", task->item->resource_version,
                   "annotations", ANNOTATION_OPERATION);
     struct kube_request request = {.verb = KUBE_PATCH_MERGE,
                                    .resource = KUBE_DEPLOY_ITEMS,
-                                   .left_out = OBJECT_LEFT_OUT,
+                                   .skipped_members = OBJECT_SKIPPED_MEMBERS,
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->record->name,
                                    .body = body};
@@ -169,51 +145,52 @@ void act_drop_note(struct task *task)
 
 static void on_item_for_finalizer(struct task *task, json_t *object, const struct error *err)
 {
-    bool is_wanted = task->step != 0;
+    bool is_wanted = task->chain.step != 0;
     cleanup_json json_t *finalizers = NULL;
     cleanup_json json_t *body = NULL;
     struct kube_request request = {.verb = KUBE_PATCH_MERGE,
                                    .resource = KUBE_DEPLOY_ITEMS,
-                                   .left_out = OBJECT_LEFT_OUT,
+                                   .skipped_members = OBJECT_SKIPPED_MEMBERS,
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->record->name};
 
     if (err->kind != ERROR_NONE) {
-        task->after_write(task, object, err);
+        task->chain.after_write(task, object, err);
         return;
     }
     if (strcmp(doc_text_or(object, "metadata.uid", ""), task->record->uid) != 0) {
         struct error gone = {0};
 
-        (void)error_set(&gone, ERROR_NOT_FOUND, "another item has its name");
-        task->after_write(task, NULL, &gone);
+        (void)error_set(&gone, ERROR_NOT_FOUND, "another item has the same name");
+        task->chain.after_write(task, NULL, &gone);
         return;
     }
     finalizers = object_other_finalizers(object, FINALIZER_DEPLOY_ITEM);
     if (is_wanted)
         (void)json_array_append_new(finalizers, json_string(FINALIZER_DEPLOY_ITEM));
     if (object_has_finalizer(object, FINALIZER_DEPLOY_ITEM) == is_wanted) {
-        task->after_write(task, object, err);
+        task->chain.after_write(task, object, err);
         return;
     }
     body = json_pack("{s:{s:s,s:O}}", "metadata", "resourceVersion",
                      doc_text_or(object, "metadata.resourceVersion", ""), "finalizers", finalizers);
     request.body = body;
-    /* With its last finalizer the item goes, and the watch may say so before the answer comes. */
-    task->is_last = !is_wanted;
-    task_request(task, task->controller->landscaper, &request, task->after_write);
+    /* Without its last finalizer the item goes, and the watch may deliver that before the answer
+     * arrives. */
+    task->chain.is_last = !is_wanted;
+    task_request(task, task->controller->landscaper, &request, task->chain.after_write);
 }
 
 void act_set_finalizer(struct task *task, bool is_wanted, task_next_fn *next)
 {
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_DEPLOY_ITEMS,
-                                   .left_out = OBJECT_LEFT_OUT,
+                                   .skipped_members = OBJECT_SKIPPED_MEMBERS,
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->record->name};
 
-    task->step = is_wanted ? 1 : 0;
-    task->after_write = next;
+    task->chain.step = is_wanted ? 1 : 0;
+    task->chain.after_write = next;
     task_request(task, task->controller->landscaper, &request, on_item_for_finalizer);
 }
 

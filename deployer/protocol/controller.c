@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/controller/controller.h"
+#include "deployer/protocol/controller.h"
 
 #include "common/base/log.h"
-#include "deployer/controller/gc.h"
-#include "deployer/controller/task.h"
-#include "deployer/pod/docker_files.h"
+#include "deployer/protocol/election.h"
+#include "deployer/protocol/task.h"
 
 int64_t controller_now_unix_ms(const struct controller *controller)
 {
@@ -13,8 +12,8 @@ int64_t controller_now_unix_ms(const struct controller *controller)
 
 bool controller_may_write(const struct controller *controller)
 {
-    return !controller->config->is_electing ||
-           (controller->lease && lease_is_held(controller->lease));
+    return !controller->is_electing ||
+           (controller->election && election_is_won(controller->election));
 }
 
 bool controller_may_send(const void *data)
@@ -22,19 +21,65 @@ bool controller_may_send(const void *data)
     return controller_may_write(data);
 }
 
-/* Without the pods nobody knows what runs already; items are taken up as they are listed. */
+/* ---- Engines ---- */
+
+int controller_add_engine(struct controller *controller, const struct engine_class *class,
+                          struct error *err)
+{
+    struct engine *engine = NULL;
+
+    if (controller->engine_count == CONTROLLER_ENGINES_MAX)
+        return error_set(err, ERROR_INTERNAL, "too many engines");
+    if (class->start(controller, &engine, err) < 0) {
+        if (engine)
+            class->free(engine);
+        return -1;
+    }
+    engine->class = class;
+    engine->controller = controller;
+    engine->number = controller->engine_count;
+    controller->engines[controller->engine_count++] = engine;
+    return 0;
+}
+
+struct engine *controller_engine_for(const struct controller *controller, const char *type)
+{
+    for (size_t i = 0; i < controller->engine_count; i++) {
+        struct engine *engine = controller->engines[i];
+
+        if (engine->class->serves(controller->config, type))
+            return engine;
+    }
+    return NULL;
+}
+
+bool controller_is_synced(const struct controller *controller)
+{
+    for (size_t i = 0; i < controller->engine_count; i++) {
+        const struct engine *engine = controller->engines[i];
+
+        if (engine->class->is_synced && !engine->class->is_synced(engine))
+            return false;
+    }
+    return true;
+}
+
+/* ---- The queue ---- */
+
+/* Before all executions are known it is unknown what is already running. Items need not all be
+ * known: they are picked up while they are being listed. */
 static bool is_ready(const struct controller *controller)
 {
-    return controller->is_pods_synced && !controller->is_draining &&
+    return controller_is_synced(controller) && !controller->is_draining &&
            controller_may_write(controller);
 }
 
 static bool has_room(const struct controller *controller)
 {
-    size_t asleep = kube_asleep(controller->host);
+    size_t asleep = kube_sleeping_count(controller->host);
 
     if (controller->landscaper != controller->host)
-        asleep += kube_asleep(controller->landscaper);
+        asleep += kube_sleeping_count(controller->landscaper);
     return controller->running < CONTROLLER_RUNNING_MAX &&
            controller->running < CONTROLLER_AWAKE_MAX + asleep;
 }
@@ -49,8 +94,8 @@ void controller_on_pump(void *data)
         metrics_count_queue(&controller->metrics, loop_now_ms(controller->loop) - task->queued_ms);
         task_decide(task);
     }
-    /* A request that falls asleep tells nobody, and a lease that was too old for a moment neither.
-     */
+    /* There is no event for a request that begins to wait for its retry, nor for a lease that was
+     * too old for a moment. */
     if (controller->queue.length > 0 && !controller->is_draining &&
         !loop_timer_is_running(&controller->pump_timer))
         loop_timer_start(&controller->pump_timer, CONTROLLER_LOOK_AGAIN_MS);
@@ -65,33 +110,17 @@ void controller_pump(struct controller *controller)
 
 static void touch(void *data, struct record *record)
 {
-    struct controller *controller = data;
-
-    if (record->task)
-        task_wake(record->task);
-    else if (record->pods && record->is_known && record->is_finished)
-        task_offer(controller, record, NULL);
+    task_wake_record(data, record);
 }
 
 void controller_touch_all(struct controller *controller)
 {
     index_each(controller->index, touch, controller);
     controller_pump(controller);
-    if (controller->gc)
-        gc_prompt(controller->gc);
-}
+    for (size_t i = 0; i < controller->engine_count; i++) {
+        struct engine *engine = controller->engines[i];
 
-static void tell_docker_config(void *data, const struct docker_config_trouble *trouble)
-{
-    (void)data;
-    log_error("a registry credential can't be used", log_text("file", trouble->file),
-              log_text("entry", trouble->entry ? trouble->entry : ""),
-              log_text("error", trouble->why));
-}
-
-json_t *controller_docker_configs(struct controller *controller)
-{
-    const json_t *configs = docker_files_now(controller->docker_files, tell_docker_config, NULL);
-
-    return json_copy((json_t *)(uintptr_t)configs);
+        if (engine->class->collect)
+            engine->class->collect(engine);
+    }
 }

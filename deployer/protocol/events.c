@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/controller/events.h"
+#include "deployer/protocol/events.h"
 
 #include <string.h>
 
@@ -12,12 +12,12 @@
 
 enum { EVENT_MESSAGE_MAX = 1024 };
 
-/* Names end in something unique, and must stay legal for an item of 253 characters. */
+/* Unique by its end; a legal name even for an item whose name has 253 characters. */
 static char *event_name(const struct record *record, const char *id)
 {
     size_t length = strnlen(record->name, 200);
 
-    /* What is cut must not end in a dot or a dash: no part of a name may. */
+    /* No part of a name may end with a dot or a dash. */
     while (length > 1 && strchr(".-", record->name[length - 1]))
         length--;
     return xasprintf("%.*s.%s", (int)length, record->name, id);
@@ -32,7 +32,7 @@ static json_t *event_object(const struct task *task, const char *id, const char 
     size_t size = strlen(message);
 
     timestamp_format(controller_now_unix_ms(task->controller), now);
-    /* The API server refuses longer messages; never cut inside a character. */
+    /* The API server rejects longer messages. Never cut inside a UTF-8 sequence. */
     if (size > EVENT_MESSAGE_MAX) {
         size = EVENT_MESSAGE_MAX;
         while (size > 0 && ((unsigned char)message[size] & 0xc0) == 0x80)
@@ -45,19 +45,20 @@ static json_t *event_object(const struct task *task, const char *id, const char 
                      "kind", KIND_DEPLOY_ITEM, "name", record->name, "namespace",
                      record->namespace_name, "uid", record->uid, "type", "Warning", "reason",
                      *reason ? reason : "Failed", "message", message, size, "source", "component",
-                     DEPLOYER_NAME, "firstTimestamp", now, "lastTimestamp", now, "count", 1);
+                     task->engine->class->deployer_name, "firstTimestamp", now, "lastTimestamp",
+                     now, "count", 1);
 }
 
-static void on_told(void *data, json_t *object, const struct error *err)
+static void on_sent(void *data, json_t *object, const struct error *err)
 {
     (void)data;
     (void)object;
-    /* One of the same name has been told already. */
+    /* An Event of the same name was sent before. */
     if (err->kind != ERROR_NONE && err->kind != ERROR_EXISTS)
-        log_error("an event can't be written", log_text("error", err->text));
+        log_error("cannot write an Event", log_text("error", err->text));
 }
 
-static void tell(struct task *task, const char *id, const char *reason, const char *message)
+static void send_event(struct task *task, const char *id, const char *reason, const char *message)
 {
     cleanup_json json_t *event = NULL;
     struct kube_call *call = NULL;
@@ -69,17 +70,17 @@ static void tell(struct task *task, const char *id, const char *reason, const ch
                                    .is_unread = true,
                                    .may_send = controller_may_send,
                                    .may_send_data = task->controller,
-                                   .on_done = on_told};
+                                   .on_done = on_sent};
 
     if (!controller_may_write(task->controller))
         return;
     event = event_object(task, id, reason, message);
     request.body = event;
     if (kube_start(task->controller->landscaper, &request, &call, &err) < 0)
-        log_error("an event can't be written", log_text("error", err.text));
+        log_error("cannot write an Event", log_text("error", err.text));
 }
 
-void events_tell_error(struct task *task)
+void events_send_error(struct task *task)
 {
     const json_t *last = task->item ? doc_member(task->item->status, "lastError") : NULL;
     char id[UUID_TEXT_SIZE] = {0};
@@ -87,10 +88,10 @@ void events_tell_error(struct task *task)
     if (!last)
         return;
     uuid_make(id);
-    tell(task, id, doc_text_or(last, "reason", ""), doc_text_or(last, "message", ""));
+    send_event(task, id, doc_text_or(last, "reason", ""), doc_text_or(last, "message", ""));
 }
 
-void events_tell_continuous(struct task *task)
+void events_send_continuous(struct task *task)
 {
     const struct item *item = task->item;
     const json_t *continuous = doc_member(item->config, "continuousReconcile");
@@ -98,19 +99,21 @@ void events_tell_continuous(struct task *task)
 
     if (item->is_deleting || !json_object_size(continuous))
         return;
-    /* A name of its own for each item: told again, after a crash, a conflict or with a new
-     * generation, it is refused as there already. */
+    /* A fixed name for each item: when it is sent again, after a crash, a conflict or with a new
+     * generation, the API server rejects it because it exists. */
     id = xasprintf("continuous.%s", task->record->uid);
-    tell(task, id, "ContinuousReconcileIgnored",
-         "continuousReconcile is set, but no Landscaper acts on it: the item runs when Landscaper "
-         "or test-reconcile triggers it");
+    send_event(
+        task, id, "ContinuousReconcileIgnored",
+        "continuousReconcile is set, but no Landscaper acts on it: the item runs when Landscaper "
+        "or test-reconcile triggers it");
 }
 
-void events_tell_too_large(struct task *task)
+void events_send_too_large(struct task *task)
 {
     cleanup_free char *id = xasprintf("too-large.%s", task->record->uid);
 
-    tell(task, id, "ItemTooLarge",
-         "the item is so large that the API server takes no status of it: nothing can be told, and "
-         "the job does not end, until it is smaller");
+    send_event(task, id, "ItemTooLarge",
+               "the item is so large that the API server accepts no status for it: the job cannot "
+               "end until "
+               "the item is smaller");
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kubernetes Events on items: only when something is new, never waited for. */
+/* Kubernetes Events on items. Sent only when something is new; nothing waits for the answer. */
 #pragma once
 
-#include "deployer/controller/task.h"
+#include "deployer/protocol/task.h"
 
 /* A Warning with the reason and message of status.lastError. */
-void events_tell_error(struct task *task);
-/* continuousReconcile is set, and nothing acts on it. Once an item, however often it is called; a
- * deletion is not told. */
-void events_tell_continuous(struct task *task);
-/* The item has no room for any status. Once an item, as long as the API server keeps Events. */
-void events_tell_too_large(struct task *task);
+void events_send_error(struct task *task);
+/* continuousReconcile is set but has no effect. Once for each item, however often this is called;
+ * not for deletions. */
+void events_send_continuous(struct task *task);
+/* There is no room for any status in the item. Once for each item, as long as the API server keeps
+ * Events. */
+void events_send_too_large(struct task *task);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/controller/index.h"
+#include "deployer/protocol/index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +9,14 @@
 enum { BUCKETS_FIRST = 64 };
 
 struct index {
+    struct engine *const *engines;
     struct record **buckets;
     size_t bucket_count; /* a power of two */
     size_t record_count, known_count;
 };
 
-/* FNV-1a. Names come from people who may write items at all; a chain that one of them makes long
- * slows look-ups, nothing else. */
+/* FNV-1a. Whoever may create items can choose names that collide; that makes look-ups slower and
+ * nothing else. */
 static uint32_t hash_names(const char *namespace_name, const char *name)
 {
     uint32_t hash = 2166136261u;
@@ -28,19 +29,20 @@ static uint32_t hash_names(const char *namespace_name, const char *name)
     return hash;
 }
 
-struct index *index_new(void)
+struct index *index_new(struct engine *const *engines)
 {
     struct index *index = xcalloc(1, sizeof(*index));
 
+    index->engines = engines;
     index->bucket_count = BUCKETS_FIRST;
     index->buckets = xcalloc(index->bucket_count, sizeof(struct record *));
     return index;
 }
 
-static void record_free(struct record *record)
+static void record_free(const struct index *index, struct record *record)
 {
-    while (record->pods)
-        record_remove_pod(record, record->pods);
+    if (record->tracked)
+        index->engines[record->engine]->class->untrack(record);
     free(record);
 }
 
@@ -54,7 +56,7 @@ void index_free(struct index *index)
         while (record) {
             struct record *next = record->next;
 
-            record_free(record);
+            record_free(index, record);
             record = next;
         }
     }
@@ -135,9 +137,17 @@ void index_remove(struct index *index, struct record *record)
             continue;
         *place = record->next;
         index->record_count--;
-        record_free(record);
+        record_free(index, record);
         return;
     }
+}
+
+bool index_drop_unused(struct index *index, struct record *record)
+{
+    if (record->is_known || record->task || record->tracked)
+        return false;
+    index_remove(index, record);
+    return true;
 }
 
 size_t index_count(const struct index *index)
@@ -181,46 +191,9 @@ bool index_is_ambiguous(const struct index *index, const char *namespace_name, c
         *dash = '\0';
         other = index_find(index, text, dash + 1);
         *dash = '-';
-        /* After a restart its pod, which writes that export, may be listed before the item is. */
-        if (other && (other->is_known || other->pods))
+        /* After a restart its execution may be listed before the item is. */
+        if (other && (other->is_known || other->tracked))
             return true;
     }
     return false;
-}
-
-struct pod_entry *record_find_pod(const struct record *record, const char *name)
-{
-    for (struct pod_entry *entry = record->pods; entry; entry = entry->next) {
-        if (strcmp(entry->name, name) == 0)
-            return entry;
-    }
-    return NULL;
-}
-
-struct pod_entry *record_add_pod(struct record *record, const char *name)
-{
-    struct pod_entry *entry = record_find_pod(record, name);
-
-    if (entry)
-        return entry;
-    entry = xcalloc(1, sizeof(*entry));
-    entry->name = xstrdup(name);
-    entry->next = record->pods;
-    record->pods = entry;
-    return entry;
-}
-
-void record_remove_pod(struct record *record, struct pod_entry *entry)
-{
-    for (struct pod_entry **place = &record->pods; *place; place = &(*place)->next) {
-        if (*place != entry)
-            continue;
-        *place = entry->next;
-        json_decref(entry->pod);
-        json_decref(entry->told);
-        free(entry->stuck_container);
-        free(entry->name);
-        free(entry);
-        return;
-    }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/controller/lock.h"
+#include "deployer/protocol/lock.h"
 
 #include <string.h>
 
@@ -9,8 +9,8 @@
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
 #include "common/kube/status.h"
-#include "deployer/controller/act.h"
-#include "deployer/controller/observe.h"
+#include "deployer/protocol/act.h"
+#include "deployer/protocol/observe.h"
 
 /* ---- Pure ---- */
 
@@ -24,17 +24,18 @@ enum lock_verdict lock_judge(const json_t *sync_object, const char *own)
         return LOCK_TAKE;
     if (strcmp(holder, own) == 0)
         return LOCK_OURS;
-    /* A process outside of a cluster: the Go deployer takes it for a living pod. */
+    /* A process outside of a cluster: the Go deployer treats it as a pod that exists. */
     if (strcmp(holder, MY_POD_NAME_DEFAULT) == 0)
-        return LOCK_SOMEBODYS;
+        return LOCK_OF_NO_POD;
     return LOCK_ASK_POD;
 }
 
 json_t *lock_object(const json_t *old, const char *namespace_name, const char *item_name,
-                    const char *item_uid, const char *holder, int64_t now_unix_ms)
+                    const char *item_uid, const char *prefix, const char *holder,
+                    int64_t now_unix_ms)
 {
     json_t *object = old ? json_deep_copy(old) : json_object();
-    cleanup_free char *name = xasprintf(LOCK_PREFIX "-%s", item_uid);
+    cleanup_free char *name = xasprintf("%s-%s", prefix, item_uid);
     char now[TIMESTAMP_MAX] = {0};
 
     timestamp_format(now_unix_ms, now);
@@ -45,21 +46,21 @@ json_t *lock_object(const json_t *old, const char *namespace_name, const char *i
     doc_set_text(object, "spec.podName", holder);
     doc_set_text(object, "spec.kind", KIND_DEPLOY_ITEM);
     doc_set_text(object, "spec.name", item_name);
-    doc_set_text(object, "spec.prefix", LOCK_PREFIX);
+    doc_set_text(object, "spec.prefix", prefix);
     doc_set_text(object, "spec.lastUpdateTime", now);
     return object;
 }
 
 /* ---- Requests ---- */
 
-/* What the watch told may be older than what the last holder did. */
+/* The last holder may have written to the item since the last watch event. */
 static void on_item(struct task *task, json_t *object, const struct error *err)
 {
     if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
-        task_hold(task, "the item can't be read", err);
+        task_back_off(task, "cannot read the item", err);
         return;
     }
-    task->has_lock = true;
+    task->known.has_lock = true;
     if (err->kind == ERROR_NONE)
         task_take_item(task, object);
     task_done(task);
@@ -69,7 +70,7 @@ static void locked(struct task *task)
 {
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_DEPLOY_ITEMS,
-                                   .left_out = OBJECT_LEFT_OUT,
+                                   .skipped_members = OBJECT_SKIPPED_MEMBERS,
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->record->name};
 
@@ -78,7 +79,8 @@ static void locked(struct task *task)
 
 static void read_lock(struct task *task, task_next_fn *next)
 {
-    cleanup_free char *name = xasprintf(LOCK_PREFIX "-%s", task->record->uid);
+    cleanup_free char *name =
+        xasprintf("%s-%s", task->engine->class->lock_prefix, task->record->uid);
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_SYNC_OBJECTS,
                                    .namespace_name = task->record->namespace_name,
@@ -89,9 +91,9 @@ static void read_lock(struct task *task, task_next_fn *next)
 
 static void write_lock(struct task *task, const json_t *old, const char *holder, task_next_fn *next)
 {
-    cleanup_json json_t *object =
-        lock_object(old, task->record->namespace_name, task->record->name, task->record->uid,
-                    holder, controller_now_unix_ms(task->controller));
+    cleanup_json json_t *object = lock_object(old, task->record->namespace_name, task->record->name,
+                                              task->record->uid, task->engine->class->lock_prefix,
+                                              holder, controller_now_unix_ms(task->controller));
     struct kube_request request = {.verb = old ? KUBE_UPDATE : KUBE_CREATE,
                                    .resource = KUBE_SYNC_OBJECTS,
                                    .namespace_name = task->record->namespace_name,
@@ -103,14 +105,15 @@ static void write_lock(struct task *task, const json_t *old, const char *holder,
 
 static void not_locked(struct task *task)
 {
-    task->lock_retry_unix_ms = task_now_unix_ms(task) + CONTROLLER_LOCK_RETRY_MS;
+    task->known.lock_retry_unix_ms = task_now_unix_ms(task) + CONTROLLER_LOCK_RETRY_MS;
     task_done(task);
 }
 
-/* Whoever has no lock of it by now gets none, the Go deployer neither: a deletion needs none. */
-static bool is_lock_needless(const struct task *task, const struct error *err)
+/* In a namespace that is being deleted no SyncObject can be created, by any deployer: the deletion
+ * of an item goes on without one. */
+static bool is_lock_unneeded(const struct task *task, const struct error *err)
 {
-    return task->item && task->item->is_deleting && kube_is_namespace_going(err);
+    return task->item && task->item->is_deleting && kube_is_namespace_terminating(err);
 }
 
 static void on_taken(struct task *task, json_t *object, const struct error *err)
@@ -120,15 +123,15 @@ static void on_taken(struct task *task, json_t *object, const struct error *err)
         not_locked(task);
         return;
     }
-    if (is_lock_needless(task, err)) {
-        log_info("the item can't be locked, as its namespace is going: deleted without",
+    if (is_lock_unneeded(task, err)) {
+        log_info("deleting the item without a lock, because its namespace is being deleted",
                  log_text("deployItem", task->record->name),
                  log_text("namespace", task->record->namespace_name));
         locked(task);
         return;
     }
     if (err->kind != ERROR_NONE) {
-        task_hold(task, "the item can't be locked", err);
+        task_back_off(task, "cannot lock the item", err);
         return;
     }
     locked(task);
@@ -142,10 +145,10 @@ static void on_holder(struct task *task, json_t *object, const struct error *err
         return;
     }
     if (err->kind != ERROR_NOT_FOUND) {
-        task_hold(task, "the holder of a lock can't be read", err);
+        task_back_off(task, "cannot read the pod that holds the lock", err);
         return;
     }
-    write_lock(task, task->lock, task->controller->pod_name, on_taken);
+    write_lock(task, task->chain.lock, task->controller->pod_name, on_taken);
 }
 
 static void ask_holder(struct task *task, json_t *object)
@@ -155,15 +158,15 @@ static void ask_holder(struct task *task, json_t *object)
                                    .namespace_name = task->controller->pod_namespace,
                                    .name = doc_text(object, "spec.podName")};
 
-    json_decref(task->lock);
-    task->lock = json_incref(object);
+    json_decref(task->chain.lock);
+    task->chain.lock = json_incref(object);
     task_request(task, task->controller->host, &request, on_holder);
 }
 
 static void on_read(struct task *task, json_t *object, const struct error *err)
 {
     if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
-        task_hold(task, "the lock can't be read", err);
+        task_back_off(task, "cannot read the lock", err);
         return;
     }
     switch (lock_judge(err->kind == ERROR_NOT_FOUND ? NULL : object, task->controller->pod_name)) {
@@ -179,7 +182,7 @@ static void on_read(struct task *task, json_t *object, const struct error *err)
     case LOCK_ASK_POD:
         ask_holder(task, object);
         break;
-    case LOCK_SOMEBODYS:
+    case LOCK_OF_NO_POD:
         not_locked(task);
         break;
     }
@@ -194,10 +197,10 @@ static void on_released(struct task *task, json_t *object, const struct error *e
 {
     (void)object;
     if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND && err->kind != ERROR_CONFLICT) {
-        task_hold(task, "the lock can't be released", err);
+        task_back_off(task, "cannot release the lock", err);
         return;
     }
-    task->has_lock = false;
+    task->known.has_lock = false;
     task_done(task);
 }
 

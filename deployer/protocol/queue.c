@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/controller/queue.h"
+#include "deployer/protocol/queue.h"
 
-#include "deployer/controller/task.h"
+#include "deployer/protocol/task.h"
 
 void queue_add(struct task_queue *queue, struct task *task, enum queue_lane lane)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tasks that wait for their next decision. Those of items that have a pod go first: what was
- * begun is ended before more is begun, so that a result does not wait behind a thousand starts. */
+/* The tasks that wait for their next decision. Those of items that have an execution go first, so
+ * that a result does not wait behind a thousand starts. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/controller/report.h"
+#include "deployer/protocol/report.h"
 
 #include <string.h>
 
@@ -8,12 +8,10 @@
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
 #include "common/data/uuid.h"
-#include "deployer/controller/events.h"
-#include "deployer/controller/least.h"
-#include "deployer/controller/objects.h"
-#include "deployer/controller/observe.h"
-
-#define OPERATION_DEPLOY_POD "DeployPod"
+#include "deployer/item/metadata.h"
+#include "deployer/protocol/events.h"
+#include "deployer/protocol/minimal_status.h"
+#include "deployer/protocol/observe.h"
 
 static void set_time(json_t *status, const char *path, int64_t unix_ms)
 {
@@ -37,15 +35,17 @@ static void begin(const struct task *task, json_t *status)
 {
     const struct item *item = task->item;
     int64_t now = controller_now_unix_ms(task->controller);
-    /* With a clock behind Landscaper's, the job would look as if nobody had picked it up. */
+    /* If our clock is behind Landscaper's, an earlier time would look as if no deployer had picked
+     * up the job. */
     int64_t reconciled = now > item->job_generated_unix_ms ? now : item->job_generated_unix_ms;
 
     doc_set_text(status, "phase", item->is_deleting ? PHASE_INIT_DELETE : PHASE_INIT);
     doc_set_new(status, "observedGeneration", json_integer(item->generation));
-    set_time(status, "transitionTimes.initTime", task_now_unix_ms(task)); /* the deadline's begin */
+    set_time(status, "transitionTimes.initTime",
+             task_now_unix_ms(task)); /* the deadline counts from here */
     set_time(status, "lastReconcileTime", reconciled);
     doc_set_text(status, "deployer.identity", task->controller->identity);
-    doc_set_text(status, "deployer.name", DEPLOYER_NAME);
+    doc_set_text(status, "deployer.name", task->engine->class->deployer_name);
     doc_set_text(status, "deployer.version", LONGSHORE_VERSION);
     status_reset_errors(status);
 }
@@ -54,7 +54,7 @@ json_t *report_base(const struct task *task)
 {
     json_t *status = copy_status(task);
 
-    if (task_phase_of(task->item) == JOB_IDLE)
+    if (!job_has_begun(task->item))
         begin(task, status);
     return status;
 }
@@ -73,64 +73,19 @@ json_t *report_test_job(const struct task *task)
     return status;
 }
 
-/* All that lastError keeps of it. Injected containers share one operation. */
-static bool is_about(const json_t *last, const char *container)
-{
-    cleanup_free char *begin = container ? xasprintf("container %s:", container) : NULL;
-
-    return !begin || strncmp(doc_text_or(last, "message", ""), begin, strlen(begin)) == 0;
-}
-
-/* Kubelet says ErrImagePull and ImagePullBackOff in turn while it tries: one trouble, one Event. */
-static bool is_same_trouble(const json_t *last, const struct pod_verdict *verdict)
-{
-    static const char *const pulls[] = {"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable"};
-    const char *reason = doc_text_or(last, "reason", "");
-    bool is_last_pull = false, is_pull = false;
-
-    if (strcmp(doc_text_or(last, "operation", ""), verdict->operation) != 0 ||
-        !is_about(last, verdict->container))
-        return false;
-    for (size_t i = 0; i < array_length(pulls); i++) {
-        is_last_pull = is_last_pull || strcmp(reason, pulls[i]) == 0;
-        is_pull = is_pull || strcmp(verdict->reason, pulls[i]) == 0;
-    }
-    return (is_last_pull && is_pull) || strcmp(reason, verdict->reason) == 0;
-}
-
-static void set_trouble(const struct task *task, json_t *status, const struct pod_verdict *verdict)
-{
-    struct status_error error = {
-        .operation = verdict->operation, .reason = verdict->reason, .message = verdict->message};
-
-    if (verdict->outcome != POD_STUCK || !verdict->operation || !verdict->reason)
-        status_clear_error(status);
-    else if (!is_same_trouble(doc_member(status, "lastError"), verdict))
-        (void)status_set_error(status, &error, controller_now_unix_ms(task->controller));
-}
-
-json_t *report_of_pod(const struct task *task, const struct pod_entry *entry)
+json_t *report_of_execution(struct task *task)
 {
     json_t *status = report_base(task);
-    cleanup_json json_t *pod =
-        entry->told ? json_incref(entry->told) : hidden_from_pod(entry->pod, NULL);
-    cleanup_pod_verdict struct pod_verdict verdict = {0};
-    const char *operation = task_operation(task);
-    bool is_delete = strcmp(operation, OPERATION_DELETE) == 0;
 
-    pod_judge(pod, task->controller->config, task_now_unix_ms(task), entry->stuck_since_unix_ms,
-              &verdict);
-    doc_set_text(status, "phase", is_delete ? PHASE_DELETING : PHASE_PROGRESSING);
-    doc_set_new(status, "providerStatus", status_provider(pod, operation, NULL, &verdict, NULL));
-    status_set_conditions(status, pod, controller_now_unix_ms(task->controller));
-    set_trouble(task, status, &verdict);
+    doc_set_text(status, "phase", task_is_delete(task) ? PHASE_DELETING : PHASE_PROGRESSING);
+    task->engine->class->report(task, REPORT_PROGRESS, status);
     return status;
 }
 
 json_t *report_of_fault(const struct task *task, bool *ret_is_new)
 {
     json_t *status = report_base(task);
-    const struct task_fault *fault = &task->fault;
+    const struct task_fault *fault = &task->known.fault;
     struct status_error error = {.operation = fault->operation,
                                  .reason = fault->reason,
                                  .message = fault->message,
@@ -140,29 +95,21 @@ json_t *report_of_fault(const struct task *task, bool *ret_is_new)
     return status;
 }
 
-char *report_hindrance(const struct task *task)
+char *report_blocker(const struct task *task)
 {
-    enum pod_claim claim = POD_ABSENT;
-    const struct pod_entry *entry = task_pod(task, &claim);
-    const char *job = entry ? object_annotation(entry->pod, ANNOTATION_JOB) : NULL;
-
-    /* One that is over is gone in a moment: not worth a word. */
-    if (!entry || claim != POD_FOREIGN || pod_is_over(entry->pod))
-        return NULL;
-    if (!job)
-        return xasprintf("pod '%s' of an earlier run has not ended", entry->name);
-    return xasprintf("pod '%s' of job '%s' has not ended", entry->name, job);
+    return task->engine->class->blocker ? task->engine->class->blocker(task) : NULL;
 }
 
 json_t *report_of_begin(const struct task *task, bool *ret_is_new)
 {
     json_t *status = report_base(task);
-    cleanup_free char *hindrance = report_hindrance(task);
-    struct status_error error = {
-        .operation = OPERATION_DEPLOY_POD, .reason = "PreviousPodRuns", .message = hindrance};
+    cleanup_free char *blocker = report_blocker(task);
+    struct status_error error = {.operation = task->engine->class->start_operation,
+                                 .reason = REASON_PREVIOUS_RUNS,
+                                 .message = blocker};
 
     *ret_is_new =
-        hindrance && status_set_error(status, &error, controller_now_unix_ms(task->controller));
+        blocker && status_set_error(status, &error, controller_now_unix_ms(task->controller));
     return status;
 }
 
@@ -202,24 +149,25 @@ json_t *report_difference(const json_t *before, const json_t *after)
     return difference;
 }
 
-/* 404 is also what a server says that does not serve items at all (yet), or a proxy before it. */
+/* A server that does not serve DeployItems (yet), or a proxy, answers 404 as well. */
 static bool is_item_missing(const struct task *task, const struct error *err)
 {
-    cleanup_free char *words = xasprintf("\"%s\" not found", task->record->name);
+    cleanup_free char *text = xasprintf("\"%s\" not found", task->record->name);
 
-    return err->kind == ERROR_NOT_FOUND && strstr(err->text, words);
+    return err->kind == ERROR_NOT_FOUND && strstr(err->text, text);
 }
 
-/* The server has an older item than the one that it refused to write to, and nobody has told of a
- * newer one since: its state was put back. The watch will find out; till then nothing fits. */
+/* The server's item is older than the one that it refused to write to, and no newer one was seen
+ * since: etcd was restored from a backup. The watch will notice; until then every write conflicts.
+ */
 static bool is_item_rewound(const struct task *task, const json_t *object)
 {
     return object_version(object) < task->record->version &&
-           task->record->version == task->refused_version;
+           task->record->version == task->known.refused_version;
 }
 
-/* As the watch tells of it, which has not told yet, and may never. */
-static void take_for_gone(struct task *task)
+/* As if the watch had delivered the deletion, which it has not yet, and may never. */
+static void set_gone(struct task *task)
 {
     observe_item_gone(task->controller, task->record);
     task_done(task);
@@ -228,25 +176,26 @@ static void take_for_gone(struct task *task)
 static void on_item_read(struct task *task, json_t *object, const struct error *err)
 {
     if (is_item_missing(task, err)) {
-        take_for_gone(task);
+        set_gone(task);
         return;
     }
     if (err->kind != ERROR_NONE) {
-        task_hold(task, "the item can't be read", err);
+        task_back_off(task, "cannot read the item", err);
         return;
     }
     if (!task_take_item(task, object)) {
         struct error gone = {0};
 
-        (void)error_set(&gone, ERROR_NOT_FOUND, "another item has its name");
-        task_hold(task, "the item is gone", &gone);
+        (void)error_set(&gone, ERROR_NOT_FOUND, "another item has the same name");
+        task_back_off(task, "the item is gone", &gone);
         return;
     }
     if (is_item_rewound(task, object)) {
         struct error rewound = {0};
 
-        (void)error_set(&rewound, ERROR_CONFLICT, "the server's item is older than what it told");
-        task_hold(task, "the status can't be written", &rewound);
+        (void)error_set(&rewound, ERROR_CONFLICT,
+                        "the server's item is older than the one it sent before");
+        task_back_off(task, "cannot write the status", &rewound);
         return;
     }
     task_done(task);
@@ -258,19 +207,20 @@ static void on_denied_item_read(struct task *task, json_t *object, const struct 
 
     (void)object;
     if (is_item_missing(task, err)) {
-        take_for_gone(task);
+        set_gone(task);
         return;
     }
     if (err->kind == ERROR_NONE)
-        (void)error_set(&denied, ERROR_NOT_FOUND, "the server has it, and does not find it");
-    task_hold(task, "the item can't be written", &denied);
+        (void)error_set(&denied, ERROR_NOT_FOUND,
+                        "the API server returns the item but does not find it for the write");
+    task_back_off(task, "cannot write to the item", &denied);
 }
 
 static void read_item(struct task *task, task_next_fn *next)
 {
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_DEPLOY_ITEMS,
-                                   .left_out = OBJECT_LEFT_OUT,
+                                   .skipped_members = OBJECT_SKIPPED_MEMBERS,
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->record->name};
 
@@ -284,15 +234,15 @@ void report_check_gone(struct task *task)
 
 static void on_written(struct task *task, json_t *object, const struct error *err)
 {
-    task_next_fn *next = task->after_write;
+    task_next_fn *next = task->chain.after_write;
 
-    task->is_last = false;
+    task->chain.is_last = false;
     if (!task->item) {
         task_done(task);
         return;
     }
     if (err->kind == ERROR_CONFLICT) {
-        task->refused_version = task->record->version;
+        task->known.refused_version = task->record->version;
         read_item(task, on_item_read);
         return;
     }
@@ -301,15 +251,15 @@ static void on_written(struct task *task, json_t *object, const struct error *er
         return;
     }
     if (err->kind == ERROR_TOO_LARGE) {
-        least_write(task, err);
+        minimal_status_write(task, err);
         return;
     }
     if (err->kind != ERROR_NONE) {
-        task_hold(task, "the status can't be written", err);
+        task_back_off(task, "cannot write the status", err);
         return;
     }
     task_take_item(task, object);
-    task->reported_unix_ms = task_now_unix_ms(task);
+    task->known.reported_unix_ms = task_now_unix_ms(task);
     next(task, object, err);
 }
 
@@ -320,7 +270,7 @@ void report_write(struct task *task, json_t *status, task_next_fn *next)
     cleanup_json json_t *body = json_object();
     struct kube_request request = {.verb = KUBE_PATCH_MERGE,
                                    .resource = KUBE_DEPLOY_ITEMS,
-                                   .left_out = OBJECT_LEFT_OUT,
+                                   .skipped_members = OBJECT_SKIPPED_MEMBERS,
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->record->name,
                                    .subresource = "status",
@@ -331,15 +281,16 @@ void report_write(struct task *task, json_t *status, task_next_fn *next)
         next(task, NULL, &none);
         return;
     }
-    /* Before the write: whoever writes a job's first status, in whichever phase, tells. What was
-     * told of an earlier job or generation, and by whom, nobody knows. */
-    if (task_phase_of(task->item) == JOB_IDLE)
-        events_tell_continuous(task);
+    /* With the first status of every job, because there is no record of whether an earlier job or
+     * another process has sent it. */
+    if (job_phase_of(task->item) == JOB_IDLE)
+        events_send_continuous(task);
     doc_set_text(body, "metadata.resourceVersion", task->item->resource_version);
     (void)json_object_set(body, "status", difference);
-    json_decref(task->wanted);
-    task->wanted = json_pack("{s:s,s:O}", "version", task->item->resource_version, "status", taken);
-    task->after_write = next;
-    task->is_last = true;
+    json_decref(task->chain.wanted);
+    task->chain.wanted =
+        json_pack("{s:s,s:O}", "version", task->item->resource_version, "status", taken);
+    task->chain.after_write = next;
+    task->chain.is_last = true;
     task_request(task, task->controller->landscaper, &request, on_written);
 }

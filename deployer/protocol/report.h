@@ -1,37 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The next status of an item, and the one way in which a status is written: as the difference to
- * the one we know, in a single merge patch that holds only if nobody wrote in between. */
+/* The next status of an item, and the only way in which a status is written: as the difference to
+ * the known one, in a single merge patch that fails if anybody wrote in between. */
 #pragma once
 
 #include <jansson.h>
 
-#include "deployer/controller/task.h"
+#include "deployer/protocol/task.h"
 
-/* The present status with what the beginning of a job changes, if the job is not begun yet. New
- * references, all of these. */
+/* The present status with what the beginning of a job changes, if the job has not begun yet. New
+ * reference, as from the other functions. */
 json_t *report_base(const struct task *task);
 /* With a new jobID, for test-reconcile. */
 json_t *report_test_job(const struct task *task);
-/* What the pod does; phase Progressing or Deleting. What main said, and what is said of it, only
- * once entry->told is there. */
-json_t *report_of_pod(const struct task *task, const struct pod_entry *entry);
-/* The fault that keeps the pod from being started. */
+/* The state of the execution; phase Progressing or Deleting. */
+json_t *report_of_execution(struct task *task);
+/* The fault that keeps the job from going on. *ret_is_new: an Event is due. */
 json_t *report_of_fault(const struct task *task, bool *ret_is_new);
-/* What the job can't start for: "pod 'x' of job 'y' has not ended". NULL: no pod is in its way.
- * Belongs to the caller. */
-char *report_hindrance(const struct task *task);
-/* Init or InitDelete, with the hindrance in lastError. */
+/* What of an earlier job the job has to wait for; NULL: nothing. Belongs to the caller. */
+char *report_blocker(const struct task *task);
+/* Init or InitDelete, with the blocker in lastError. */
 json_t *report_of_begin(const struct task *task, bool *ret_is_new);
 /* The end of the job: phase, jobIDFinished and finishedTime at once. */
 void report_finish(const struct task *task, json_t *status, const char *phase);
 
-/* RFC 7386: what turns before into after; an empty object if nothing does. New reference. */
+/* RFC 7386: the patch from before to after; an empty object if they are equal. New reference. */
 json_t *report_difference(const json_t *before, const json_t *after);
 
-/* Writes status (taken over) to the item, nothing if it is what is there already; then next, also
- * when there was nothing to write. A failure is a hold and next is not called; a conflict reads the
- * item and decides again; 404 is report_check_gone(); of what the API server takes for too large
- * the least is written. */
+/* Writes status (taken over) to the item, then calls next; without a request if nothing differs. On
+ * failure backs off and does not call next; a conflict reads the item and decides again; 404 is
+ * report_check_gone(); a status that the API server rejects as too large is reduced to the minimum.
+ */
 void report_write(struct task *task, json_t *status, task_next_fn *next);
-/* A write to the item was answered with 404: asks for the item, and ends its job if it is gone. */
+/* After a 404 for a write to the item: reads the item, and ends its task if it is gone. */
 void report_check_gone(struct task *task);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/controller/task.h"
+#include "deployer/protocol/task.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,10 @@
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "deployer/controller/act.h"
-#include "deployer/controller/objects.h"
-#include "deployer/controller/observe.h"
+#include "deployer/item/metadata.h"
+#include "deployer/protocol/act.h"
+
+_Static_assert((int)ACTION_COUNT <= (int)METRICS_ACTIONS_MAX, "metrics count all actions");
 
 /* ---- Life ---- */
 
@@ -25,113 +26,110 @@ static struct task *task_new(struct controller *controller, struct record *recor
 
     task->controller = controller;
     task->record = record;
+    task->engine = controller->engines[record->engine];
+    if (task->engine->class->task_data_new)
+        task->data = task->engine->class->task_data_new();
     loop_timer_init(&task->timer, controller->loop, on_timer, task);
-    retry_init(&task->retry, CONTROLLER_RETRY_FIRST_MS, CONTROLLER_RETRY_MAX_MS);
-    retry_init(&task->hold, CONTROLLER_RETRY_FIRST_MS, CONTROLLER_RETRY_MAX_MS);
+    retry_init(&task->known.retry, CONTROLLER_RETRY_FIRST_MS, CONTROLLER_RETRY_MAX_MS);
+    retry_init(&task->known.back_off, CONTROLLER_RETRY_FIRST_MS, CONTROLLER_RETRY_MAX_MS);
     record->task = task;
-    controller->open_jobs++;
+    controller->task_count++;
     return task;
 }
 
-void task_inputs_done(struct task *task)
+void task_drop_target(struct task *task)
 {
-    struct task_inputs *inputs = &task->inputs;
+    struct task_target *target = &task->known.target_read;
 
-    json_decref(inputs->target_object);
-    wipe_free(inputs->target_file);
-    json_decref(inputs->context);
-    json_decref(inputs->ocm_config_map);
-    json_decref(inputs->docker_configs);
-    json_decref(inputs->pull_secrets);
-    state_set_done(&inputs->state);
-    run_spec_free(inputs->run);
-    pod_objects_done(&inputs->objects);
-    free(inputs->access_mark);
-    *inputs = (struct task_inputs){0};
+    json_decref(target->object);
+    if (target->content)
+        explicit_bzero(target->content, target->content_size);
+    free(target->content);
+    *target = (struct task_target){0};
 }
 
-/* What only the chain under way needed. */
+/* Frees what only the chain under way needed. */
 static void chain_done(struct task *task)
 {
-    kube_cancel(task->call);
-    kube_list_cancel(task->list);
-    task->call = NULL;
-    task->list = NULL;
-    hidden_done(&task->hidden);
-    state_reading_free(task->state_reading);
-    task->state_reading = NULL;
-    json_decref(task->log);
-    json_decref(task->lock);
-    json_decref(task->ending);
-    json_decref(task->wanted);
-    task->log = task->lock = task->ending = task->wanted = NULL;
-    free(task->log_tail);
-    free(task->pod_name);
-    free(task->former_id);
-    task->log_tail = task->pod_name = task->former_id = NULL;
-    task->is_event_due = task->is_changed = task->is_last = task->is_least = false;
-    task->step = 0;
-    if (task->is_running)
+    struct chain *chain = &task->chain;
+
+    kube_cancel(chain->call);
+    kube_list_cancel(chain->list);
+    json_decref(chain->exports);
+    json_decref(chain->lock);
+    json_decref(chain->final_status);
+    json_decref(chain->wanted);
+    if (task->engine->class->chain_done)
+        task->engine->class->chain_done(task);
+    if (chain->is_running)
         task->controller->running--;
-    task->is_running = false;
+    *chain = (struct chain){0};
 }
 
-void task_set_held(struct task *task, bool is_held)
+void task_set_owner_unknown(struct task *task, bool is_unknown)
 {
-    if (task->is_held == is_held)
+    if (task->known.is_owner_unknown == is_unknown)
         return;
-    task->is_held = is_held;
-    task->controller->held_items += is_held ? 1 : (size_t)-1;
+    task->known.is_owner_unknown = is_unknown;
+    task->controller->unknown_owner_items += is_unknown ? 1 : (size_t)-1;
 }
 
 void task_free(struct task *task)
 {
     if (!task)
         return;
-    task_set_held(task, false);
+    task_set_owner_unknown(task, false);
     queue_remove(&task->controller->queue, task);
     chain_done(task);
     loop_timer_stop(&task->timer);
-    task_inputs_done(task);
+    task_drop_target(task);
     task_clear_fault(task);
+    if (task->engine->class->task_data_free)
+        task->engine->class->task_data_free(task->data);
     item_free(task->item);
-    object_names_done(&task->names);
-    free(task->names_job);
-    free(task->access_mark);
     task->record->task = NULL;
-    task->controller->open_jobs--;
+    task->controller->task_count--;
     free(task);
 }
 
-/* Nothing is left to be done: the record alone remembers the item. */
+/* Nothing is left to do: only the record remembers the item. */
 static void task_retire(struct task *task)
 {
     struct controller *controller = task->controller;
     struct record *record = task->record;
 
     task_free(task);
-    if (!record->is_known && !record->pods)
-        index_remove(controller->index, record);
+    (void)index_drop_unused(controller->index, record);
 }
 
-/* ---- Being told ---- */
+/* ---- Events ---- */
 
 void task_wake(struct task *task)
 {
     struct controller *controller = task->controller;
 
-    if (task->is_running || task->place.is_taken)
+    if (task->chain.is_running || task->place.is_taken)
         return;
     loop_timer_stop(&task->timer);
     task->queued_ms = loop_now_ms(controller->loop);
-    queue_add(&controller->queue, task, task->record->pods ? QUEUE_BEGUN : QUEUE_NEW);
+    queue_add(&controller->queue, task, task->record->tracked ? QUEUE_BEGUN : QUEUE_NEW);
     controller_pump(controller);
+}
+
+void task_wake_record(struct controller *controller, struct record *record)
+{
+    /* An open item without a task is another deployer's. Before all items are listed it is unknown
+     * whether an item is gone. */
+    if (record->task)
+        task_wake(record->task);
+    else if (record->tracked && record->is_known && record->is_finished)
+        task_offer(controller, record, NULL);
 }
 
 void task_restart_later(struct task *task)
 {
-    if (task->is_running)
-        task->is_changed = true;
+    if (task->chain.is_running)
+        task->chain.is_changed = true;
 }
 
 static bool is_same_text(const char *a, const char *b)
@@ -139,7 +137,7 @@ static bool is_same_text(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* Whether a chain that was decided on with a can go on with b. */
+/* Whether a chain that was decided on with item a can go on with item b. */
 static bool is_same_order(const struct item *a, const struct item *b)
 {
     return is_same_text(a->uid, b->uid) && is_same_text(a->job, b->job) &&
@@ -149,49 +147,45 @@ static bool is_same_order(const struct item *a, const struct item *b)
            is_same_text(a->operation, b->operation);
 }
 
-/* A new job, or another spec: what was learnt for the one before does not count. */
+static void update_data(struct task *task, bool is_new_order)
+{
+    if (task->engine->class->task_data_update)
+        task->engine->class->task_data_update(task, is_new_order);
+}
+
+/* A new job or another spec: what was learnt for the one before does not count. */
 static void forget(struct task *task)
 {
-    task->target = TARGET_UNKNOWN;
-    task->history = RUN_UNKNOWN;
-    task->is_pod_absence_sure = task->is_gone_sure = false;
-    task->is_cleaned = task->is_log_late = false;
-    task->lock_retry_unix_ms = task->retry_unix_ms = task->hold_unix_ms = 0;
-    task->reported_unix_ms = 0;
-    retry_reset(&task->retry);
-    retry_reset(&task->hold);
+    struct knowledge *known = &task->known;
+
+    known->target = TARGET_UNKNOWN;
+    known->is_gone_sure = known->is_cleaned = false;
+    known->lock_retry_unix_ms = known->retry_unix_ms = known->back_off_unix_ms = 0;
+    known->reported_unix_ms = 0;
+    retry_reset(&known->retry);
+    retry_reset(&known->back_off);
     task_clear_fault(task);
-    task_inputs_done(task);
+    task_drop_target(task);
 }
 
 void task_start_over(struct task *task)
 {
     forget(task);
+    update_data(task, true);
     task_restart_later(task);
     task_wake(task);
 }
 
 static void start_clock(struct task *task)
 {
-    task->since_unix_ms = controller_now_unix_ms(task->controller);
-    task->since_ms = loop_now_ms(task->controller->loop);
+    task->known.since_unix_ms = controller_now_unix_ms(task->controller);
+    task->known.since_ms = loop_now_ms(task->controller->loop);
 }
 
 int64_t task_now_unix_ms(const struct task *task)
 {
-    return task->since_unix_ms + (int64_t)(loop_now_ms(task->controller->loop) - task->since_ms);
-}
-
-static void set_names(struct task *task)
-{
-    const char *id = task->item ? task->item->job : "";
-
-    if (task->names_job && strcmp(task->names_job, id) == 0)
-        return;
-    free(task->names_job);
-    task->names_job = xstrdup(id);
-    object_names_done(&task->names);
-    object_names_init(&task->names, task->record->namespace_name, task->record->name, id);
+    return task->known.since_unix_ms +
+           (int64_t)(loop_now_ms(task->controller->loop) - task->known.since_ms);
 }
 
 static void set_item(struct task *task, struct item *item)
@@ -204,33 +198,32 @@ static void set_item(struct task *task, struct item *item)
         record->has_job = *item->job != '\0';
         record->is_finished = item_is_finished(item);
     }
-    set_names(task);
 }
 
 void task_offer(struct controller *controller, struct record *record, struct item *item)
 {
     struct task *task = record->task;
-    bool is_new = !task;
+    bool is_new_order = !task || !item || !task->item || !is_same_order(task->item, item);
 
     if (item) {
         record->has_job = *item->job != '\0';
         record->is_finished = item_is_finished(item);
     }
-    if (!task && (!item || record->is_finished) && !record->pods) {
+    if (!task && (!item || record->is_finished) && !record->tracked) {
         item_free(item);
-        if (!record->is_known)
-            index_remove(controller->index, record);
+        (void)index_drop_unused(controller->index, record);
         return;
     }
     if (!task)
         task = task_new(controller, record);
-    if (is_new || !item || !task->item || !is_same_order(task->item, item)) {
+    if (is_new_order) {
         if (!item || !task->item || strcmp(task->item->job, item->job) != 0)
             start_clock(task);
         forget(task);
         task_restart_later(task);
     }
     set_item(task, item);
+    update_data(task, is_new_order);
     task_wake(task);
 }
 
@@ -240,27 +233,28 @@ bool task_take_item(struct task *task, const json_t *object)
     struct error err = {0};
 
     if (item_parse(object, &item, &err) < 0) {
-        log_error("an answer holds no item", log_text("error", err.text));
+        log_error("response is not a DeployItem", log_text("error", err.text));
         return true;
     }
     if (!is_same_text(item->uid, task->record->uid)) {
         item_free(item);
         return false;
     }
-    /* The watch may have told of something newer already. */
+    /* The watch may have delivered something newer already. */
     if (object_version(object) < task->record->version || !task->record->is_known) {
         item_free(item);
         return true;
     }
     task->record->version = object_version(object);
     set_item(task, item);
+    update_data(task, false);
     return true;
 }
 
 /* ---- The chain ---- */
 
-/* Another process leads now, or we do again already: it is looked at once more. */
-static void give_up(struct task *task)
+/* Another process leads now; or we do again already, so decide once more. */
+static void abandon(struct task *task)
 {
     chain_done(task);
     task_wake(task);
@@ -270,17 +264,17 @@ static void on_answer(void *data, json_t *object, const struct error *err)
 {
     struct task *task = data;
 
-    task->call = NULL;
+    task->chain.call = NULL;
     if (err->kind == ERROR_CANCELLED) {
-        give_up(task);
+        abandon(task);
         return;
     }
-    /* The watch often tells of our own last write before the answer does. */
-    if (task->is_changed && !task->is_last) {
+    /* The watch often delivers our own last write before the answer arrives. */
+    if (task->chain.is_changed && !task->chain.is_last) {
         task_done(task);
         return;
     }
-    task->next(task, object, err);
+    task->chain.next(task, object, err);
 }
 
 static bool is_write(enum kube_verb verb)
@@ -293,10 +287,11 @@ void task_request(struct task *task, struct kube *kube, struct kube_request *req
 {
     struct error err = {0};
 
-    /* Asked here and nowhere else, so that no write can forget it; and again before each try. */
+    /* The only place where this is checked, so that no write can forget it; and again before each
+     * try. */
     if (is_write(request->verb)) {
         if (!controller_may_write(task->controller)) {
-            give_up(task);
+            abandon(task);
             return;
         }
         request->may_send = controller_may_send;
@@ -304,13 +299,14 @@ void task_request(struct task *task, struct kube *kube, struct kube_request *req
     }
     if (request->verb != KUBE_DELETE)
         request->grace_seconds = -1;
-    /* An item that can't be read is failed, cleaned up or left alone as any other. */
+    /* An item that is too deeply nested to be parsed is failed, cleaned up or left alone like any
+     * other. */
     request->is_reducible = strcmp(request->resource.plural, KUBE_DEPLOY_ITEMS.plural) == 0;
     request->on_done = on_answer;
     request->data = task;
-    task->next = next;
-    if (kube_start(kube, request, &task->call, &err) < 0) {
-        task->call = NULL;
+    task->chain.next = next;
+    if (kube_start(kube, request, &task->chain.call, &err) < 0) {
+        task->chain.call = NULL;
         next(task, NULL, &err);
     }
 }
@@ -319,33 +315,33 @@ void task_done(struct task *task)
 {
     struct controller *controller = task->controller;
 
-    metrics_count_action(&controller->metrics, task->action, true,
-                         loop_now_ms(controller->loop) - task->begun_ms);
+    metrics_count_action(&controller->metrics, task->chain.action, true,
+                         loop_now_ms(controller->loop) - task->chain.begun_ms);
     chain_done(task);
-    retry_reset(&task->hold);
+    retry_reset(&task->known.back_off);
     task_wake(task);
 }
 
-static void log_trouble(const struct task *task, const char *what, const struct error *err,
+static void log_failure(const struct task *task, const char *what, const struct error *err,
                         uint32_t delay_ms)
 {
     log_error(what, log_text("deployItem", task->record->name),
               log_text("namespace", task->record->namespace_name),
               log_text("jobID", task->item ? task->item->job : ""),
-              log_text("action", action_name(task->action)), log_text("error", err->text),
+              log_text("action", action_name(task->chain.action)), log_text("error", err->text),
               log_number("retryMs", delay_ms));
 }
 
 int64_t task_deadline_unix_ms(const struct task *task)
 {
-    return task_phase_of(task->item) == JOB_IDLE ? -1 : item_deadline_unix_ms(task->item);
+    return job_has_begun(task->item) ? item_deadline_unix_ms(task->item) : -1;
 }
 
-/* The back-off, but for one more try when the job's time is over: that is told in time if it can
- * be told at all. */
-static uint32_t hold_ms(struct task *task, const struct error *err)
+/* The back-off, but not beyond the job's deadline: a timeout is to be written in time, if the write
+ * succeeds at all. */
+static uint32_t back_off_ms(struct task *task, const struct error *err)
 {
-    uint32_t delay_ms = retry_next_ms(&task->hold, err);
+    uint32_t delay_ms = retry_next_ms(&task->known.back_off, err);
     int64_t deadline = task->item ? task_deadline_unix_ms(task) : -1;
     int64_t left_ms = deadline - task_now_unix_ms(task);
 
@@ -354,27 +350,28 @@ static uint32_t hold_ms(struct task *task, const struct error *err)
     return left_ms > err->retry_after_ms ? (uint32_t)left_ms : err->retry_after_ms;
 }
 
-void task_hold(struct task *task, const char *what, const struct error *err)
+void task_back_off(struct task *task, const char *what, const struct error *err)
 {
     struct controller *controller = task->controller;
-    uint32_t delay_ms = hold_ms(task, err);
+    uint32_t delay_ms = back_off_ms(task, err);
 
-    log_trouble(task, what, err, delay_ms);
-    metrics_count_action(&controller->metrics, task->action, false,
-                         loop_now_ms(controller->loop) - task->begun_ms);
-    task->hold_unix_ms = task_now_unix_ms(task) + delay_ms;
+    log_failure(task, what, err, delay_ms);
+    metrics_count_action(&controller->metrics, task->chain.action, false,
+                         loop_now_ms(controller->loop) - task->chain.begun_ms);
+    task->known.back_off_unix_ms = task_now_unix_ms(task) + delay_ms;
     chain_done(task);
     task_wake(task);
 }
 
 void task_clear_fault(struct task *task)
 {
-    free(task->fault.operation);
-    free(task->fault.reason);
-    free(task->fault.message);
-    task->fault = (struct task_fault){.state = FAULT_NONE};
+    free(task->known.fault.operation);
+    free(task->known.fault.reason);
+    free(task->known.fault.message);
+    task->known.fault = (struct task_fault){.state = FAULT_NONE};
 }
 
+/* Errors that a retry cannot resolve. */
 static bool is_lasting(enum error_kind kind)
 {
     return kind == ERROR_INVALID || kind == ERROR_TOO_LARGE;
@@ -384,10 +381,10 @@ void task_set_fault(struct task *task, const char *operation, const char *reason
                     const struct error *err, const char *code)
 {
     struct controller *controller = task->controller;
-    struct task_fault *fault = &task->fault;
+    struct task_fault *fault = &task->known.fault;
     bool is_known = fault->state != FAULT_NONE && is_same_text(fault->operation, operation) &&
                     is_same_text(fault->reason, reason) && is_same_text(fault->message, err->text);
-    uint32_t delay_ms = retry_next_ms(&task->retry, err);
+    uint32_t delay_ms = retry_next_ms(&task->known.retry, err);
 
     if (!is_known) {
         task_clear_fault(task);
@@ -399,12 +396,12 @@ void task_set_fault(struct task *task, const char *operation, const char *reason
     if (!code && is_lasting(err->kind))
         fault->code = CODE_CONFIGURATION_PROBLEM;
     fault->state = fault->code ? FAULT_FINAL : is_known ? FAULT_REPORTED : FAULT_NEW;
-    log_trouble(task, "the job is held up", err, delay_ms);
-    metrics_count_action(&controller->metrics, task->action, false,
-                         loop_now_ms(controller->loop) - task->begun_ms);
-    task->retry_unix_ms = task_now_unix_ms(task) + delay_ms;
-    task->target = TARGET_UNKNOWN;
-    task_inputs_done(task);
+    log_failure(task, "job cannot go on, retrying", err, delay_ms);
+    metrics_count_action(&controller->metrics, task->chain.action, false,
+                         loop_now_ms(controller->loop) - task->chain.begun_ms);
+    task->known.retry_unix_ms = task_now_unix_ms(task) + delay_ms;
+    task->known.target = TARGET_UNKNOWN;
+    task_drop_target(task);
     chain_done(task);
     task_wake(task);
 }
@@ -426,8 +423,14 @@ void task_decide(struct task *task)
     struct observed observed = {0};
     struct decision decision = {0};
 
-    observe_task(task, &observed);
+    task_observe(task, &observed);
     decision = decide(&observed, task_now_unix_ms(task));
+    metrics_count_decision(&controller->metrics, decision.rule);
+    log_debug("decision", log_text("deployItem", task->record->name),
+              log_text("namespace", task->record->namespace_name),
+              log_text("jobID", task->item ? task->item->job : ""),
+              log_text("rule", rule_name(decision.rule)),
+              log_text("action", action_name(decision.action)));
     if (decision.action == ACTION_NONE) {
         task_retire(task);
         return;
@@ -436,15 +439,11 @@ void task_decide(struct task *task)
         sleep_until(task, decision.wake_unix_ms);
         return;
     }
-    log_debug("action", log_text("deployItem", task->record->name),
-              log_text("namespace", task->record->namespace_name),
-              log_text("jobID", task->item ? task->item->job : ""),
-              log_text("action", action_name(decision.action)));
-    task->action = decision.action;
-    task->cause = decision.cause;
-    task->begun_ms = loop_now_ms(controller->loop);
-    task->is_running = true;
-    task->is_changed = false;
+    task->chain.action = decision.action;
+    task->chain.cause = decision.cause;
+    task->chain.begun_ms = loop_now_ms(controller->loop);
+    task->chain.is_running = true;
+    task->chain.is_changed = false;
     controller->running++;
     act_run(task);
 }

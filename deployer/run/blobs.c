@@ -7,19 +7,23 @@
 #include <sys/stat.h>
 
 #include "common/base/buffer.h"
+#include "common/base/file.h"
 #include "common/base/memory.h"
 #include "common/data/digest.h"
 #include "common/data/doc.h"
 #include "common/data/reference.h"
 #include "common/net/http.h"
 #include "common/oci/registry.h"
+#include "deployer/run/image_index.h"
 
-enum { DOCUMENT_MAX = 4 * 1024 * 1024, COPY_BYTES = 65536 };
+/* The index of a layout lists indexes of platforms, which list manifests; one more level is
+ * allowed. */
+enum { DOCUMENT_MAX = 4 * 1024 * 1024, INDEX_DEPTH_MAX = 3 };
 static const uint64_t LAYER_MAX = (uint64_t)16 << 30;
 
 struct blobs {
     const struct image_request *request;
-    char *layout; /* directory, or NULL: a registry */
+    char *layout; /* directory; NULL for a registry */
     struct http_client *http;
     struct registry *registry;
     struct reference *reference;
@@ -40,7 +44,7 @@ int blobs_from_registry(const struct image_request *request, struct blobs **ret_
     cleanup_blobs struct blobs *blobs = xcalloc(1, sizeof(*blobs));
     struct registry_options options = {
         .keyring = request->keyring,
-        .is_plain_http_allowed = request->is_plain_http_allowed,
+        .is_plain_http_allowed = request->is_plain_http,
         .is_insecure = request->is_insecure,
     };
 
@@ -68,36 +72,15 @@ static struct registry_place place_of(const struct blobs *blobs)
 {
     return (struct registry_place){.host = reference_host(blobs->reference),
                                    .repository = reference_repository(blobs->reference),
-                                   .is_plain_http = blobs->request->is_plain_http_allowed};
+                                   .is_plain_http = blobs->request->is_plain_http};
 }
 
 /* ---- Layout directories. ---- */
 
-static int verify_file(int fd, const struct layout_blob *blob, struct error *err)
-{
-    enum digest_algorithm algorithm = DIGEST_SHA256;
-    cleanup_digest struct digest *digest = NULL;
-    cleanup_free char *bytes = xmalloc(COPY_BYTES);
-    const char *hex = NULL;
-    ssize_t size = 0;
-
-    if (digest_parse(blob->digest, &algorithm, &hex, err) < 0)
-        return -1;
-    digest = digest_new(algorithm);
-    while ((size = read(fd, bytes, COPY_BYTES)) > 0)
-        digest_update(digest, bytes, (size_t)size);
-    if (size < 0 || lseek(fd, 0, SEEK_SET) < 0)
-        return error_set_errno(err, errno, "read blob '%s'", blob->digest);
-    if (!digest_matches(digest, blob->digest))
-        return error_set(err, ERROR_INVALID, "blob '%s' has other bytes than its digest says",
-                         blob->digest);
-    return 0;
-}
-
-static int open_in_layout(const struct blobs *blobs, const struct layout_blob *blob,
+static int open_in_layout(const struct blobs *blobs, const struct content *content,
                           struct error *err)
 {
-    cleanup_free char *path = xasprintf("%s/blobs/%s", blobs->layout, blob->digest);
+    cleanup_free char *path = xasprintf("%s/blobs/%s", blobs->layout, content->digest);
     char *colon = strrchr(path, ':');
     cleanup_close int fd = -1;
     struct stat info = {0};
@@ -106,16 +89,18 @@ static int open_in_layout(const struct blobs *blobs, const struct layout_blob *b
         *colon = '/';
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 || fstat(fd, &info) < 0)
-        return error_set_errno(err, errno, "open '%s'", path);
-    if (!S_ISREG(info.st_mode) || (blob->size >= 0 && info.st_size != blob->size))
-        return error_set(err, ERROR_INVALID,
-                         "blob '%s' is not the file that its manifest describes", blob->digest);
-    if (verify_file(fd, blob, err) < 0)
+        return error_set_errno(err, errno, "open \"%s\"", path);
+    if (!S_ISREG(info.st_mode))
+        return error_set(err, ERROR_INVALID, "blob %s is not a regular file", content->digest);
+    if (content->size >= 0 && info.st_size != content->size)
+        return error_set(err, ERROR_INVALID, "blob %s has %lld bytes; its manifest says %lld",
+                         content->digest, (long long)info.st_size, (long long)content->size);
+    if (digest_check_file(fd, path, content->digest, err) < 0)
         return -1;
     return steal_fd(&fd);
 }
 
-/* ---- Registries, through the store. ---- */
+/* ---- Registries, through the cache. ---- */
 
 struct download {
     const struct blobs *blobs;
@@ -128,19 +113,13 @@ struct download {
 static int write_bytes(void *data, const char *bytes, size_t size, struct error *err)
 {
     struct download *download = data;
-    size_t at = 0;
+    const struct image_request *request = download->blobs->request;
 
-    while (at < size) {
-        ssize_t written = write(download->fd, bytes + at, size - at);
-
-        if (written < 0 && errno != EINTR)
-            return error_set_errno(err, errno, "write to the image cache");
-        at += written > 0 ? (size_t)written : 0;
-    }
+    if (file_write_all(download->fd, "image cache", bytes, size, err) < 0)
+        return -1;
     download->bytes += size;
-    if (download->blobs->request->on_progress)
-        download->blobs->request->on_progress(download->blobs->request->data, "downloading",
-                                              download->bytes);
+    if (request->on_progress)
+        request->on_progress(request->data, "downloading", download->bytes);
     return 0;
 }
 
@@ -161,15 +140,15 @@ static void finish(void *data, const struct error *err)
     download->err = *err;
 }
 
-static int fetch(struct blobs *blobs, const struct layout_blob *blob, const char *file,
+static int fetch(struct blobs *blobs, const struct content *content, const char *file,
                  struct error *err)
 {
     cleanup_close int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     struct download download = {.blobs = blobs, .fd = fd};
     struct registry_call *call = NULL;
     struct registry_place place = place_of(blobs);
-    struct registry_blob wanted = {.digest = blob->digest,
-                                   .size = blob->size,
+    struct registry_blob wanted = {.digest = content->digest,
+                                   .size = content->size,
                                    .max_bytes = LAYER_MAX,
                                    .on_bytes = write_bytes,
                                    .on_restart = start_over,
@@ -177,7 +156,7 @@ static int fetch(struct blobs *blobs, const struct layout_blob *blob, const char
                                    .data = &download};
 
     if (fd < 0)
-        return error_set_errno(err, errno, "create '%s'", file);
+        return error_set_errno(err, errno, "create \"%s\"", file);
     if (registry_get_blob(blobs->registry, &place, &wanted, &call, err) < 0)
         return -1;
     while (!download.is_done) {
@@ -193,112 +172,130 @@ static int fetch(struct blobs *blobs, const struct layout_blob *blob, const char
     return 0;
 }
 
-static int open_through_store(struct blobs *blobs, const struct layout_blob *blob,
-                              struct error *err)
+static int open_cached(struct blobs *blobs, const struct content *content, struct error *err)
 {
+    struct image_cache *cache = blobs->request->cache;
     cleanup_free char *directory = NULL;
     cleanup_free char *file = NULL;
-    int fd = store_open_blob(blobs->request->store, blob->digest, err);
+    int fd = image_cache_open_blob(cache, content->digest, err);
 
     if (fd >= 0 || err->kind != ERROR_NOT_FOUND)
         return fd;
-    if (store_make_temporary(blobs->request->store, &directory, err) < 0)
+    if (image_cache_make_temporary(cache, &directory, err) < 0)
         return -1;
     file = xasprintf("%s/blob", directory);
-    if (fetch(blobs, blob, file, err) < 0 ||
-        store_keep_blob(blobs->request->store, blob->digest, file, err) < 0)
+    if (fetch(blobs, content, file, err) < 0 ||
+        image_cache_keep_blob(cache, content->digest, file, err) < 0)
         return -1;
-    store_discard(blobs->request->store, directory);
-    return store_open_blob(blobs->request->store, blob->digest, err);
+    image_cache_discard(cache, directory);
+    return image_cache_open_blob(cache, content->digest, err);
 }
 
 /* ---- Both. ---- */
 
-int blobs_open(struct blobs *blobs, const struct layout_blob *blob, struct error *err)
+int blobs_open(struct blobs *blobs, const struct content *content, struct error *err)
 {
-    return blobs->layout ? open_in_layout(blobs, blob, err) : open_through_store(blobs, blob, err);
+    return blobs->layout ? open_in_layout(blobs, content, err) : open_cached(blobs, content, err);
 }
 
-int blobs_read_document(struct blobs *blobs, const struct layout_blob *blob, json_t **ret_document,
+int blobs_read_document(struct blobs *blobs, const struct content *content, json_t **ret_document,
                         struct error *err)
 {
     cleanup_buffer struct buffer text = {0};
-    cleanup_close int fd = blobs_open(blobs, blob, err);
-    char bytes[8192];
-    ssize_t size = 0;
+    cleanup_close int fd = blobs_open(blobs, content, err);
 
     if (fd < 0)
         return -1;
     buffer_init(&text, DOCUMENT_MAX);
-    while ((size = read(fd, bytes, sizeof(bytes))) > 0) {
-        if (buffer_append(&text, bytes, (size_t)size, err) < 0)
-            return error_wrap(err, "blob '%s'", blob->digest);
-    }
-    if (size < 0)
-        return error_set_errno(err, errno, "read blob '%s'", blob->digest);
+    if (file_read_all(fd, content->digest, &text, err) < 0)
+        return -1;
     if (doc_parse_json(text.data ? text.data : "", text.size, DOCUMENT_MAX, ret_document, err) < 0)
-        return error_wrap(err, "blob '%s'", blob->digest);
+        return error_wrap(err, "blob %s", content->digest);
     return 0;
 }
 
-static int read_root(struct blobs *blobs, json_t **ret_document, char **ret_digest,
-                     struct error *err)
+static int read_layout_index(const struct blobs *blobs, struct manifest *ret_manifest,
+                             struct error *err)
 {
+    cleanup_free char *path = xasprintf("%s/index.json", blobs->layout);
     cleanup_buffer struct buffer text = {0};
-    cleanup_free char *path = NULL;
-    cleanup_free char *media_type = NULL;
-    struct registry_place place = {0};
 
-    if (!blobs->layout) {
-        place = place_of(blobs);
-        return registry_read_manifest(blobs->registry, &place, reference_object(blobs->reference),
-                                      ret_document, &media_type, ret_digest, err);
-    }
-    path = xasprintf("%s/index.json", blobs->layout);
     buffer_init(&text, DOCUMENT_MAX);
-    if (doc_read_file(path, DOCUMENT_MAX, &text, err) < 0 ||
-        doc_parse_json(text.data ? text.data : "", text.size, DOCUMENT_MAX, ret_document, err) < 0)
-        return error_wrap(err, "read '%s'", path);
+    if (doc_read_file(path, DOCUMENT_MAX, &text, err) < 0) {
+        if (err->kind == ERROR_NOT_FOUND)
+            return error_set(err, ERROR_INVALID,
+                             "not an OCI layout: there is no \"index.json\" (docker-archive:FILE "
+                             "is for archives of docker save)");
+        return -1;
+    }
+    if (manifest_parse(text.data ? text.data : "", text.size, NULL, ret_manifest, err) < 0)
+        return error_wrap(err, "read \"index.json\"");
     return 0;
 }
 
-int blobs_read_manifest(struct blobs *blobs, const char *tag, json_t **ret_manifest,
+static int read_from_registry(const struct blobs *blobs, const char *object,
+                              struct manifest *ret_manifest, char **ret_digest, struct error *err)
+{
+    struct registry_place place = place_of(blobs);
+    cleanup_json json_t *document = NULL;
+    cleanup_free char *media_type = NULL;
+    cleanup_free char *digest = NULL;
+
+    if (registry_read_manifest(blobs->registry, &place, object, &document, &media_type, &digest,
+                               err) < 0)
+        return -1;
+    if (manifest_from_doc(document, media_type, ret_manifest, err) < 0)
+        return error_wrap(err, "manifest %s", digest);
+    *ret_digest = steal(&digest);
+    return 0;
+}
+
+static int read_listed(struct blobs *blobs, const struct content *content,
+                       struct manifest *ret_manifest, struct error *err)
+{
+    cleanup_json json_t *document = NULL;
+    cleanup_free char *digest = NULL;
+
+    if (!blobs->layout)
+        return read_from_registry(blobs, content->digest, ret_manifest, &digest, err);
+    if (blobs_read_document(blobs, content, &document, err) < 0)
+        return -1;
+    if (manifest_from_doc(document, content->media_type, ret_manifest, err) < 0)
+        return error_wrap(err, "manifest %s", content->digest);
+    return 0;
+}
+
+int blobs_read_manifest(struct blobs *blobs, const char *tag, struct manifest *ret_manifest,
                         char **ret_digest, struct error *err)
 {
+    cleanup_manifest struct manifest manifest = {0};
     cleanup_free char *digest = NULL;
-    cleanup_json json_t *document = NULL;
 
-    if (read_root(blobs, &document, &digest, err) < 0)
+    if ((blobs->layout ? read_layout_index(blobs, &manifest, err)
+                       : read_from_registry(blobs, reference_object(blobs->reference), &manifest,
+                                            &digest, err)) < 0)
         return -1;
-    /* A layout's index names an index of platforms, which names the manifest: two steps at most. */
-    for (int step = 0; layout_is_index(document) && step < 3; step++) {
-        struct registry_place place = {0};
-        cleanup_free char *media_type = NULL;
-        struct layout_blob blob = {0};
-        json_t *next = NULL;
-        int result = 0;
+    for (int depth = 0; manifest.is_index; depth++) {
+        cleanup_manifest struct manifest next = {0};
+        const struct content *chosen = NULL;
+        struct manifest index = manifest;
 
-        if (layout_pick(document, step == 0 && blobs->layout ? tag : NULL, &blob, err) < 0)
+        if (depth == INDEX_DEPTH_MAX)
+            return error_set(err, ERROR_INVALID,
+                             "image indexes are nested more than %d levels deep", INDEX_DEPTH_MAX);
+        if (image_index_choose(&index, depth == 0 && blobs->layout ? tag : NULL, &chosen, err) <
+                0 ||
+            read_listed(blobs, chosen, &next, err) < 0)
             return -1;
         free(digest);
-        digest = xstrdup(blob.digest);
-        if (blobs->layout) {
-            result = blobs_read_document(blobs, &blob, &next, err);
-        } else {
-            cleanup_free char *own = NULL;
-
-            place = place_of(blobs);
-            result = registry_read_manifest(blobs->registry, &place, digest, &next, &media_type,
-                                            &own, err);
-        }
-        if (result < 0)
-            return -1;
-        json_decref(document);
-        document = next;
+        digest = xstrdup(chosen->digest);
+        manifest = next;
+        next = index;
     }
-    if (!json_is_array(doc_get(document, "layers")))
-        return error_set(err, ERROR_INVALID, "it is no image: its manifest names no layers");
-    *ret_manifest = steal(&document);
+    if (manifest.entry_count == 0)
+        return error_set(err, ERROR_INVALID, "not an image: its manifest lists no layers");
+    *ret_manifest = manifest;
+    manifest = (struct manifest){0};
     *ret_digest = steal(&digest);
     return 0;
 }

@@ -28,7 +28,7 @@ static int get(struct reader *reader, struct kube_resource resource, const char 
     json_t *object = NULL;
 
     if (kube_perform(reader->kube, &request, &object, err) < 0)
-        return error_wrap(err, "read %s '%s/%s'", resource.plural, namespace_name, name);
+        return error_wrap(err, "read %s \"%s/%s\"", resource.plural, namespace_name, name);
     (void)json_array_append_new(reader->bundle->objects, object);
     *ret_object = object;
     return 0;
@@ -100,7 +100,7 @@ static int read_state(struct reader *reader, const char *name, json_t **ret_stat
     object_names_init(&names, reader->namespace_name, name, NULL);
     request.label_selector = names.state_selector;
     if (kube_perform(reader->kube, &request, &list, err) < 0)
-        return error_wrap(err, "read the state");
+        return error_wrap(err, "read the state Secrets");
     *ret_state = json_incref(json_object_get(list, "items"));
     return 0;
 }
@@ -117,8 +117,8 @@ int cluster_read(const char *kubeconfig, const char *item, struct bundle *bundle
     struct reader reader = {.bundle = bundle, .namespace_name = namespace_name};
 
     if (!slash || slash == item || !slash[1] || strchr(slash + 1, '/'))
-        return error_set(err, ERROR_INVALID, "option --from-cluster: '%s' is not NAMESPACE/NAME",
-                         item);
+        return error_set(err, ERROR_INVALID,
+                         "option --from-cluster: \"%s\" is not of the form NAMESPACE/NAME", item);
     if (loop_new(clock_system(), &loop, err) < 0 ||
         http_client_new(loop, "longshore/" LONGSHORE_VERSION, &http, err) < 0 ||
         kube_config_default(kubeconfig, &config, err) < 0 ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads what a run in a cluster would have read, and writes nothing there. */
+/* Reads the documents of an item from a cluster (--from-cluster). Writes nothing there. */
 #pragma once
 
 #include <jansson.h>
@@ -7,8 +7,9 @@
 #include "common/base/error.h"
 #include "deployer/item/bundle.h"
 
-/* item: "NAMESPACE/NAME". Adds the DeployItem, its Target and Context with the Secrets and the
- * ConfigMap that they name; *ret_state is an array of the state Secrets on the host (the same
- * cluster). kubeconfig NULL: as kubectl looks. */
+/* item: "NAMESPACE/NAME". Adds the DeployItem, its Target and Context, and the Secrets and
+ * ConfigMap that these name, to bundle. *ret_state is a new reference to an array of the item's
+ * state Secrets, which are expected in the same cluster. kubeconfig NULL: found like kubectl's.
+ * Blocks. */
 int cluster_read(const char *kubeconfig, const char *item, struct bundle *bundle,
                  json_t **ret_state, struct error *err) must_check;

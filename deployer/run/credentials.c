@@ -22,7 +22,7 @@ static int add_file(json_t *docker_configs, const char *path, struct error *err)
         return error_wrap(err, "registry credentials");
     }
     if (doc_parse_json(text.data ? text.data : "", text.size, FILE_MAX_BYTES, &config, err) < 0)
-        return error_wrap(err, "registry credentials '%s'", path);
+        return error_wrap(err, "registry credentials \"%s\"", path);
     inputs_add_docker_config(docker_configs, path, config);
     return 0;
 }

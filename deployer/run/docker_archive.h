@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `docker save` writes, unpacked: manifest.json names a configuration and the layers' tar
- * files. */
+/* An archive of `docker save`, unpacked: manifest.json lists images, each with a configuration and
+ * the tar files of its layers. */
 #pragma once
 
 #include <jansson.h>
@@ -15,10 +15,13 @@ struct docker_archive {
     size_t layer_count;
 };
 
-/* name: which image ("repo:tag"), or NULL: the only one. */
+/* Reads the image with this name ("repo:tag"), or the only one if name is NULL. *ret_archive must
+ * be zero; call docker_archive_done() also after a failure. ERROR_NOT_FOUND if there is no such
+ * image. */
 int docker_archive_open(int directory_fd, const char *name, struct docker_archive *ret_archive,
                         struct error *err) must_check;
 void docker_archive_done(struct docker_archive *archive);
-/* A descriptor of the layer's tar, verified against the configuration's diff_ids. */
+/* Returns a descriptor of the layer's tar file at offset 0, verified against the configuration's
+ * diff_ids. */
 int docker_archive_open_layer(int directory_fd, const struct docker_archive *archive, size_t index,
                               struct error *err) must_check;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The environment of a container, as a kubelet and containerd put it together. */
+/* Builds the environment of a container as a kubelet and containerd do. */
 #include <string.h>
 
 #include "common/base/buffer.h"
@@ -7,7 +7,7 @@
 #include "common/data/doc.h"
 #include "deployer/run/spec.h"
 
-enum { VALUE_MAX = 2 * 1024 * 1024 }; /* more than a whole object can have */
+enum { VALUE_MAX = 2 * 1024 * 1024 }; /* more than a Kubernetes object can hold */
 
 struct list {
     char **items;
@@ -23,7 +23,7 @@ static const char *find(char *const *environment, const char *name, size_t lengt
     return NULL;
 }
 
-/* The last value of a name wins, in the place of the first. */
+/* Takes text over. A later value of the same name replaces the earlier one in its place. */
 static void put(struct list *list, char *text)
 {
     size_t length = strcspn(text, "=");
@@ -49,7 +49,7 @@ char *spec_expand(char *const *environment, const char *text)
     while (*text) {
         const char *end = text[0] == '$' && text[1] == '(' ? strchr(text, ')') : NULL;
         const char *value = end ? find(environment, text + 2, (size_t)(end - text - 2)) : NULL;
-        /* A name that is not known stays whole, with all that is in it: a shell's $(echo $$). */
+        /* An unknown $(...) stays as a whole, so that $$ in a shell's $(echo $$) is not changed. */
         size_t length = end ? (size_t)(end - text + 1) : 1;
 
         if (value) {
@@ -104,7 +104,7 @@ char **spec_environment(const json_t *pod, const json_t *container, const json_t
     put(&list, xasprintf("HOSTNAME=%s", doc_text_or(pod, "metadata.name", "")));
     for (char **item = own; *item; item++)
         put(&list, *item);
-    free(own); /* its texts are the list's now */
+    free(own); /* its strings belong to the list now */
     return list.items;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/run/life.h"
+#include "deployer/run/execution.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,29 +13,23 @@
 #include "common/data/doc.h"
 #include "common/data/uuid.h"
 #include "common/state/restore.h"
-#include "deployer/run/companion.h"
+#include "deployer/run/helper.h"
 #include "deployer/run/image.h"
-#include "deployer/run/imported.h"
+#include "deployer/run/imported_state.h"
 #include "deployer/run/outcome.h"
 #include "deployer/run/output.h"
-#include "deployer/run/process.h"
+#include "deployer/run/program.h"
 #include "deployer/run/runtime.h"
 #include "deployer/run/runtime_bundle.h"
+#include "deployer/run/secret_volumes.h"
 #include "deployer/run/show.h"
 #include "deployer/run/spec.h"
-#include "deployer/run/stage.h"
-#include "deployer/run/volumes.h"
+#include "deployer/run/staging.h"
 #include "deployer/run/workspace.h"
 
-struct child {
-    pid_t pid;
-    bool is_running;
-    int status;
-};
-
-struct life {
+struct execution {
     const struct run_options *options;
-    struct job *job;
+    struct documents *documents;
     struct loop *loop;
     struct reaper *reaper;
     struct show *show;
@@ -48,93 +42,79 @@ struct life {
     struct child init, main, wait;
     struct loop_timer timeout, grace;
     int interrupts;
-    bool is_timed_out, is_killed;
+    bool is_timed_out;
+    bool is_state_pending; /* wait delivered state that could not be adopted */
+    int out_fd;            /* directory of --out, or -1 */
 };
 
-/* ---- Children and signals. ---- */
-
-static void on_child_end(void *data, int status)
-{
-    struct child *child = data;
-
-    child->is_running = false;
-    child->status = status;
-}
-
-static void expect(struct life *life, struct child *child)
-{
-    child->is_running = true;
-    reaper_expect(life->reaper, child->pid, on_child_end, child);
-}
-
-static int await(struct life *life, const struct child *child, struct error *err)
-{
-    while (child->is_running) {
-        if (loop_run_once(life->loop, -1, err) < 0)
-            return -1;
-    }
-    return 0;
-}
+/* ---- Signals and timers. ---- */
 
 static void kill_main(void *data)
 {
-    struct life *life = data;
+    struct execution *run = data;
 
-    if (life->main.is_running) {
-        life->is_killed = true;
-        (void)kill(life->main.pid, SIGKILL);
-    }
+    if (run->main.is_running)
+        (void)kill(run->main.pid, SIGKILL);
 }
 
-/* SIGTERM, then its grace, then SIGKILL: as a kubelet ends a container. */
-static void end_main(struct life *life)
+/* SIGTERM, and SIGKILL after the grace period, as a kubelet does. */
+static void stop_main(struct execution *run)
 {
-    if (!life->main.is_running)
+    if (!run->main.is_running)
         return;
-    (void)kill(life->main.pid, SIGTERM);
-    loop_timer_start(&life->grace, (uint64_t)life->options->grace_ms);
+    (void)kill(run->main.pid, SIGTERM);
+    loop_timer_start(&run->grace, (uint64_t)run->options->grace_ms);
+}
+
+/* --timeout, else the item's; not positive: none. */
+static int64_t timeout_ms(const struct execution *run)
+{
+    return run->options->timeout_ms ? run->options->timeout_ms
+                                    : run->documents->offline.item->timeout_ms;
 }
 
 static void on_timeout(void *data)
 {
-    struct life *life = data;
+    struct execution *run = data;
 
-    life->is_timed_out = true;
-    show_note(life->show, "the run's time is over; main gets SIGTERM");
-    end_main(life);
+    run->is_timed_out = true;
+    show_note(run->show, "timed out; sending SIGTERM to main");
+    stop_main(run);
 }
 
-static void leave_workspace(struct life *life, bool is_run_kept)
+static void close_workspace(struct execution *run, bool is_run_kept)
 {
-    if (life->workspace)
-        stage_clear(workspace_run_path(life->workspace));
-    workspace_close(life->workspace, is_run_kept);
-    life->workspace = NULL;
+    if (run->workspace)
+        staging_unmount(workspace_run_path(run->workspace));
+    workspace_close(run->workspace, is_run_kept);
+    run->workspace = NULL;
 }
 
 static void on_signal(void *data, int signal_number)
 {
-    struct life *life = data;
+    struct execution *run = data;
 
     if (signal_number == SIGCHLD) {
-        reaper_collect(life->reaper);
+        reaper_collect(run->reaper);
         return;
     }
-    life->interrupts++;
-    if (life->main.is_running && life->interrupts == 1) {
-        show_note(life->show,
-                  "interrupted; main gets SIGTERM and %lld s, then its state is saved; "
-                  "once more to kill it",
-                  (long long)(life->options->grace_ms / 1000));
-        end_main(life);
-    } else if (life->main.is_running) {
-        kill_main(life);
-    } else if (life->wait.is_running) {
-        if (life->interrupts > 1)
-            (void)kill(life->wait.pid, SIGKILL);
+    run->interrupts++;
+    if (run->main.is_running && run->interrupts == 1) {
+        show_note(run->show,
+                  "interrupted; main has %lld s to exit after SIGTERM, then its state is saved "
+                  "(interrupt again to kill main)",
+                  (long long)(run->options->grace_ms / 1000));
+        stop_main(run);
+    } else if (run->main.is_running) {
+        kill_main(run);
+    } else if (run->wait.is_running) {
+        if (run->interrupts > 1)
+            (void)kill(run->wait.pid, SIGKILL);
     } else {
-        /* Nothing of main's is at stake yet: what is half done goes with the nest. */
-        leave_workspace(life, false);
+        /* Main has not started, so there is no state to save. Exiting as process 1 ends everything
+         * in the namespaces. */
+        show_note(run->show, "interrupted");
+        close_workspace(run, false);
         _exit(RUN_EXIT_INTERRUPTED);
     }
 }
@@ -143,214 +123,192 @@ static void on_signal(void *data, int signal_number)
 
 static void on_image_progress(void *data, const char *what, uint64_t bytes)
 {
-    struct life *life = data;
+    struct execution *run = data;
 
-    show_progress(life->show, what, bytes);
+    show_progress(run->show, what, bytes);
 }
 
-static int prepare_image(struct life *life, struct store **ret_store, struct error *err)
+static int prepare_image(struct execution *run, struct image_cache **ret_cache, struct error *err)
 {
     cleanup_free char *path =
-        life->options->cache ? xstrdup(life->options->cache) : store_default_path();
+        run->options->cache ? xstrdup(run->options->cache) : image_cache_default_path();
     struct source source = {0};
     struct image_request request = {.source = &source,
-                                    .loop = life->loop,
-                                    .keyring = life->job->keyring,
-                                    .is_plain_http_allowed = life->options->is_plain_http_allowed,
-                                    .is_insecure = life->options->is_insecure,
+                                    .loop = run->loop,
+                                    .keyring = run->documents->keyring,
+                                    .is_plain_http = run->options->is_plain_http,
+                                    .is_insecure = run->options->is_insecure,
                                     .on_progress = on_image_progress,
-                                    .data = life};
+                                    .data = run};
     int result = 0;
 
-    show_begin(life->show, "image");
-    if (store_open(path, (uint64_t)life->options->cache_bytes, ret_store, err) < 0 ||
-        source_parse(life->job->image, &source, err) < 0)
+    show_begin(run->show, "image");
+    if (image_cache_open(path, (uint64_t)run->options->cache_bytes, ret_cache, err) < 0 ||
+        source_parse(run->documents->image, &source, err) < 0)
         return -1;
-    request.store = *ret_store;
-    result = image_prepare(&request, &life->image, err);
+    request.cache = *ret_cache;
+    result = image_prepare(&request, &run->image, err);
     source_done(&source);
     if (result == 0)
-        show_end(life->show, "%s%s", life->job->image, life->image.was_cached ? " (cached)" : "");
+        show_end(run->show, "%s%s", run->documents->image,
+                 run->image.was_cached ? " (cached)" : "");
     return result;
 }
 
-static int prepare_inputs(struct life *life, struct error *err)
+static int prepare_inputs(struct execution *run, struct error *err)
 {
-    cleanup_free char *base = xasprintf("%s/ls", workspace_run_path(life->workspace));
-    cleanup_close int base_fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    cleanup_json json_t *secrets = json_array();
-    static const char *const containers[] = {CONTAINER_INIT, CONTAINER_MAIN};
+    static const char *const containers[] = {CONTAINER_INIT, CONTAINER_MAIN, CONTAINER_WAIT};
+    const char *run_path = workspace_run_path(run->workspace);
 
-    if (base_fd < 0)
-        return error_set_errno(err, errno, "open '%s'", base);
-    (void)json_array_append(secrets, life->objects.input);
     for (size_t i = 0; i < array_length(containers); i++) {
-        if (volumes_fill(life->objects.pod, spec_container(life->objects.pod, containers[i]),
-                         secrets, workspace_state_fd(life->workspace), base_fd, err) < 0)
+        if (helper_prepare(run_path, containers[i], err) < 0)
             return -1;
     }
-    if (companion_prepare(workspace_run_path(life->workspace), CONTAINER_INIT, err) < 0 ||
-        companion_prepare(workspace_run_path(life->workspace), CONTAINER_MAIN, err) < 0)
-        return -1;
-    return companion_prepare(workspace_run_path(life->workspace), CONTAINER_WAIT, err);
+    return secret_volumes_fill(run->objects.pod, run->objects.input,
+                               workspace_state_fd(run->workspace), run_path, err);
 }
 
-static int prepare_workspace(struct life *life, struct error *err)
+static int prepare_workspace(struct execution *run, struct error *err)
 {
-    struct state_set *state = &life->job->offline.state;
+    struct state_set *state = &run->documents->offline.state;
     char uid[UUID_TEXT_SIZE] = {0};
 
-    if (workspace_open(life->options->state, life->job->offline.item->namespace_name,
-                       life->job->offline.item->name, &life->workspace, err) < 0)
+    if (workspace_open(run->options->state, run->documents->offline.item->namespace_name,
+                       run->documents->offline.item->name, &run->workspace, err) < 0)
         return -1;
-    if (life->job->state_secrets &&
-        (workspace_forget(life->workspace, err) < 0 ||
-         imported_state_write(life->job->state_secrets, workspace_state_fd(life->workspace), err) <
-             0))
+    if (run->documents->state_secrets &&
+        (workspace_forget(run->workspace, err) < 0 ||
+         imported_state_write(run->documents->state_secrets, workspace_state_fd(run->workspace),
+                              err) < 0))
         return -1;
-    if (workspace_begin(life->workspace, err) < 0 ||
-        state_set_add_directory(state, workspace_state_fd(life->workspace), err) < 0)
+    if (workspace_begin(run->workspace, err) < 0 ||
+        state_set_add_directory(state, workspace_state_fd(run->workspace), err) < 0)
         return -1;
     state_set_arrange(state);
-    if (offline_objects(&life->job->offline, life->options->operation, &life->objects, err) < 0)
+    if (offline_objects(&run->documents->offline, run->options->operation, &run->objects, err) < 0)
         return -1;
     uuid_make(uid);
-    doc_set_text(life->objects.pod, "metadata.uid", uid);
-    return prepare_inputs(life, err);
+    doc_set_text(run->objects.pod, "metadata.uid", uid);
+    return prepare_inputs(run, err);
 }
 
-static int run_init(struct life *life, struct error *err)
+static int run_init(struct execution *run, struct error *err)
 {
     struct output output = {.fd = -1};
-    struct companion companion = {.name = CONTAINER_INIT,
-                                  .program = STAGE_INIT,
-                                  .pod = life->objects.pod,
-                                  .end_fd = -1,
-                                  .is_plain_http_allowed = life->options->is_plain_http_allowed,
-                                  .is_insecure = life->options->is_insecure};
+    struct helper helper = {.name = CONTAINER_INIT,
+                            .program = STAGING_INIT,
+                            .pod = run->objects.pod,
+                            .end_fd = -1,
+                            .is_plain_http = run->options->is_plain_http,
+                            .is_insecure = run->options->is_insecure};
     cleanup_free char *message = NULL;
     int result = 0;
 
-    show_begin(life->show, "init");
-    if (output_open(&output, life->loop, life->show, CONTAINER_INIT, &companion.output_fd, err) < 0)
+    show_begin(run->show, "init");
+    if (output_open(&output, run->loop, run->show, CONTAINER_INIT, &helper.output_fd, err) < 0)
         return -1;
-    result = companion_start(&companion, &life->init.pid, err);
-    (void)close(companion.output_fd);
+    result = helper_start(&helper, &run->init.pid, err);
+    (void)close(helper.output_fd);
     if (result == 0) {
-        expect(life, &life->init);
-        result = await(life, &life->init, err);
+        child_watch(&run->init, run->reaper);
+        result = child_await(&run->init, run->loop, err);
         output_drain(&output);
     }
     output_close(&output);
     if (result < 0)
         return -1;
-    if (process_exit_code(life->init.status) != 0) {
-        message = companion_message(workspace_run_path(life->workspace), CONTAINER_INIT);
-        if (!*message)
-            show_tail(life->show, CONTAINER_INIT);
-        return error_set(err, ERROR_INVALID, "init failed: %s", *message ? message : "see above");
+    if (program_exit_code(run->init.status) != 0) {
+        message = helper_message(workspace_run_path(run->workspace), CONTAINER_INIT);
+        if (*message)
+            return error_set(err, ERROR_INVALID, "%s", message); /* begins with "init failed" */
+        show_tail(run->show, CONTAINER_INIT);
+        return error_set(err, ERROR_INVALID, "init failed without a message; see its output above");
     }
-    show_end(life->show, "inputs and state are in place");
+    show_end(run->show, "inputs and state ready");
     return 0;
 }
 
-/* A child of main that the kernel killed is main's own affair, as it is in a cluster. */
-static bool was_out_of_memory(const struct life *life)
+/* Only if main itself was killed: a child of main that ran out of memory does not fail the
+ * container in a cluster either. */
+static bool was_out_of_memory(const struct execution *run)
 {
-    return life->runtime.has_cgroup && process_exit_code(life->main.status) == 128 + SIGKILL &&
-           runtime_was_out_of_memory(life->cgroup);
+    return run->runtime.has_cgroup && program_exit_code(run->main.status) == 128 + SIGKILL &&
+           runtime_was_out_of_memory(run->cgroup);
 }
 
-static void tell_end(struct life *life, int end_fd)
+static int start_main(struct execution *run, int output_fd, struct error *err)
 {
-    bool is_oom = was_out_of_memory(life);
-    int code = process_exit_code(life->main.status);
-    cleanup_json json_t *line = json_pack("{s:i, s:s}", "exitCode", code, "reason",
-                                          is_oom      ? "OOMKilled"
-                                          : code == 0 ? "Completed"
-                                                      : "Error");
-    cleanup_free char *text = doc_dump(line);
+    cleanup_free char *bundle = xasprintf("%s/bundle", workspace_run_path(run->workspace));
+    struct runtime_bundle contents = {.pod = run->objects.pod,
+                                      .image_config = run->image.config,
+                                      .run_path = workspace_run_path(run->workspace),
+                                      .cgroup = run->runtime.has_cgroup ? run->cgroup : NULL,
+                                      .has_files = run->documents->offline.run->file_count > 0,
+                                      .is_shell = run->options->is_shell,
+                                      .has_network = run->options->has_network,
+                                      .has_user_namespace = run->has_user_namespace};
 
-    (void)!write(end_fd, text, strlen(text));
-    (void)!write(end_fd, "\n", 1);
-}
-
-static int start_main(struct life *life, int output_fd, struct error *err)
-{
-    cleanup_free char *bundle = xasprintf("%s/bundle", workspace_run_path(life->workspace));
-    int64_t limit_ms =
-        life->options->timeout_ms ? life->options->timeout_ms : life->job->offline.item->timeout_ms;
-
-    struct runtime_bundle contents = {.pod = life->objects.pod,
-                                      .image_config = life->image.config,
-                                      .run_path = workspace_run_path(life->workspace),
-                                      .cgroup = life->runtime.has_cgroup ? life->cgroup : NULL,
-                                      .has_files = life->job->offline.run->file_count > 0,
-                                      .is_shell = life->options->is_shell,
-                                      .has_network = life->options->has_network,
-                                      .has_user_namespace = life->has_user_namespace};
-
-    if (stage_mount_root(life->image.rootfs, workspace_run_path(life->workspace),
-                         life->has_user_namespace, err) < 0 ||
+    if (staging_mount_root(run->image.rootfs, workspace_run_path(run->workspace),
+                           run->has_user_namespace, err) < 0 ||
         runtime_bundle_write(&contents, bundle, err) < 0)
         return -1;
-    if (life->options->is_shell) {
-        if (runtime_run(&life->runtime, bundle, &life->main.pid, err) < 0)
+    if (run->options->is_shell) {
+        if (runtime_run(&run->runtime, bundle, &run->main.pid, err) < 0)
             return -1;
-        expect(life, &life->main);
+        child_watch(&run->main, run->reaper);
         return 0;
     }
-    if (runtime_create(&life->runtime, bundle, output_fd, &life->main.pid, err) < 0)
+    if (runtime_create(&run->runtime, bundle, output_fd, &run->main.pid, err) < 0)
         return -1;
-    expect(life, &life->main);
-    if (runtime_start(&life->runtime, err) < 0)
+    child_watch(&run->main, run->reaper);
+    if (runtime_start(&run->runtime, err) < 0)
         return -1;
-    if (limit_ms > 0)
-        loop_timer_start(&life->timeout, (uint64_t)limit_ms);
+    if (timeout_ms(run) > 0)
+        loop_timer_start(&run->timeout, (uint64_t)timeout_ms(run));
     return 0;
 }
 
-static int run_main_beside_wait(struct life *life, struct error *err)
+static int run_main_and_wait(struct execution *run, struct error *err)
 {
     struct output main_output = {.fd = -1};
     struct output wait_output = {.fd = -1};
-    struct companion companion = {.name = CONTAINER_WAIT,
-                                  .program = STAGE_WAIT,
-                                  .pod = life->objects.pod,
-                                  .grace_ms = life->options->grace_ms};
+    struct helper helper = {.name = CONTAINER_WAIT,
+                            .program = STAGING_WAIT,
+                            .pod = run->objects.pod,
+                            .grace_ms = run->options->grace_ms};
     int end[2] = {-1, -1};
     int main_fd = -1;
     int result = 0;
 
     if (pipe2(end, O_CLOEXEC) < 0)
-        return error_set_errno(err, errno, "make a pipe for wait");
-    companion.end_fd = end[0];
-    if (output_open(&main_output, life->loop, life->show, CONTAINER_MAIN, &main_fd, err) < 0 ||
-        output_open(&wait_output, life->loop, life->show, CONTAINER_WAIT, &companion.output_fd,
-                    err) < 0)
+        return error_set_errno(err, errno, "create a pipe for wait");
+    helper.end_fd = end[0];
+    if (output_open(&main_output, run->loop, run->show, CONTAINER_MAIN, &main_fd, err) < 0 ||
+        output_open(&wait_output, run->loop, run->show, CONTAINER_WAIT, &helper.output_fd, err) < 0)
         return -1;
-    result = companion_start(&companion, &life->wait.pid, err);
-    (void)close(companion.output_fd);
+    result = helper_start(&helper, &run->wait.pid, err);
+    (void)close(helper.output_fd);
     (void)close(end[0]);
     if (result == 0) {
-        expect(life, &life->wait);
-        show_begin(life->show, "main");
-        result = start_main(life, main_fd, err);
+        child_watch(&run->wait, run->reaper);
+        show_begin(run->show, "main");
+        result = start_main(run, main_fd, err);
     }
     (void)close(main_fd);
-    if (result == 0)
-        result = await(life, &life->main, err);
-    loop_timer_stop(&life->timeout);
-    loop_timer_stop(&life->grace);
-    output_drain(&main_output);
     if (result == 0) {
-        show_end(life->show, "ended with code %d", process_exit_code(life->main.status));
-        tell_end(life, end[1]);
+        result = child_await(&run->main, run->loop, err);
+        output_drain(&main_output);
+    }
+    loop_timer_stop(&run->timeout);
+    loop_timer_stop(&run->grace);
+    if (result == 0) {
+        show_end(run->show, "exited with code %d", program_exit_code(run->main.status));
+        helper_report_end(end[1], program_exit_code(run->main.status), was_out_of_memory(run));
     }
     (void)close(end[1]);
-    show_begin(life->show, "wait");
+    show_begin(run->show, "wait");
     if (result == 0) {
-        result = await(life, &life->wait, err);
+        result = child_await(&run->wait, run->loop, err);
         output_drain(&wait_output);
     }
     output_close(&main_output);
@@ -358,143 +316,175 @@ static int run_main_beside_wait(struct life *life, struct error *err)
     return result;
 }
 
-static void end_container(struct life *life)
+static void delete_container(struct execution *run)
 {
     struct error err = {0};
 
-    if (!life->main.pid || life->options->is_shell)
+    if (!run->main.pid || run->options->is_shell)
         return;
-    if (runtime_delete(&life->runtime, &err) < 0)
-        show_note(life->show, "%s", err.text);
+    if (runtime_delete(&run->runtime, &err) < 0)
+        show_warning(run->show, "%s", err.text);
 }
 
-static int live(struct life *life, json_t *result, struct error *err)
+static int run_steps(struct execution *run, json_t *result, struct error *err)
 {
-    cleanup_store struct store *store = NULL;
+    cleanup_image_cache struct image_cache *cache = NULL;
     cleanup_free char *runtime_root = NULL;
+    struct outcome_summary summary = {0};
 
-    if (runtime_find(life->options->runtime, life->has_user_namespace, &life->runtime.program,
-                     err) < 0 ||
-        prepare_workspace(life, err) < 0 || prepare_image(life, &store, err) < 0 ||
-        stage_set(workspace_run_path(life->workspace), err) < 0 || run_init(life, err) < 0)
+    if (runtime_find(run->options->runtime, run->has_user_namespace, &run->runtime.program, err) <
+            0 ||
+        prepare_workspace(run, err) < 0 || prepare_image(run, &cache, err) < 0 ||
+        staging_mount(workspace_run_path(run->workspace), err) < 0 || run_init(run, err) < 0)
         return -1;
-    runtime_root = xasprintf("%s/runtime", workspace_run_path(life->workspace));
-    life->runtime.root = runtime_root;
-    life->runtime.id = life->job->offline.names.pod;
-    life->runtime.has_user_namespace = life->has_user_namespace;
-    life->runtime.has_cgroup = runtime_can_limit(life->has_user_namespace);
-    life->cgroup = xasprintf("/longshore-%s", life->job->offline.names.pod);
-    runtime_remove_cgroup(life->cgroup);
-    if (!life->runtime.has_cgroup &&
-        doc_text(spec_container(life->objects.pod, CONTAINER_MAIN), "resources.limits.memory"))
-        show_note(life->show, "memory limits can't be enforced here: no control group may be made");
-    if (run_main_beside_wait(life, err) < 0) {
-        end_container(life);
+    runtime_root = xasprintf("%s/runtime", workspace_run_path(run->workspace));
+    run->runtime.root = runtime_root;
+    run->runtime.id = run->documents->offline.names.pod;
+    run->runtime.has_cgroup = runtime_can_limit(run->has_user_namespace);
+    run->cgroup =
+        runtime_cgroup_name(run->documents->offline.names.pod, workspace_path(run->workspace));
+    runtime_remove_cgroup(run->cgroup);
+    if (!run->runtime.has_cgroup &&
+        doc_text(spec_container(run->objects.pod, CONTAINER_MAIN), "resources.limits.memory"))
+        show_warning(run->show, "resources.limits.memory: not enforced, because this user cannot "
+                                "create control groups");
+    if (run_main_and_wait(run, err) < 0) {
+        delete_container(run);
         return -1;
     }
-    outcome_read(workspace_run_path(life->workspace), process_exit_code(life->main.status),
-                 process_exit_code(life->wait.status), life->is_timed_out, life->interrupts > 0,
-                 was_out_of_memory(life), result);
-    end_container(life);
-    if (workspace_adopt(life->workspace, 2, err) < 0)
-        return -1;
-    show_end(life->show, "state %s, exports %s", doc_text_or(result, "state.how", "not stored"),
-             doc_text_or(result, "exportsHow", "none"));
+    summary = outcome_read(workspace_run_path(run->workspace),
+                           &(struct main_end){.exit_code = program_exit_code(run->main.status),
+                                              .timeout_ms = run->is_timed_out ? timeout_ms(run) : 0,
+                                              .is_interrupted = run->interrupts > 0,
+                                              .is_out_of_memory = was_out_of_memory(run)},
+                           program_exit_code(run->wait.status), result);
+    delete_container(run);
+    if (workspace_adopt(run->workspace, 2, err) < 0) {
+        run->is_state_pending = true;
+        return error_wrap(err, "store the state (it is kept in \"%s\" for the next run)",
+                          workspace_run_path(run->workspace));
+    }
+    show_end(run->show, "state %s, exports %s", summary.state, summary.exports);
     return 0;
 }
 
-/* ---- The whole. ---- */
+/* ---- The result. ---- */
 
-static int finish(struct life *life, json_t *result, struct error *err)
+static int finish(struct execution *run, json_t *result, struct error *err)
 {
     const char *phase = doc_text_or(result, "phase", PHASE_FAILED);
-    bool is_delete = strcmp(life->options->operation, OPERATION_DELETE) == 0;
+    bool is_delete = strcmp(run->options->operation, OPERATION_DELETE) == 0;
     cleanup_free char *state = NULL;
 
-    /* What a controller does after a successful DELETE: everything of the item goes. */
+    /* After a successful DELETE the controller removes the item's state, too. */
     if (is_delete && strcmp(phase, PHASE_SUCCEEDED) == 0) {
         (void)json_object_del(result, "state");
-        return workspace_forget(life->workspace, err);
+        if (workspace_forget(run->workspace, err) < 0)
+            return -1;
+        show_note(run->show, "state removed");
+        return 0;
     }
     if (is_delete)
         doc_set_text(result, "phase", PHASE_DELETE_FAILED);
-    state = xasprintf("%s/state", workspace_path(life->workspace));
+    state = xasprintf("%s/state", workspace_path(run->workspace));
     doc_set_text(result, "state.path", state);
-    return life->options->out ? outcome_write(life->options->out, result, err) : 0;
+    return 0;
 }
 
-static int exit_code_of(const struct life *life, const json_t *result, int failed)
+static int exit_code_of(const struct execution *run, const json_t *result, int failed)
 {
     if (failed)
         return RUN_EXIT_FAILED;
-    if (life->is_timed_out)
+    if (run->is_timed_out)
         return RUN_EXIT_TIMEOUT;
-    if (life->interrupts)
+    if (run->interrupts)
         return RUN_EXIT_INTERRUPTED;
     if (doc_integer_or(result, "exitCode", 0) != 0)
         return (int)doc_integer_or(result, "exitCode", 1);
     return doc_text(result, "error") ? RUN_EXIT_FAILED : 0;
 }
 
-static int set_up(struct life *life, struct error *err)
+static int set_up(struct execution *run, struct error *err)
 {
     static const int signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
 
-    if (loop_new(clock_system(), &life->loop, err) < 0)
+    if (loop_new(clock_system(), &run->loop, err) < 0)
         return -1;
-    life->show = show_new(life->options->output, life->options->is_verbose, clock_system());
-    life->reaper = reaper_new();
-    loop_timer_init(&life->timeout, life->loop, on_timeout, life);
-    loop_timer_init(&life->grace, life->loop, kill_main, life);
-    return loop_set_signals(life->loop, signals, array_length(signals), on_signal, life, err);
+    run->show = show_new(run->options->output, run->options->is_verbose, clock_system());
+    run->reaper = reaper_new();
+    loop_timer_init(&run->timeout, run->loop, on_timeout, run);
+    loop_timer_init(&run->grace, run->loop, kill_main, run);
+    return loop_set_signals(run->loop, signals, array_length(signals), on_signal, run, err);
 }
 
-static void take_down(struct life *life)
+static void take_down(struct execution *run)
 {
-    leave_workspace(life, life->options->is_kept);
-    image_done(&life->image);
-    pod_objects_done(&life->objects);
-    reaper_free(life->reaper);
-    show_free(life->show);
-    loop_free(life->loop);
-    free(life->cgroup);
+    if (run->options->is_kept && run->workspace)
+        show_note(run->show,
+                  "files of the run, secrets included, are kept in \"%s\" until the next "
+                  "run",
+                  workspace_run_path(run->workspace));
+    close_workspace(run, run->options->is_kept || run->is_state_pending);
+    image_done(&run->image);
+    pod_objects_done(&run->objects);
+    reaper_free(run->reaper);
+    show_free(run->show);
+    loop_free(run->loop);
+    free(run->cgroup);
+    closep(&run->out_fd);
 }
 
-int life_run(const struct run_options *options, struct job *job)
+/* Prints the result, and writes it to the directory of --out. */
+static int report(struct execution *run, json_t *result, struct error *err)
+{
+    int failed = 0;
+
+    if (!doc_get(result, "exitCode"))
+        json_object_set_new(result, "exitCode", json_null());
+    json_object_set_new(result, "durations", show_durations(run->show));
+    if (run->out_fd >= 0 && outcome_write(run->out_fd, result, err) < 0) {
+        doc_set_text(result, "phase", PHASE_FAILED);
+        doc_set_text(result, "error", err->text);
+        failed = -1;
+    }
+    show_result(run->show, result);
+    return failed;
+}
+
+static int run_all(struct execution *run, json_t *result, struct error *err)
+{
+    const struct mistakes *unknown = &run->documents->offline.unknown_fields;
+
+    for (size_t i = 0; i < unknown->count; i++)
+        show_warning(run->show, "%s: %s, ignored", unknown->items[i].path, unknown->items[i].text);
+    if (run->options->out && (run->out_fd = outcome_open(run->options->out, err)) < 0)
+        return -1;
+    return run_steps(run, result, err) < 0 ? -1 : finish(run, result, err);
+}
+
+int execution_run(const struct run_options *options, struct documents *documents)
 {
     cleanup_json json_t *result = json_object();
-    struct life life = {.options = options, .job = job};
+    struct execution run = {.options = options, .documents = documents, .out_fd = -1};
     struct error err = {0};
     int failed = 0;
     int code = 0;
 
-    /* What the pod's user must pass through and read is made with the modes that are written,
-     * whatever the caller's umask is. */
+    /* The pod's user must be able to read what is created here, so the caller's umask must not
+     * apply. */
     (void)umask(022);
-    /* In a user namespace the map of ids does not begin at the machine's own. */
-    life.has_user_namespace = job->is_plain_user;
-    failed = set_up(&life, &err);
-    if (failed == 0) {
-        for (size_t i = 0; i < job->offline.unread.count; i++)
-            show_note(life.show, "nobody reads '%s'", job->offline.unread.items[i].path);
-        failed = live(&life, result, &err);
-        if (failed == 0)
-            failed = finish(&life, result, &err);
-    }
+    /* Taken from outside: in here the effective user id is 0 for every user. */
+    run.has_user_namespace = documents->is_unprivileged;
+    failed = set_up(&run, &err);
+    if (failed == 0)
+        failed = run_all(&run, result, &err);
     if (failed) {
         doc_set_text(result, "phase", PHASE_FAILED);
         doc_set_text(result, "error", err.text);
     }
-    if (life.show) {
-        if (!doc_get(result, "exitCode"))
-            json_object_set_new(result, "exitCode", json_null());
-        json_object_set_new(result, "durations", show_durations(life.show));
-        (void)json_object_del(result, "exportsHow");
-        if (json_is_object(doc_get(result, "state")))
-            (void)json_object_del(json_object_get(result, "state"), "how");
-        show_result(life.show, result);
-    }
-    code = exit_code_of(&life, result, failed);
-    take_down(&life);
+    if (run.show && report(&run, result, &err) < 0)
+        failed = -1;
+    code = exit_code_of(&run, result, failed);
+    take_down(&run);
     return code;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of one run inside its nest: image, init, main beside wait, and what came of it. */
+/* Executes one run inside its namespaces: image, init, main and wait, result. */
 #pragma once
 
-#include "deployer/run/job.h"
+#include "deployer/run/documents.h"
 #include "deployer/run/options.h"
 
-/* Exit codes of `longshore run` besides main's own, which is passed on. */
+/* Exit codes of `longshore run`, besides that of main, which is passed on. */
 enum {
-    RUN_EXIT_TIMEOUT = 124,     /* the run's time was over */
-    RUN_EXIT_FAILED = 125,      /* we failed: image, inputs, state, exports */
-    RUN_EXIT_INTERRUPTED = 130, /* Ctrl-C */
+    RUN_EXIT_TIMEOUT = 124,
+    RUN_EXIT_FAILED = 125, /* longshore failed: image, inputs, state or exports */
+    RUN_EXIT_INTERRUPTED = 130,
 };
 
-/* Runs as process 1 of the nest; returns the exit code. */
-int life_run(const struct run_options *options, struct job *job);
+/* Must be called as process 1 of the namespaces. Prints the result and returns the exit code. */
+int execution_run(const struct run_options *options, struct documents *documents);

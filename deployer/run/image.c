@@ -21,17 +21,17 @@ void image_done(struct image *image)
     *image = (struct image){0};
 }
 
-static void tell(const struct image_request *request, const char *what, uint64_t bytes)
+static void report_progress(const struct image_request *request, const char *what, uint64_t bytes)
 {
     if (request->on_progress)
         request->on_progress(request->data, what, bytes);
 }
 
-/* ---- Unpacking layers into a tree of the store. ---- */
+/* ---- Unpacking layers into a tree of the cache. ---- */
 
 struct tree {
-    struct store *store;
-    char *outer; /* temporary; the tree leaves it when it is kept */
+    struct image_cache *cache;
+    char *outer; /* temporary directory; the tree is moved out of it when it is complete */
     char *path;
     int fd;
     uint64_t bytes;
@@ -41,23 +41,23 @@ static void tree_done(struct tree *tree)
 {
     if (tree->fd >= 0)
         (void)close(tree->fd);
-    if (tree->store)
-        store_discard(tree->store, tree->outer);
+    if (tree->cache)
+        image_cache_discard(tree->cache, tree->outer);
     free(tree->outer);
     free(tree->path);
 }
 
-static int tree_make(struct store *store, struct tree *tree, struct error *err)
+static int tree_make(struct image_cache *cache, struct tree *tree, struct error *err)
 {
-    *tree = (struct tree){.store = store, .fd = -1};
-    if (store_make_temporary(store, &tree->outer, err) < 0)
+    *tree = (struct tree){.cache = cache, .fd = -1};
+    if (image_cache_make_temporary(cache, &tree->outer, err) < 0)
         return -1;
     tree->path = xasprintf("%s/root", tree->outer);
     if (mkdir(tree->path, 0755) < 0)
-        return error_set_errno(err, errno, "make directory '%s'", tree->path);
+        return error_set_errno(err, errno, "create directory \"%s\"", tree->path);
     tree->fd = open(tree->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (tree->fd < 0)
-        return error_set_errno(err, errno, "open '%s'", tree->path);
+        return error_set_errno(err, errno, "open \"%s\"", tree->path);
     return 0;
 }
 
@@ -75,19 +75,14 @@ static int tree_add(struct tree *tree, int layer_fd, struct error *err)
 /* ---- OCI layouts and registries. ---- */
 
 static int unpack_layers(const struct image_request *request, struct blobs *blobs,
-                         const json_t *manifest, struct tree *tree, struct error *err)
+                         const struct manifest *manifest, struct tree *tree, struct error *err)
 {
-    size_t count = layout_layer_count(manifest);
-
-    for (size_t i = 0; i < count; i++) {
-        cleanup_free char *what = xasprintf("layer %zu of %zu", i + 1, count);
-        struct layout_blob blob = {0};
+    for (size_t i = 0; i < manifest->entry_count; i++) {
+        cleanup_free char *what = xasprintf("layer %zu of %zu", i + 1, manifest->entry_count);
         cleanup_close int fd = -1;
 
-        tell(request, what, tree->bytes);
-        if (layout_layer(manifest, i, &blob, err) < 0)
-            return -1;
-        fd = blobs_open(blobs, &blob, err);
+        report_progress(request, what, tree->bytes);
+        fd = blobs_open(blobs, &manifest->entries[i], err);
         if (fd < 0 || tree_add(tree, fd, err) < 0)
             return error_wrap(err, "%s", what);
     }
@@ -97,38 +92,36 @@ static int unpack_layers(const struct image_request *request, struct blobs *blob
 static int prepare_blobs(const struct image_request *request, struct blobs *blobs,
                          struct image *image, struct error *err)
 {
-    cleanup_json json_t *manifest = NULL;
+    cleanup_manifest struct manifest manifest = {0};
     cleanup_json json_t *config = NULL;
-    struct layout_blob config_blob = {0};
     __attribute__((cleanup(tree_done))) struct tree tree = {.fd = -1};
 
-    tell(request, "manifest", 0);
+    report_progress(request, "manifest", 0);
     if (blobs_read_manifest(blobs, request->source->tag, &manifest, &image->digest, err) < 0 ||
-        layout_config(manifest, &config_blob, err) < 0 ||
-        blobs_read_document(blobs, &config_blob, &config, err) < 0)
+        blobs_read_document(blobs, &manifest.config, &config, err) < 0)
         return -1;
     image->config = json_incref(json_object_get(config, "config"));
-    image->rootfs = store_find_rootfs(request->store, image->digest);
+    image->rootfs = image_cache_find_rootfs(request->cache, image->digest);
     image->was_cached = image->rootfs != NULL;
     if (image->rootfs)
         return 0;
-    if (tree_make(request->store, &tree, err) < 0 ||
-        unpack_layers(request, blobs, manifest, &tree, err) < 0)
+    if (tree_make(request->cache, &tree, err) < 0 ||
+        unpack_layers(request, blobs, &manifest, &tree, err) < 0)
         return -1;
-    return store_keep_rootfs(request->store, image->digest, tree.path, tree.bytes, &image->rootfs,
-                             err);
+    return image_cache_keep_rootfs(request->cache, image->digest, tree.path, tree.bytes,
+                                   &image->rootfs, err);
 }
 
-/* ---- Archives: unpacked aside, then read as directories. ---- */
+/* ---- Archives: unpacked to a temporary directory first. ---- */
 
 static int unpack_archive(const struct image_request *request, struct tree *tree, struct error *err)
 {
     cleanup_close int fd = open(request->source->path, O_RDONLY | O_CLOEXEC);
 
     if (fd < 0)
-        return error_set_errno(err, errno, "open '%s'", request->source->path);
-    tell(request, "archive", 0);
-    return tree_make(request->store, tree, err) < 0 ? -1 : tree_add(tree, fd, err);
+        return error_set_errno(err, errno, "open \"%s\"", request->source->path);
+    report_progress(request, "archive", 0);
+    return tree_make(request->cache, tree, err) < 0 ? -1 : tree_add(tree, fd, err);
 }
 
 static int prepare_docker(const struct image_request *request, const struct tree *archive,
@@ -141,18 +134,18 @@ static int prepare_docker(const struct image_request *request, const struct tree
     if (result == 0) {
         image->config = json_incref(json_object_get(docker.config, "config"));
         image->digest = xstrdup(docker.digest);
-        image->rootfs = store_find_rootfs(request->store, image->digest);
+        image->rootfs = image_cache_find_rootfs(request->cache, image->digest);
         image->was_cached = image->rootfs != NULL;
         if (!image->rootfs)
-            result = tree_make(request->store, &tree, err);
+            result = tree_make(request->cache, &tree, err);
         for (size_t i = 0; result == 0 && !image->was_cached && i < docker.layer_count; i++) {
             cleanup_close int fd = docker_archive_open_layer(archive->fd, &docker, i, err);
 
             result = fd < 0 ? -1 : tree_add(&tree, fd, err);
         }
         if (result == 0 && !image->was_cached)
-            result = store_keep_rootfs(request->store, image->digest, tree.path, tree.bytes,
-                                       &image->rootfs, err);
+            result = image_cache_keep_rootfs(request->cache, image->digest, tree.path, tree.bytes,
+                                             &image->rootfs, err);
     }
     docker_archive_done(&docker);
     return result;
@@ -166,8 +159,9 @@ static int prepare(const struct image_request *request, struct image *image, str
     switch (request->source->kind) {
     case SOURCE_ROOTFS:
         image->rootfs = realpath(request->source->path, NULL);
-        return image->rootfs ? 0
-                             : error_set_errno(err, errno, "directory '%s'", request->source->path);
+        return image->rootfs
+                   ? 0
+                   : error_set_errno(err, errno, "directory \"%s\"", request->source->path);
     case SOURCE_REGISTRY:
         if (blobs_from_registry(request, &blobs, err) < 0)
             return -1;
@@ -194,7 +188,7 @@ int image_prepare(const struct image_request *request, struct image *ret_image, 
 
     if (prepare(request, &image, err) < 0) {
         image_done(&image);
-        return error_wrap(err, "image '%s'", request->source->path);
+        return error_wrap(err, "image \"%s\"", request->source->path);
     }
     *ret_image = image;
     return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a source to a root file system in the store and the image's own configuration. Every blob is
- * verified by its digest before it counts. */
+/* Turns an image source into a root file system in the cache and the image's configuration. The
+ * digest of every blob is verified before the blob is used. */
 #pragma once
 
 #include <jansson.h>
@@ -9,14 +9,14 @@
 #include "common/base/loop.h"
 #include "common/net/http.h"
 #include "common/oci/keyring.h"
+#include "deployer/run/image_cache.h"
 #include "deployer/run/source.h"
-#include "deployer/run/store.h"
 
 struct image {
-    char *rootfs; /* read-only for us: shared by all runs of this image */
-    json_t
-        *config;  /* "config" object of the image: Entrypoint, Cmd, Env, WorkingDir; may be NULL */
-    char *digest; /* of the manifest or configuration; NULL for rootfs directories */
+    char *rootfs; /* read-only: shared by all runs of this image */
+    /* The "config" object of the image (Entrypoint, Cmd, Env, WorkingDir), or NULL. */
+    json_t *config;
+    char *digest; /* of the manifest, or of a docker archive's configuration; NULL for rootfs:DIR */
     bool was_cached;
 };
 
@@ -29,14 +29,17 @@ static inline void image_donep(struct image *image)
 
 struct image_request {
     const struct source *source;
-    struct store *store;
+    struct image_cache *cache;
     struct loop *loop;
     const struct keyring *keyring; /* may be NULL */
-    bool is_plain_http_allowed, is_insecure;
-    /* Told what is being done: "layer 2 of 5", bytes so far. May be NULL. */
+    bool is_plain_http;            /* speak http to the registry, not https */
+    bool is_insecure;              /* accept any certificate */
+    /* Called with what is being done ("layer 2 of 5") and the bytes so far. May be NULL. */
     void (*on_progress)(void *data, const char *what, uint64_t bytes);
     void *data;
 };
 
+/* Blocks; runs the loop of the request. *ret_image belongs to the caller, also its members; the
+ * error names the image. */
 int image_prepare(const struct image_request *request, struct image *ret_image, struct error *err)
     must_check;

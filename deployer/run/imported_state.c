@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/run/imported.h"
+#include "deployer/run/imported_state.h"
 
 #include <string.h>
 
@@ -23,10 +23,10 @@ static int write_chunk(const json_t *secret, int state_fd, struct error *err)
     cleanup_buffer struct buffer bytes = {0};
 
     if (!data)
-        return error_set(err, ERROR_INVALID, "state Secret '%s' has no data", name);
+        return error_set(err, ERROR_INVALID, "state Secret \"%s\" has no data", name);
     buffer_init(&bytes, SECRET_MAX_BYTES + 1);
     if (base64_decode(data, strlen(data), &bytes, err) < 0)
-        return error_wrap(err, "state Secret '%s'", name);
+        return error_wrap(err, "state Secret \"%s\"", name);
     if (beneath_write_file(state_fd, metadata_path, text, strlen(text), 0644, err) < 0)
         return -1;
     return beneath_write_file(state_fd, bytes_path, bytes.data ? bytes.data : "", bytes.size, 0644,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State Secrets of a cluster, turned into chunks of the local store. */
+/* Copies the state of an item in a cluster to its workspace. */
 #pragma once
 
 #include <jansson.h>
 
 #include "common/base/error.h"
 
-/* One subdirectory of state_fd a Secret, named as it is. */
+/* Writes each state Secret of the array to a subdirectory of state_fd with the Secret's name, in
+ * the form that common/state/restore.h reads. */
 int imported_state_write(const json_t *secrets, int state_fd, struct error *err) must_check;

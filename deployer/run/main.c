@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `longshore run`: reads and checks the documents as the user, then goes on inside the nest. */
+/* `longshore run`: loads the documents, then executes the run in namespaces of its own. */
 #include "deployer/run/run.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "common/command_line/table.h"
-#include "common/data/doc.h"
-#include "deployer/run/job.h"
-#include "deployer/run/life.h"
-#include "deployer/run/nest.h"
+#include "deployer/run/documents.h"
+#include "deployer/run/execution.h"
+#include "deployer/run/namespace.h"
 #include "deployer/run/options.h"
 
-struct inside {
+struct arguments {
     const struct run_options *options;
-    struct job *job;
+    struct documents *documents;
 };
 
-static int live(void *data)
+static int run_in_namespaces(void *data)
 {
-    const struct inside *inside = data;
+    const struct arguments *arguments = data;
 
-    return life_run(inside->options, inside->job);
+    return execution_run(arguments->options, arguments->documents);
 }
 
 static int fail(const struct error *err)
@@ -35,12 +33,10 @@ int run_main(int argc, char **argv)
 {
     struct run_options options = {0};
     struct error err = {0};
-    struct job *job = NULL;
-    struct inside inside = {0};
+    struct documents *documents = NULL;
+    struct arguments arguments = {0};
     int code = 0;
 
-    (void)signal(SIGPIPE, SIG_IGN);
-    doc_setup();
     if (run_options_parse(argc, argv, &options, &err) < 0)
         return fail(&err);
     if (options.is_help) {
@@ -48,17 +44,18 @@ int run_main(int argc, char **argv)
         run_options_done(&options);
         return 0;
     }
-    if (job_load(&options, &job, &err) < 0) {
+    if (documents_load(&options, &documents, &err) < 0) {
         run_options_done(&options);
         return fail(&err);
     }
-    job->is_plain_user = geteuid() != 0;
-    inside = (struct inside){.options = &options, .job = job};
-    if (nest_run(
-            &(struct nest_options){.has_terminal = options.is_shell, .main = live, .data = &inside},
-            &code, &err) < 0)
+    documents->is_unprivileged = geteuid() != 0;
+    arguments = (struct arguments){.options = &options, .documents = documents};
+    if (namespace_run(&(struct namespace_options){.has_terminal = options.is_shell,
+                                                  .main = run_in_namespaces,
+                                                  .data = &arguments},
+                      &code, &err) < 0)
         code = fail(&err);
-    job_free(job);
+    documents_free(documents);
     run_options_done(&options);
     return code;
 }

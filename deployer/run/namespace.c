@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clone() makes all namespaces at once, so that the child is process 1 from its first instruction.
- * It waits on a pipe until its ids are mapped. PR_SET_PDEATHSIG ties its life to ours. */
-#include "deployer/run/nest.h"
+/* One clone() creates all namespaces, so that the child is process 1 from its first instruction.
+ * The child waits on a pipe until its ids are mapped. PR_SET_PDEATHSIG kills it when this process
+ * dies.
+ */
+#include "deployer/run/namespace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +21,7 @@
 #include <linux/magic.h>
 
 #include "deployer/run/idmap.h"
-#include "deployer/run/process.h"
+#include "deployer/run/program.h"
 
 static const char HYBRID_CGROUP2[] = "/sys/fs/cgroup/unified";
 
@@ -30,8 +32,8 @@ static bool is_cgroup2(const char *path)
     return statfs(path, &info) == 0 && info.f_type == CGROUP2_SUPER_MAGIC;
 }
 
-/* crun refuses machines that mount cgroup2 below cgroup v1 ("hybrid"); hidden from the nest, it
- * does not. A plain user may not unmount what the machine mounted, but may mount over it. */
+/* crun refuses to run on machines that mount cgroup2 below cgroup v1 ("hybrid mode"), so that mount
+ * is hidden. In a user namespace, mounts of the machine cannot be unmounted, but covered. */
 static void hide_hybrid_cgroup(bool has_user_namespace)
 {
     if (!is_cgroup2(HYBRID_CGROUP2))
@@ -42,20 +44,20 @@ static void hide_hybrid_cgroup(bool has_user_namespace)
         (void)umount2(HYBRID_CGROUP2, MNT_DETACH);
 }
 
-static int furnish(bool has_user_namespace, struct error *err)
+static int set_up_mounts(bool has_user_namespace, struct error *err)
 {
     if (has_user_namespace && (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0))
         return error_set_errno(err, errno, "become root of the run's user namespace");
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-        return error_set_errno(err, errno, "keep the run's mounts private");
+        return error_set_errno(err, errno, "make the run's mounts private");
     if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
-        return error_set_errno(err, errno, "mount the run's own /proc");
+        return error_set_errno(err, errno, "mount /proc for the run");
     hide_hybrid_cgroup(has_user_namespace);
     return 0;
 }
 
-static void live(const struct nest_options *options, bool has_user_namespace, int gate_fd,
-                 pid_t parent)
+/* The child; does not return. */
+static void run_child(const struct namespace_options *options, bool has_user_namespace, int gate_fd)
 {
     struct error err = {0};
     char opened = 0;
@@ -63,16 +65,15 @@ static void live(const struct nest_options *options, bool has_user_namespace, in
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (!options->has_terminal)
         (void)setpgid(0, 0);
-    /* The parent may have died before the line above; then the gate gives end of file. */
+    /* If the parent died before prctl(), the pipe is at its end. */
     if (read(gate_fd, &opened, 1) != 1)
         _exit(1);
     (void)close(gate_fd);
-    (void)parent;
-    if (furnish(has_user_namespace, &err) < 0) {
+    if (set_up_mounts(has_user_namespace, &err) < 0) {
         (void)fprintf(stderr, "longshore run: %s\n", err.text);
         _exit(1);
     }
-    /* setresuid() above clears the death signal. */
+    /* setresuid() has cleared the signal. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     _exit(options->main(options->data));
 }
@@ -82,21 +83,21 @@ static int explain_clone(int os, bool has_user_namespace, struct error *err)
     if (has_user_namespace && (os == EPERM || os == ENOSPC || os == EUSERS))
         return error_set(
             err, ERROR_DENIED,
-            "this machine does not let plain users make user namespaces (sysctl "
-            "kernel.unprivileged_userns_clone, user.max_user_namespaces, or AppArmor); "
-            "run as root instead");
-    return error_set_errno(err, os, "make namespaces for the run");
+            "unprivileged users cannot create user namespaces on this machine (see sysctl "
+            "kernel.unprivileged_userns_clone and user.max_user_namespaces, and AppArmor); run "
+            "as root instead");
+    return error_set_errno(err, os, "create namespaces");
 }
 
-static void hand_on(pid_t child, int signal_number, bool has_terminal)
+static void forward(pid_t child, int signal_number, bool has_terminal)
 {
-    /* In the terminal's foreground group the child gets SIGINT by itself. */
+    /* The terminal sends SIGINT to its whole foreground process group. */
     if (signal_number == SIGINT && has_terminal)
         return;
     (void)kill(child, signal_number);
 }
 
-static int await(pid_t child, const sigset_t *signals, bool has_terminal)
+static int await_child(pid_t child, const sigset_t *signals, bool has_terminal)
 {
     int status = 0;
 
@@ -107,7 +108,7 @@ static int await(pid_t child, const sigset_t *signals, bool has_terminal)
             if (waitpid(child, &status, WNOHANG) == child)
                 return status;
         } else if (signal_number > 0) {
-            hand_on(child, signal_number, has_terminal);
+            forward(child, signal_number, has_terminal);
         }
     }
 }
@@ -121,10 +122,9 @@ static pid_t clone_namespaces(bool has_user_namespace)
     return (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
 }
 
-int nest_run(const struct nest_options *options, int *ret_exit_code, struct error *err)
+int namespace_run(const struct namespace_options *options, int *ret_exit_code, struct error *err)
 {
     bool has_user_namespace = geteuid() != 0;
-    pid_t parent = getpid();
     int gate[2] = {-1, -1};
     sigset_t signals;
     pid_t child = 0;
@@ -137,11 +137,11 @@ int nest_run(const struct nest_options *options, int *ret_exit_code, struct erro
     (void)sigaddset(&signals, SIGTERM);
     (void)sigaddset(&signals, SIGHUP);
     if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0 || pipe2(gate, O_CLOEXEC) < 0)
-        return error_set_errno(err, errno, "prepare the run's namespaces");
+        return error_set_errno(err, errno, "prepare the namespaces");
     child = clone_namespaces(has_user_namespace);
     if (child == 0) {
         (void)close(gate[1]);
-        live(options, has_user_namespace, gate[0], parent);
+        run_child(options, has_user_namespace, gate[0]);
     }
     (void)close(gate[0]);
     if (child < 0) {
@@ -152,10 +152,10 @@ int nest_run(const struct nest_options *options, int *ret_exit_code, struct erro
         (void)waitpid(child, NULL, 0);
     } else {
         (void)!write(gate[1], "", 1);
-        status = await(child, &signals, options->has_terminal);
+        status = await_child(child, &signals, options->has_terminal);
         if (WIFSIGNALED(status))
             result =
-                error_set(err, ERROR_INTERNAL, "the run was ended by signal %d", WTERMSIG(status));
+                error_set(err, ERROR_INTERNAL, "the run was killed by signal %d", WTERMSIG(status));
         else
             *ret_exit_code = WEXITSTATUS(status);
     }

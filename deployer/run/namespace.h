@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run lives in a nest: process 1 of PID and mount namespaces of its own and, for a plain user, of
- * a user namespace with the user's subordinate ids. When that process ends, however it ends, the
- * kernel ends every process in the nest and takes its mounts away: nothing is left running or
- * mounted, even after SIGKILL of the program itself. */
+/* Runs a function as process 1 of new PID and mount namespaces and, for an unprivileged user, of a
+ * user namespace with the user's subordinate ids. When that process ends, the kernel kills every
+ * process in the PID namespace and removes the mounts. So nothing is left behind, even if this
+ * program is killed by SIGKILL. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "common/base/error.h"
 
-/* Runs as process 1 of the nest; returns the exit code. */
-typedef int nest_main_fn(void *data);
+/* Runs as process 1; returns the exit code. */
+typedef int namespace_main_fn(void *data);
 
-struct nest_options {
-    bool has_terminal; /* stay in the terminal's foreground group: the program reads from it */
-    nest_main_fn *main;
+struct namespace_options {
+    bool has_terminal; /* stay in the terminal's foreground process group, to read from it */
+    namespace_main_fn *main;
     void *data;
 };
 
-/* Blocks until the nest has ended. SIGINT, SIGTERM and SIGHUP that we get are handed on to it.
- * Fails with what the machine lacks and the package that brings it. Single-threaded callers only.
- */
-int nest_run(const struct nest_options *options, int *ret_exit_code, struct error *err) must_check;
+/* Blocks until options->main has ended; SIGINT, SIGTERM and SIGHUP are forwarded to it. The error
+ * says what the machine lacks and which package or setting provides it. For single-threaded callers
+ * only. SIGCHLD and the forwarded signals stay blocked afterwards. */
+int namespace_run(const struct namespace_options *options, int *ret_exit_code, struct error *err)
+    must_check;

@@ -7,22 +7,21 @@
 #include "common/data/duration.h"
 #include "deployer/run/spec.h"
 
-static int parse_time(const char *option, const char *text, bool is_none_fine, int64_t *ret_ms,
+static int parse_time(const char *option, const char *text, bool allows_none, int64_t *ret_ms,
                       struct error *err)
 {
     int64_t ns = 0;
 
     if (!text)
         return 0;
-    if (is_none_fine && strcmp(text, "none") == 0) {
+    if (allows_none && strcmp(text, "none") == 0) {
         *ret_ms = -1;
         return 0;
     }
     if (duration_parse(text, &ns, err) < 0)
         return error_wrap(err, "option --%s", option);
     if (ns <= 0)
-        return error_set(err, ERROR_INVALID, "option --%s: '%s' is not more than zero", option,
-                         text);
+        return error_set(err, ERROR_INVALID, "option --%s: \"%s\" must be positive", option, text);
     *ret_ms = ns / 1000000 > 0 ? ns / 1000000 : 1;
     return 0;
 }
@@ -34,15 +33,16 @@ static int check(const struct run_values *values, struct run_options *options, s
         return -1;
     options->cache_bytes = spec_memory_bytes(values->cache_size);
     if (options->cache_bytes < 0)
-        return error_set(err, ERROR_INVALID, "option --cache-size: '%s' is no size (10Gi)",
+        return error_set(err, ERROR_INVALID,
+                         "option --cache-size: \"%s\" is not a size (example: 10Gi)",
                          values->cache_size);
     if (options->is_shell && options->output == RUN_OUTPUT_JSON)
         return error_set(err, ERROR_INVALID,
-                         "options --shell and --output json exclude each other");
+                         "options --shell and --output json cannot be combined");
     if (!options->file_count && !options->image && !options->from_cluster)
         return error_set(
             err, ERROR_INVALID,
-            "nothing to run: name the file of a DeployItem, or --image, or --from-cluster");
+            "nothing to run: give the file of a DeployItem, --image or --from-cluster");
     return 0;
 }
 
@@ -63,7 +63,7 @@ static struct run_options options_from(const struct run_values *values)
         .has_network = strcmp(values->network, "none") != 0,
         .is_kept = values->is_kept,
         .is_shell = values->is_shell,
-        .is_plain_http_allowed = values->is_plain_http_allowed,
+        .is_plain_http = values->is_plain_http,
         .is_insecure = values->is_insecure,
         .output = strcmp(values->output, "json") == 0 ? RUN_OUTPUT_JSON : RUN_OUTPUT_TEXT,
         .is_verbose = values->is_verbose,

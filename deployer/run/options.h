@@ -14,25 +14,26 @@ enum run_output {
 };
 
 struct run_options {
-    /* What to run. All texts are borrowed from argv. */
+    /* What to run. All strings are borrowed from argv. */
     const char *const *files; /* the operands; "-" is standard input */
     size_t file_count;
     struct option_list objects; /* --target, --context, --secret: further files */
     const char *image, *imports, *operation, *from_cluster, *kubeconfig, *config;
-    /* Where things are kept. */
+    /* Directories. */
     const char *state, *out, *cache;
     int64_t cache_bytes;
-    /* How it runs. */
+    /* How to run it. */
     const char *runtime;
-    int64_t timeout_ms; /* 0: the item's own; -1: none */
+    int64_t timeout_ms; /* 0: that of the item; -1: no timeout */
     int64_t grace_ms;
-    bool has_network, is_kept, is_shell, is_plain_http_allowed, is_insecure;
-    /* What is shown. */
+    bool has_network, is_kept, is_shell, is_plain_http, is_insecure;
+    /* Output. */
     enum run_output output;
     bool is_verbose, is_help;
 };
 
-/* Fails with ERROR_INVALID naming the option and what it takes. */
+/* Fails with ERROR_INVALID; the error names the option and its valid values. *ret_options borrows
+ * from argv and is released by run_options_done(). */
 int run_options_parse(int argc, char **argv, struct run_options *ret_options, struct error *err)
     must_check;
 void run_options_done(struct run_options *options);

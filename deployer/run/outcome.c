@@ -5,14 +5,16 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/archive/beneath.h"
 #include "common/base/buffer.h"
+#include "common/base/file.h"
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "deployer/run/companion.h"
+#include "common/data/duration.h"
+#include "deployer/run/helper.h"
 
 enum { EXPORTS_MAX_BYTES = SECRET_MAX_BYTES, RESULT_MAX_BYTES = 65536 };
 
@@ -30,72 +32,74 @@ static json_t *read_sink(const char *run_path, const char *name, size_t max_byte
     return document;
 }
 
-static void describe_main(int code, bool is_timed_out, bool is_interrupted, bool is_out_of_memory,
-                          json_t *result)
+/* What was wrong with main, or NULL. The caller frees. */
+static char *describe_main(const struct main_end *end)
 {
-    cleanup_free char *text = NULL;
+    char duration[32] = {0};
+    int code = end->exit_code;
 
-    if (is_timed_out)
-        text = xstrdup("the run's time was over (--timeout or the item's timeout)");
-    else if (is_interrupted)
-        text = xstrdup("interrupted");
-    else if (is_out_of_memory)
-        text =
-            xasprintf("main was killed because it used more memory than its limit (code %d); raise "
-                      "resources.limits.memory",
-                      code);
-    else if (code > 128 && code - 128 < NSIG)
-        text = xasprintf("main was ended by signal %d (%s)", code - 128, strsignal(code - 128));
-    else if (code != 0)
-        text = xasprintf("main ended with code %d; its output stands above", code);
-    if (text)
-        doc_set_text(result, "error", text);
+    if (end->timeout_ms > 0) {
+        duration_format(end->timeout_ms * 1000000, duration, sizeof(duration));
+        return xasprintf("timed out after %s (--timeout, or spec.timeout of the item)", duration);
+    }
+    if (end->is_interrupted)
+        return xstrdup("interrupted");
+    if (end->is_out_of_memory)
+        return xasprintf("main exceeded its memory limit and was killed (exit code %d); raise "
+                         "resources.limits.memory",
+                         code);
+    if (code > 128 && code - 128 < NSIG)
+        return xasprintf("main was killed by signal %d (%s)", code - 128, strsignal(code - 128));
+    return code != 0 ? xasprintf("main exited with code %d", code) : NULL;
 }
 
-static void describe_state(const json_t *report, json_t *result)
-{
-    const json_t *state = doc_get(report, "state");
-    const char *how = doc_bool_or(state, "unchanged", false) ? "unchanged"
-                      : doc_bool_or(state, "stored", false)  ? "stored"
-                                                             : "not stored";
-
-    json_object_set_new(result, "state",
-                        json_pack("{s:I, s:I, s:s}", "bytes",
-                                  (json_int_t)doc_integer_or(state, "bytes", 0), "files",
-                                  (json_int_t)doc_integer_or(state, "files", 0), "how", how));
-}
-
-void outcome_read(const char *run_path, int main_code, int wait_code, bool is_timed_out,
-                  bool is_interrupted, bool is_out_of_memory, json_t *result)
+struct outcome_summary outcome_read(const char *run_path, const struct main_end *end,
+                                    int wait_exit_code, json_t *result)
 {
     cleanup_json json_t *report = read_sink(run_path, "result.json", RESULT_MAX_BYTES);
-    cleanup_free char *message = companion_message(run_path, CONTAINER_WAIT);
-    json_t *exports = main_code == 0 ? read_sink(run_path, "exports", EXPORTS_MAX_BYTES) : NULL;
-    bool is_ok = main_code == 0 && wait_code == 0 && !is_timed_out && !is_interrupted;
+    cleanup_free char *wait_message = helper_message(run_path, CONTAINER_WAIT);
+    cleanup_free char *error = describe_main(end);
+    json_t *exports =
+        end->exit_code == 0 ? read_sink(run_path, "exports", EXPORTS_MAX_BYTES) : NULL;
+    const json_t *state = doc_get(report, "state");
 
-    json_object_set_new(result, "exitCode", json_integer(main_code));
-    doc_set_text(result, "phase", is_ok ? PHASE_SUCCEEDED : PHASE_FAILED);
-    doc_set_text(result, "exportsHow", exports ? "stored" : "none");
+    if (!error && wait_exit_code != 0)
+        error = xstrdup(*wait_message ? wait_message
+                                      : "wait failed without a message; its log is shown with -v");
+    json_object_set_new(result, "exitCode", json_integer(end->exit_code));
+    doc_set_text(result, "phase", error ? PHASE_FAILED : PHASE_SUCCEEDED);
     json_object_set_new(result, "exports", exports ? exports : json_object());
-    describe_state(report, result);
-    describe_main(main_code, is_timed_out, is_interrupted, is_out_of_memory, result);
-    if (wait_code != 0 && main_code == 0 && !doc_text(result, "error"))
-        doc_set_text(result, "error",
-                     *message ? message : "wait failed and left no message; see its log with -v");
+    json_object_set_new(result, "state",
+                        json_pack("{s:I, s:I}", "bytes",
+                                  (json_int_t)doc_integer_or(state, "bytes", 0), "files",
+                                  (json_int_t)doc_integer_or(state, "files", 0)));
+    if (error)
+        doc_set_text(result, "error", error);
+    return (struct outcome_summary){.state = doc_bool_or(state, "unchanged", false) ? "unchanged"
+                                             : doc_bool_or(state, "stored", false)  ? "stored"
+                                                                                    : "not stored",
+                                    .exports = exports ? "stored" : "none"};
 }
 
-int outcome_write(const char *directory, const json_t *result, struct error *err)
+int outcome_open(const char *directory, struct error *err)
+{
+    cleanup_close int fd = -1;
+
+    if (file_make_directories(directory, 0755, err) < 0)
+        return error_wrap(err, "option --out");
+    fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || faccessat(fd, ".", W_OK, AT_EACCESS) < 0)
+        return error_set_errno(err, errno, "option --out: open \"%s\" for writing", directory);
+    return steal_fd(&fd);
+}
+
+int outcome_write(int directory_fd, const json_t *result, struct error *err)
 {
     cleanup_free char *whole = doc_dump(result);
     cleanup_free char *exports = doc_dump(doc_get(result, "exports"));
-    cleanup_close int fd = -1;
 
-    if (mkdir(directory, 0755) < 0 && errno != EEXIST)
-        return error_set_errno(err, errno, "make directory '%s'", directory);
-    fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return error_set_errno(err, errno, "open '%s'", directory);
-    if (beneath_write_file(fd, "exports.json", exports, strlen(exports), 0600, err) < 0)
-        return error_wrap(err, "option --out '%s'", directory);
-    return beneath_write_file(fd, "result.json", whole, strlen(whole), 0600, err);
+    if (beneath_write_file(directory_fd, "exports.json", exports, strlen(exports), 0600, err) < 0 ||
+        beneath_write_file(directory_fd, "result.json", whole, strlen(whole), 0600, err) < 0)
+        return error_wrap(err, "option --out");
+    return 0;
 }

@@ -1,14 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What came of a run: from what wait left in the sink to the result that is shown. */
+/* The result of a run: from what wait left in the sink directory to the document that is shown. */
 #pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/base/error.h"
 
-/* Sets phase, exitCode, exports, state {bytes, files, how}, exportsHow, error on result. */
-void outcome_read(const char *run_path, int main_code, int wait_code, bool is_timed_out,
-                  bool is_interrupted, bool is_out_of_memory, json_t *result);
-/* exports.json and result.json in a directory of the user's. */
-int outcome_write(const char *directory, const json_t *result, struct error *err) must_check;
+struct main_end {
+    int exit_code;      /* 128 + n for signal n */
+    int64_t timeout_ms; /* that it was stopped after; 0: it did not time out */
+    bool is_interrupted, is_out_of_memory;
+};
+
+struct outcome_summary {
+    const char *state;   /* "stored", "unchanged", "not stored" */
+    const char *exports; /* "stored", "none" */
+};
+
+/* Sets phase, exitCode, exports, state {bytes, files} and, unless all went well, error on result.
+ */
+struct outcome_summary outcome_read(const char *run_path, const struct main_end *end,
+                                    int wait_exit_code, json_t *result);
+
+/* Opens the directory of --out for outcome_write(), creating it if it is missing. Fails if it is
+ * not writable. Returns a descriptor. */
+int outcome_open(const char *directory, struct error *err) must_check;
+/* Writes exports.json and result.json. */
+int outcome_write(int directory_fd, const json_t *result, struct error *err) must_check;

@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* Whether there may be more at once. */
+/* Whether to read again at once. */
 static bool read_some(struct output *output)
 {
     char bytes[8192];
@@ -32,7 +32,7 @@ int output_open(struct output *output, struct loop *loop, struct show *show, con
     int fds[2] = {-1, -1};
 
     if (pipe2(fds, O_CLOEXEC) < 0)
-        return error_set_errno(err, errno, "make a pipe for %s", name);
+        return error_set_errno(err, errno, "create a pipe for %s", name);
     (void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
     *output = (struct output){.loop = loop, .show = show, .name = name, .fd = fds[0]};
     *ret_write_fd = fds[1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pipe from a program to what is shown of it. */
+/* A pipe that shows what a program writes to it. */
 #pragma once
 
 #include "common/base/error.h"
@@ -13,9 +13,9 @@ struct output {
     int fd; /* -1: closed */
 };
 
-/* *ret_write_fd is for the program, and the caller's to close. */
+/* Starts reading with the loop. *ret_write_fd is for the program; the caller closes it. */
 int output_open(struct output *output, struct loop *loop, struct show *show, const char *name,
                 int *ret_write_fd, struct error *err) must_check;
-/* Shows what its writer, who has ended, left in the pipe. */
+/* Shows what is left in the pipe; to be called after the program has ended. */
 void output_drain(struct output *output);
-void output_close(struct output *output); /* closed already: fine */
+void output_close(struct output *output); /* may be called twice */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/run/process.h"
+#include "deployer/run/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 #include "common/base/memory.h"
 #include "common/contract.h"
 
-enum { MESSAGE_MAX = 600, LOWEST_FREE_FD = 3 };
+enum { MESSAGE_MAX = 600 };
 
-/* ---- In the child, between fork and exec: only async-signal-safe calls. ---- */
+/* ---- In the child, between fork and exec. Only async-signal-safe functions may be called. ---- */
 
 static int become_pod_user(void)
 {
@@ -36,7 +36,7 @@ static int redirect(int fd, int number)
     return dup2(fd, number) < 0 ? -1 : 0;
 }
 
-static int arrange_fds(const struct process_spec *spec)
+static int arrange_fds(const struct program_spec *spec)
 {
     int stdin_fd = spec->stdin_fd >= 0 ? spec->stdin_fd : open("/dev/null", O_RDONLY | O_CLOEXEC);
 
@@ -49,7 +49,7 @@ static int arrange_fds(const struct process_spec *spec)
     return spec->kept_fd >= 0 ? fcntl(spec->kept_fd, F_SETFD, 0) : 0;
 }
 
-static void become_program(const struct process_spec *spec, int report_fd)
+static void exec_program(const struct program_spec *spec, int report_fd)
 {
     sigset_t none;
     int os = 0;
@@ -73,7 +73,22 @@ static void become_program(const struct process_spec *spec, int report_fd)
 
 /* ---- In the parent. ---- */
 
-int process_start(const struct process_spec *spec, pid_t *ret_pid, struct error *err)
+char *program_find(const char *name)
+{
+    const char *path = getenv("PATH");
+
+    while (path && *path) {
+        size_t length = strcspn(path, ":");
+        cleanup_free char *file = xasprintf("%.*s/%s", (int)length, path, name);
+
+        if (access(file, X_OK) == 0)
+            return steal(&file);
+        path += length + (path[length] == ':');
+    }
+    return NULL;
+}
+
+int program_start(const struct program_spec *spec, pid_t *ret_pid, struct error *err)
 {
     int report[2] = {-1, -1};
     ssize_t size = 0;
@@ -81,15 +96,15 @@ int process_start(const struct process_spec *spec, pid_t *ret_pid, struct error 
     pid_t pid = 0;
 
     if (pipe2(report, O_CLOEXEC) < 0)
-        return error_set_errno(err, errno, "start '%s': make a pipe", spec->argv[0]);
+        return error_set_errno(err, errno, "start \"%s\": create a pipe", spec->argv[0]);
     pid = fork();
     if (pid == 0)
-        become_program(spec, report[1]);
+        exec_program(spec, report[1]);
     (void)close(report[1]);
     if (pid < 0) {
         os = errno;
         (void)close(report[0]);
-        return error_set_errno(err, os, "start '%s': fork", spec->argv[0]);
+        return error_set_errno(err, os, "start \"%s\": fork", spec->argv[0]);
     }
     do {
         size = read(report[0], &os, sizeof(os));
@@ -97,13 +112,13 @@ int process_start(const struct process_spec *spec, pid_t *ret_pid, struct error 
     (void)close(report[0]);
     if (size == (ssize_t)sizeof(os)) {
         (void)waitpid(pid, NULL, 0);
-        return error_set_errno(err, os, "start '%s'", spec->argv[0]);
+        return error_set_errno(err, os, "start \"%s\"", spec->argv[0]);
     }
     *ret_pid = pid;
     return 0;
 }
 
-int process_exit_code(int status)
+int program_exit_code(int status)
 {
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
@@ -119,34 +134,34 @@ static void read_message(int fd, char *message, size_t size)
     while (used < size - 1 && (count = read(fd, message + used, size - 1 - used)) > 0)
         used += (size_t)count;
     while (read(fd, rest, sizeof(rest)) > 0)
-        continue; /* the program must not block on a full pipe */
+        continue; /* so that the program does not block on a full pipe */
     while (used > 0 && message[used - 1] == '\n')
         used--;
     message[used] = '\0';
 }
 
-int process_check(const char *const *argv, struct error *err)
+int program_check(const char *const *argv, struct error *err)
 {
     char message[MESSAGE_MAX] = {0};
     int output[2] = {-1, -1};
-    struct process_spec spec = {.argv = argv, .stdin_fd = -1, .kept_fd = -1};
+    struct program_spec spec = {.argv = argv, .stdin_fd = -1, .kept_fd = -1};
     pid_t pid = 0;
     int status = 0;
     int result = 0;
 
     if (pipe2(output, O_CLOEXEC) < 0)
-        return error_set_errno(err, errno, "start '%s': make a pipe", argv[0]);
+        return error_set_errno(err, errno, "start \"%s\": create a pipe", argv[0]);
     spec.stdout_fd = output[1];
     spec.stderr_fd = output[1];
-    result = process_start(&spec, &pid, err);
+    result = program_start(&spec, &pid, err);
     (void)close(output[1]);
     if (result == 0) {
         read_message(output[0], message, sizeof(message));
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             continue;
-        if (process_exit_code(status) != 0)
-            result = error_set(err, ERROR_INTERNAL, "'%s' ended with code %d: %s", argv[0],
-                               process_exit_code(status), message);
+        if (program_exit_code(status) != 0)
+            result = error_set(err, ERROR_INTERNAL, "%s failed with exit code %d: %s", argv[0],
+                               program_exit_code(status), message);
     }
     (void)close(output[0]);
     return result;
@@ -156,7 +171,7 @@ int process_check(const char *const *argv, struct error *err)
 
 struct expected {
     pid_t pid;
-    bool has_ended; /* before anybody expected it */
+    bool has_ended; /* before reaper_expect() was called */
     int status;
     reaper_fn *callback;
     void *data;
@@ -191,7 +206,7 @@ static struct expected *find_row(struct reaper *reaper, pid_t pid)
     return &reaper->rows[reaper->count++];
 }
 
-static void settle(struct reaper *reaper, struct expected *row)
+static void deliver(struct reaper *reaper, struct expected *row)
 {
     struct expected ended = *row;
 
@@ -206,7 +221,7 @@ void reaper_expect(struct reaper *reaper, pid_t pid, reaper_fn *callback, void *
     row->callback = callback;
     row->data = data;
     if (row->has_ended)
-        settle(reaper, row);
+        deliver(reaper, row);
 }
 
 void reaper_collect(struct reaper *reaper)
@@ -220,6 +235,31 @@ void reaper_collect(struct reaper *reaper)
         row->has_ended = true;
         row->status = status;
         if (row->callback)
-            settle(reaper, row);
+            deliver(reaper, row);
     }
+}
+
+/* ---- Children. ---- */
+
+static void on_child_end(void *data, int status)
+{
+    struct child *child = data;
+
+    child->is_running = false;
+    child->status = status;
+}
+
+void child_watch(struct child *child, struct reaper *reaper)
+{
+    child->is_running = true;
+    reaper_expect(reaper, child->pid, on_child_end, child);
+}
+
+int child_await(const struct child *child, struct loop *loop, struct error *err)
+{
+    while (child->is_running) {
+        if (loop_run_once(loop, -1, err) < 0)
+            return -1;
+    }
+    return 0;
 }

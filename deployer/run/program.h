@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that a run starts: its init and wait, the OCI runtime, newuidmap. Never through a shell.
- */
+/* Starts the programs of a run (init, wait, the OCI runtime, newuidmap), never through a shell, and
+ * waits for them. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,32 +10,46 @@
 #include "common/base/error.h"
 #include "common/base/loop.h"
 
-struct process_spec {
+struct program_spec {
     const char *const *argv;            /* argv[0] is looked up in PATH */
     const char *const *environment;     /* NULL: ours */
     int stdin_fd, stdout_fd, stderr_fd; /* -1: /dev/null for stdin, ours for the others */
-    int kept_fd;        /* handed on under its own number, or -1; all others are closed */
-    bool is_pod_user;   /* becomes uid 1000, gid 3000, group 2000, in / */
-    bool has_own_group; /* its own session: signals of the terminal don't reach it */
+    int kept_fd;        /* inherited under the same number, or -1; all others are closed */
+    bool is_pod_user;   /* runs as the pod's user and groups, without new privileges, in / */
+    bool has_own_group; /* runs in its own session: signals of the terminal do not reach it */
 };
 
-/* Starts; a program that can't be executed is ERROR_NOT_FOUND or ERROR_DENIED here, not an exit
- * code. */
-int process_start(const struct process_spec *spec, pid_t *ret_pid, struct error *err) must_check;
+/* The path of an executable file with this name in a directory of PATH, or NULL. The caller frees.
+ */
+char *program_find(const char *name);
+/* Forks and executes; returns once the program has been executed. A program that cannot be executed
+ * is an error (ERROR_NOT_FOUND, ERROR_DENIED), not an exit code. */
+int program_start(const struct program_spec *spec, pid_t *ret_pid, struct error *err) must_check;
 
-/* Starts a short helper and waits for it; its stderr goes into the error text (bounded). Blocks. */
-int process_check(const char *const *argv, struct error *err) must_check;
+/* Runs a short program to its end; its output becomes part of the error if it fails. Blocks. */
+int program_check(const char *const *argv, struct error *err) must_check;
 
-/* 0..255: the exit code; 128 + n: ended by signal n. */
-int process_exit_code(int status);
+/* Of a wait status: the exit code, or 128 + n after signal n. */
+int program_exit_code(int status);
 
-/* Collects ended children for the loop's owner, who calls reaper_collect() on SIGCHLD. Orphans of
- * the nest, whose process 1 we are, are collected too. */
+/* Collects children that have ended, orphans included: a run is process 1 of its PID namespace. The
+ * owner of the loop calls reaper_collect() on SIGCHLD. */
 struct reaper;
 typedef void reaper_fn(void *data, int status);
 
 struct reaper *reaper_new(void);
-void reaper_free(struct reaper *reaper);
-/* Also for a child that has already ended: the status is kept for it. */
+void reaper_free(struct reaper *reaper); /* NULL is fine */
+/* Calls callback once the child has ended; at once if reaper_collect() has seen its end already. */
 void reaper_expect(struct reaper *reaper, pid_t pid, reaper_fn *callback, void *data);
 void reaper_collect(struct reaper *reaper);
+
+struct child {
+    pid_t pid;
+    bool is_running;
+    int status; /* once it has ended, for program_exit_code() */
+};
+
+/* Updates child when the process child->pid ends; child must outlive the reaper or the process. */
+void child_watch(struct child *child, struct reaper *reaper);
+/* Runs the loop until the child has ended. */
+int child_await(const struct child *child, struct loop *loop, struct error *err) must_check;

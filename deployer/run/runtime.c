@@ -12,26 +12,12 @@
 #include "common/base/buffer.h"
 #include "common/base/memory.h"
 #include "common/base/number.h"
+#include "common/data/digest.h"
 #include "common/data/doc.h"
-#include "deployer/run/process.h"
+#include "deployer/run/program.h"
 
-enum { ARGUMENTS_MAX = 16, PID_FILE_MAX = 64 };
+enum { ARGUMENTS_MAX = 20, PID_FILE_MAX = 64, LOG_FILE_MAX = 65536 };
 #define CGROUP_ROOT "/sys/fs/cgroup"
-
-static bool is_in_path(const char *name)
-{
-    const char *path = getenv("PATH");
-
-    while (path && *path) {
-        size_t length = strcspn(path, ":");
-        cleanup_free char *file = xasprintf("%.*s/%s", (int)length, path, name);
-
-        if (access(file, X_OK) == 0)
-            return true;
-        path += length + (path[length] == ':');
-    }
-    return false;
-}
 
 int runtime_find(const char *wanted, bool has_user_namespace, const char **ret_program,
                  struct error *err)
@@ -39,23 +25,28 @@ int runtime_find(const char *wanted, bool has_user_namespace, const char **ret_p
     static const char *const known[] = {"crun", "runc"};
 
     if (wanted && strcmp(wanted, "crun") != 0 && strcmp(wanted, "runc") != 0)
-        return error_set(err, ERROR_INVALID, "option --runtime: '%s' is neither 'crun' nor 'runc'",
+        return error_set(err, ERROR_INVALID, "option --runtime: \"%s\" is neither crun nor runc",
                          wanted);
     for (size_t i = 0; i < array_length(known); i++) {
+        cleanup_free char *path = NULL;
+
         if (wanted && strcmp(wanted, known[i]) != 0)
             continue;
-        /* runc insists on writing control groups and on mappings of its own. */
+        /* runc 1.1 fails if it may not write control groups, and insists on creating the user
+         * namespace itself. */
         if (has_user_namespace && strcmp(known[i], "runc") == 0)
             continue;
-        if (is_in_path(known[i])) {
+        path = program_find(known[i]);
+        if (path) {
             *ret_program = known[i];
             return 0;
         }
     }
     if (has_user_namespace)
         return error_set(err, ERROR_NOT_FOUND,
-                         "a run as a plain user needs the OCI runtime 'crun' (package 'crun')");
-    return error_set(err, ERROR_NOT_FOUND, "no OCI runtime is there; install the package '%s'",
+                         "no OCI runtime found; a run as an unprivileged user needs crun (package "
+                         "\"crun\")");
+    return error_set(err, ERROR_NOT_FOUND, "no OCI runtime found; install the package \"%s\"",
                      wanted ? wanted : "crun");
 }
 
@@ -79,7 +70,7 @@ static void add(struct command *command, const char *argument)
         command->arguments[command->count++] = argument;
 }
 
-static void begin(struct command *command, const struct runtime *runtime, const char *verb)
+static void begin(struct command *command, const struct runtime *runtime)
 {
     *command = (struct command){0};
     add(command, runtime->program);
@@ -88,7 +79,6 @@ static void begin(struct command *command, const struct runtime *runtime, const 
     if (strcmp(runtime->program, "crun") == 0)
         add(command,
             runtime->has_cgroup ? "--cgroup-manager=cgroupfs" : "--cgroup-manager=disabled");
-    add(command, verb);
 }
 
 pid_t runtime_read_pid(const char *text)
@@ -108,19 +98,54 @@ static int read_pid(const char *path, pid_t *ret_pid, struct error *err)
         return -1;
     pid = runtime_read_pid(text.data ? text.data : "");
     if (!pid)
-        return error_set(err, ERROR_INTERNAL, "the runtime wrote no process number to '%s'", path);
+        return error_set(err, ERROR_INTERNAL, "the OCI runtime wrote no process id to \"%s\"",
+                         path);
     *ret_pid = pid;
     return 0;
 }
 
-/* The runtime's own complaints go where the container's output goes; the last of them is the
- * message. */
+char *runtime_log_message(const char *text)
+{
+    char *message = xstrdup("");
+
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        cleanup_json json_t *line = NULL;
+        struct error ignored = {0};
+
+        if (doc_parse_json(text, length, LOG_FILE_MAX, &line, &ignored) == 0 &&
+            doc_text(line, "msg")) {
+            free(message);
+            message = xstrdup(doc_text(line, "msg"));
+        }
+        text += length + (text[length] == '\n');
+    }
+    return message;
+}
+
+static int explain_failure(const struct runtime *runtime, const char *log_path, int code,
+                           struct error *err)
+{
+    cleanup_buffer struct buffer text = {0};
+    cleanup_free char *message = NULL;
+
+    buffer_init(&text, LOG_FILE_MAX);
+    if (doc_read_file(log_path, LOG_FILE_MAX, &text, err) < 0)
+        buffer_clear(&text);
+    message = runtime_log_message(text.data ? text.data : "");
+    return error_set(err, ERROR_INVALID, "%s failed: %s (exit code %d)", runtime->program,
+                     *message ? message : "no message", code);
+}
+
+/* The runtime's stdout and stderr are those of the container, so its own messages are taken from a
+ * log file. */
 int runtime_create(const struct runtime *runtime, const char *bundle, int output_fd, pid_t *ret_pid,
                    struct error *err)
 {
     cleanup_free char *pid_file = xasprintf("%s/pid", runtime->root);
+    cleanup_free char *log_file = xasprintf("%s/log", runtime->root);
     struct command command = {0};
-    struct process_spec spec = {.stdin_fd = -1,
+    struct program_spec spec = {.stdin_fd = -1,
                                 .stdout_fd = output_fd,
                                 .stderr_fd = output_fd,
                                 .kept_fd = -1,
@@ -128,21 +153,24 @@ int runtime_create(const struct runtime *runtime, const char *bundle, int output
     int status = 0;
     pid_t pid = 0;
 
-    begin(&command, runtime, "create");
+    begin(&command, runtime);
+    add(&command, "--log");
+    add(&command, log_file);
+    add(&command, "--log-format");
+    add(&command, "json");
+    add(&command, "create");
     add(&command, "--bundle");
     add(&command, bundle);
     add(&command, "--pid-file");
     add(&command, pid_file);
     add(&command, runtime->id);
     spec.argv = command.arguments;
-    if (process_start(&spec, &pid, err) < 0)
+    if (program_start(&spec, &pid, err) < 0)
         return -1;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
-    if (process_exit_code(status) != 0)
-        return error_set(err, ERROR_INVALID,
-                         "'%s create' ended with code %d; its words stand above", runtime->program,
-                         process_exit_code(status));
+    if (program_exit_code(status) != 0)
+        return explain_failure(runtime, log_file, program_exit_code(status), err);
     return read_pid(pid_file, ret_pid, err);
 }
 
@@ -150,34 +178,37 @@ int runtime_start(const struct runtime *runtime, struct error *err)
 {
     struct command command = {0};
 
-    begin(&command, runtime, "start");
+    begin(&command, runtime);
+    add(&command, "start");
     add(&command, runtime->id);
-    return process_check(command.arguments, err);
+    return program_check(command.arguments, err);
 }
 
 int runtime_delete(const struct runtime *runtime, struct error *err)
 {
     struct command command = {0};
 
-    begin(&command, runtime, "delete");
+    begin(&command, runtime);
+    add(&command, "delete");
     add(&command, "--force");
     add(&command, runtime->id);
-    return process_check(command.arguments, err);
+    return program_check(command.arguments, err);
 }
 
 int runtime_run(const struct runtime *runtime, const char *bundle, pid_t *ret_pid,
                 struct error *err)
 {
     struct command command = {0};
-    struct process_spec spec = {
+    struct program_spec spec = {
         .stdin_fd = STDIN_FILENO, .stdout_fd = -1, .stderr_fd = -1, .kept_fd = -1};
 
-    begin(&command, runtime, "run");
+    begin(&command, runtime);
+    add(&command, "run");
     add(&command, "--bundle");
     add(&command, bundle);
     add(&command, runtime->id);
     spec.argv = command.arguments;
-    return process_start(&spec, ret_pid, err);
+    return program_start(&spec, ret_pid, err);
 }
 
 bool runtime_is_kill_line(const char *line)
@@ -207,6 +238,14 @@ bool runtime_was_out_of_memory(const char *cgroup)
         }
     }
     return false;
+}
+
+char *runtime_cgroup_name(const char *id, const char *workspace_path)
+{
+    char hex[DIGEST_HEX_MAX] = {0};
+
+    digest_sha256_hex(workspace_path, strlen(workspace_path), hex);
+    return xasprintf("/longshore-%s-%.8s", id, hex);
 }
 
 void runtime_remove_cgroup(const char *cgroup)

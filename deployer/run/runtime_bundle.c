@@ -22,10 +22,10 @@ int runtime_bundle_write(const struct runtime_bundle *bundle, const char *direct
     cleanup_free char *rootfs = xasprintf("%s/root", bundle->run_path);
     cleanup_free char *shared = xasprintf("%s/ls/shared", bundle->run_path);
     cleanup_free char *script = xasprintf("%s/ls/script", bundle->run_path);
-    cleanup_free char *last_words =
+    cleanup_free char *termination_log =
         xasprintf("%s/ls/termination-" CONTAINER_MAIN, bundle->run_path);
     struct spec_mount mounts[MOUNTS_MAX] = {{shared, PATH_SHARED, true},
-                                            {last_words, PATH_TERMINATION_LOG, true}};
+                                            {termination_log, PATH_TERMINATION_LOG, true}};
     struct spec_request request = {.pod = bundle->pod,
                                    .image_config = bundle->image_config,
                                    .rootfs = rootfs,
@@ -41,11 +41,11 @@ int runtime_bundle_write(const struct runtime_bundle *bundle, const char *direct
     cleanup_close int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd < 0)
-        return error_set_errno(err, errno, "open '%s'", directory);
+        return error_set_errno(err, errno, "open \"%s\"", directory);
     if (bundle->has_files)
         mounts[request.mount_count++] = (struct spec_mount){script, PATH_SCRIPT_DIR, false};
     for (size_t i = 0; bundle->has_network && i < array_length(network_files); i++) {
-        /* A small machine (a container, say) may have none. */
+        /* Missing on small machines, for example in containers. */
         if (access(network_files[i], R_OK) == 0)
             mounts[request.mount_count++] =
                 (struct spec_mount){network_files[i], network_files[i], false};

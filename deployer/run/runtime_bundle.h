@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The directory that an OCI runtime starts a container from: config.json, with what the run has on
- * disk mounted where the contract says. */
+/* Writes the bundle of main's container for the OCI runtime, with the run's files as mounts. */
 #pragma once
 
 #include <jansson.h>
@@ -10,12 +9,12 @@
 
 struct runtime_bundle {
     const json_t *pod, *image_config;
-    const char *run_path; /* of the workspace */
-    const char *cgroup;   /* NULL: none can be made */
-    bool has_files;       /* of a script item */
+    const char *run_path; /* workspace_run_path() */
+    const char *cgroup;   /* NULL: no control group, no limits */
+    bool has_files;       /* a script item: mounts its files, read-only */
     bool is_shell, has_network, has_user_namespace;
 };
 
-/* Writes config.json into directory. */
+/* Writes config.json to directory. ERROR_INVALID if neither image nor item names a program. */
 int runtime_bundle_write(const struct runtime_bundle *bundle, const char *directory,
                          struct error *err) must_check;

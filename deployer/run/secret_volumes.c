@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/run/volumes.h"
+#include "deployer/run/secret_volumes.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 
 #include "common/archive/beneath.h"
 #include "common/base/buffer.h"
+#include "common/base/file.h"
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/base64.h"
 #include "common/data/doc.h"
+#include "deployer/run/spec.h"
 
-enum { MODE_DEFAULT = 0644 }; /* Kubernetes' own, of volumes that name none */
+enum { MODE_DEFAULT = 0644 }; /* of Kubernetes, for volumes without a defaultMode */
 
 struct filling {
-    const json_t *pod, *secrets;
+    const json_t *input_secret;
     int state_fd, base_fd;
-    const char *mount; /* below PATH_BASE, no slash in front */
+    const char *mount; /* relative to PATH_BASE */
     mode_t mode;       /* of the volume's files */
 };
 
-static const json_t *named(const json_t *list, const char *name, const char *path)
+static const json_t *find_volume(const json_t *pod, const char *name)
 {
-    const json_t *object = NULL;
+    const json_t *volume = NULL;
     size_t index = 0;
 
-    json_array_foreach(list, index, object)
+    json_array_foreach(doc_get(pod, "spec.volumes"), index, volume)
     {
-        if (strcmp(doc_text_or(object, path, ""), name) == 0)
-            return object;
+        if (strcmp(doc_text_or(volume, "name", ""), name) == 0)
+            return volume;
     }
     return NULL;
 }
 
-/* A new file as a kubelet makes it: the volume's mode, whatever the user's umask is, and the group
- * of the pod. */
+/* Creates a file with the volume's mode, whatever the umask is, and the group of the pod. */
 static int create_file(const struct filling *filling, const char *path, struct error *err)
 {
     cleanup_free char *target = xasprintf("%s/%s", filling->mount, path);
@@ -46,7 +46,7 @@ static int create_file(const struct filling *filling, const char *path, struct e
     if (fd < 0)
         return -1;
     if (fchown(fd, (uid_t)-1, POD_FSGROUP_NUMBER) < 0 || fchmod(fd, filling->mode) < 0)
-        return error_set_errno(err, errno, "give '%s' to the pod's group", path);
+        return error_set_errno(err, errno, "set group and mode of \"%s\"", path);
     return steal_fd(&fd);
 }
 
@@ -58,11 +58,11 @@ static int write_value(const struct filling *filling, const char *path, const js
 
     buffer_init(&bytes, SECRET_MAX_BYTES + 1);
     if (base64_decode(json_string_value(value), json_string_length(value), &bytes, err) < 0)
-        return error_wrap(err, "input '%s'", path);
+        return error_wrap(err, "input \"%s\"", path);
     fd = create_file(filling, path, err);
     if (fd < 0)
         return -1;
-    return beneath_write_all(fd, bytes.data ? bytes.data : "", bytes.size, path, err);
+    return file_write_all(fd, path, bytes.data ? bytes.data : "", bytes.size, err);
 }
 
 static int write_secret(const struct filling *filling, const json_t *secret, const json_t *items,
@@ -86,7 +86,7 @@ static int write_secret(const struct filling *filling, const json_t *secret, con
     {
         value = doc_member(data, doc_text_or(item, "key", ""));
         if (!value)
-            return error_set(err, ERROR_INTERNAL, "Secret '%s' has no key '%s'",
+            return error_set(err, ERROR_INTERNAL, "Secret \"%s\" has no key \"%s\"",
                              doc_text_or(secret, "metadata.name", ""),
                              doc_text_or(item, "key", ""));
         if (write_value(filling, doc_text_or(item, "path", ""), value, err) < 0)
@@ -95,7 +95,7 @@ static int write_secret(const struct filling *filling, const json_t *secret, con
     return 0;
 }
 
-/* A chunk of the local store stands for the Secret that it would be in a cluster. */
+/* In a cluster this chunk of the state would be a Secret. */
 static int copy_chunk(const struct filling *filling, const char *chunk, const json_t *items,
                       struct error *err)
 {
@@ -105,22 +105,14 @@ static int copy_chunk(const struct filling *filling, const char *chunk, const js
     json_array_foreach(items, index, item)
     {
         cleanup_free char *source = xasprintf("%s/%s", chunk, doc_text_or(item, "key", ""));
-        struct stat info = {0};
-        cleanup_close int in = beneath_open_file(filling->state_fd, source, &info, err);
+        cleanup_close int in = beneath_open_file(filling->state_fd, source, NULL, err);
         cleanup_close int out = -1;
 
         if (in < 0)
-            return error_wrap(err, "state '%s'", chunk);
+            return error_wrap(err, "state \"%s\"", chunk);
         out = create_file(filling, doc_text_or(item, "path", ""), err);
-        if (out < 0)
+        if (out < 0 || file_copy(in, out, source, err) < 0)
             return -1;
-        for (off_t left = info.st_size; left > 0;) {
-            ssize_t copied = sendfile(out, in, NULL, (size_t)left);
-
-            if (copied <= 0)
-                return error_set_errno(err, copied < 0 ? errno : EIO, "copy state '%s'", chunk);
-            left -= copied;
-        }
     }
     return 0;
 }
@@ -128,14 +120,13 @@ static int copy_chunk(const struct filling *filling, const char *chunk, const js
 static int fill_secret(const struct filling *filling, const char *name, const json_t *items,
                        struct error *err)
 {
-    const json_t *secret = named(filling->secrets, name, "metadata.name");
     struct stat info = {0};
 
-    if (secret)
-        return write_secret(filling, secret, items, err);
+    if (strcmp(doc_text_or(filling->input_secret, "metadata.name", ""), name) == 0)
+        return write_secret(filling, filling->input_secret, items, err);
     if (filling->state_fd >= 0 && fstatat(filling->state_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
         return copy_chunk(filling, name, items, err);
-    return error_set(err, ERROR_INTERNAL, "the pod mounts a Secret '%s' that nobody made", name);
+    return error_set(err, ERROR_INTERNAL, "the pod mounts an unknown Secret \"%s\"", name);
 }
 
 static int fill_volume(const struct filling *filling, const json_t *volume, struct error *err)
@@ -163,8 +154,8 @@ static mode_t mode_of(const json_t *volume)
     return (mode_t)doc_integer_or(volume, "secret.defaultMode", projected);
 }
 
-int volumes_fill(const json_t *pod, const json_t *container, const json_t *secrets, int state_fd,
-                 int base_fd, struct error *err)
+static int fill_container(const json_t *pod, const json_t *container, const struct filling *base,
+                          struct error *err)
 {
     const json_t *mount = NULL;
     size_t index = 0;
@@ -173,19 +164,33 @@ int volumes_fill(const json_t *pod, const json_t *container, const json_t *secre
     json_array_foreach(doc_get(container, "volumeMounts"), index, mount)
     {
         const char *path = doc_text_or(mount, "mountPath", "");
-        const json_t *volume =
-            named(doc_get(pod, "spec.volumes"), doc_text_or(mount, "name", ""), "name");
-        struct filling filling = {.pod = pod,
-                                  .secrets = secrets,
-                                  .state_fd = state_fd,
-                                  .base_fd = base_fd,
-                                  .mount = path + prefix,
-                                  .mode = mode_of(volume)};
+        const json_t *volume = find_volume(pod, doc_text_or(mount, "name", ""));
+        struct filling filling = *base;
 
         if (strncmp(path, PATH_BASE "/", prefix) != 0 || strcmp(path, PATH_SHARED) == 0)
             continue;
+        filling.mount = path + prefix;
+        filling.mode = mode_of(volume);
         if (fill_volume(&filling, volume, err) < 0)
-            return error_wrap(err, "volume at '%s'", path);
+            return error_wrap(err, "volume at \"%s\"", path);
+    }
+    return 0;
+}
+
+int secret_volumes_fill(const json_t *pod, const json_t *input_secret, int state_fd,
+                        const char *run_path, struct error *err)
+{
+    static const char *const containers[] = {CONTAINER_INIT, CONTAINER_MAIN};
+    cleanup_free char *base = xasprintf("%s/ls", run_path);
+    cleanup_close int base_fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct filling filling = {
+        .input_secret = input_secret, .state_fd = state_fd, .base_fd = base_fd};
+
+    if (base_fd < 0)
+        return error_set_errno(err, errno, "open \"%s\"", base);
+    for (size_t i = 0; i < array_length(containers); i++) {
+        if (fill_container(pod, spec_container(pod, containers[i]), &filling, err) < 0)
+            return -1;
     }
     return 0;
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plays kubelet for the volumes of one pod: Secrets become files below a directory that stands for
- * the contract's base path. */
+/* Does a kubelet's work for the Secret and projected volumes of one pod: Secrets become files. */
 #pragma once
 
 #include <jansson.h>
 
 #include "common/base/error.h"
 
-/* Fills base_fd (what the pod has at PATH_BASE) with the Secret and projected volumes that the
- * container mounts there. secrets: array of Secret objects; chunks of state come from state_fd, a
- * subdirectory a chunk. Tokens and ConfigMaps of projected volumes have no meaning here and are
- * left out; a Secret that is not there is ERROR_INTERNAL. Files have their volume's defaultMode and
- * the pod's group, as a kubelet gives them. */
-int volumes_fill(const json_t *pod, const json_t *container, const json_t *secrets, int state_fd,
-                 int base_fd, struct error *err) must_check;
+/* Writes the Secret and projected volumes that init and main mount below PATH_BASE to
+ * RUN_PATH/ls, which stands for it. Contents come from input_secret and, for chunks of the state,
+ * from subdirectories of state_fd. Tokens and ConfigMaps of projected volumes are left out. Files
+ * get their volume's defaultMode and the pod's group. A Secret that is neither is ERROR_INTERNAL.
+ */
+int secret_volumes_fill(const json_t *pod, const json_t *input_secret, int state_fd,
+                        const char *run_path, struct error *err) must_check;

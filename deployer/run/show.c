@@ -15,7 +15,7 @@ enum { LINE_BYTES = 8192, TAIL_LINES = 20, PROGRAMS_MAX = 4, STEPS_MAX = 16 };
 
 struct program {
     const char *name;
-    struct buffer line; /* not ended yet */
+    struct buffer line; /* read so far, without its newline */
     char *tail[TAIL_LINES];
     size_t tail_count;
 };
@@ -100,16 +100,31 @@ void show_end(struct show *show, const char *format, ...)
     (void)fputc('\n', stderr);
 }
 
+static void printf_like(3, 0)
+    show_line(struct show *show, const char *prefix, const char *format, va_list arguments)
+{
+    clear_transient(show);
+    (void)fputs(prefix, stderr);
+    (void)vfprintf(stderr, format, arguments);
+    (void)fputc('\n', stderr);
+}
+
 void show_note(struct show *show, const char *format, ...)
 {
     va_list arguments;
 
-    clear_transient(show);
-    (void)fputs("note: ", stderr);
     va_start(arguments, format);
-    (void)vfprintf(stderr, format, arguments);
+    show_line(show, "note: ", format, arguments);
     va_end(arguments);
-    (void)fputc('\n', stderr);
+}
+
+void show_warning(struct show *show, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    show_line(show, "warning: ", format, arguments);
+    va_end(arguments);
 }
 
 json_t *show_durations(const struct show *show)

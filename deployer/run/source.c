@@ -43,14 +43,14 @@ static bool has_file(const char *directory, const char *name)
     return access(path, F_OK) == 0;
 }
 
-static int look(const char *path, enum source_kind *ret_kind, struct error *err)
+static int detect_kind(const char *path, enum source_kind *ret_kind, struct error *err)
 {
     if (is_directory(path)) {
         *ret_kind = has_file(path, "oci-layout") ? SOURCE_OCI : SOURCE_ROOTFS;
         return 0;
     }
     if (access(path, R_OK) < 0)
-        return error_set_errno(err, errno, "image '%s'", path);
+        return error_set_errno(err, errno, "image \"%s\"", path);
     if (layer_has_entry(path, "oci-layout")) {
         *ret_kind = SOURCE_OCI_ARCHIVE;
         return 0;
@@ -59,13 +59,12 @@ static int look(const char *path, enum source_kind *ret_kind, struct error *err)
         *ret_kind = SOURCE_DOCKER_ARCHIVE;
         return 0;
     }
-    return error_set(err, ERROR_INVALID,
-                     "image '%s' is neither a directory, nor an OCI archive, nor a docker archive",
-                     path);
+    return error_set(
+        err, ERROR_INVALID,
+        "image \"%s\" is neither a directory, nor an OCI archive, nor a docker archive", path);
 }
 
-/* A path may hold colons itself: the tag begins at the first one behind which no such path goes on.
- */
+/* A path may contain colons: the tag begins after the first colon that follows an existing path. */
 static void split_tag(struct source *source, const char *text)
 {
     const char *colon = text;
@@ -90,7 +89,7 @@ int source_parse(const char *text, struct source *ret_source, struct error *err)
     struct source source = {.kind = SOURCE_REGISTRY};
 
     if (text[0] == '/') {
-        if (look(text, &source.kind, err) < 0)
+        if (detect_kind(text, &source.kind, err) < 0)
             return -1;
         source.path = xstrdup(text);
         *ret_source = source;
@@ -107,7 +106,8 @@ int source_parse(const char *text, struct source *ret_source, struct error *err)
         else
             split_tag(&source, text + length);
         if (access(source.path, R_OK) < 0) {
-            int result = error_set_errno(err, errno, "image '%s': open '%s'", text, source.path);
+            int result =
+                error_set_errno(err, errno, "image \"%s\": open \"%s\"", text, source.path);
 
             source_done(&source);
             return result;

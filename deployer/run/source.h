@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where an image comes from, named as skopeo names it: oci:DIR[:TAG], oci-archive:FILE[:TAG],
- * docker-archive:FILE[:NAME:TAG], rootfs:DIR, an absolute path that is one of these, or else a
- * reference for a registry. */
+/* Where an image comes from, in the notation of skopeo: oci:DIR[:TAG], oci-archive:FILE[:TAG],
+ * docker-archive:FILE[:NAME:TAG]. Also rootfs:DIR, an absolute path to any of these, or a reference
+ * to an image in a registry. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,20 +10,21 @@
 
 enum source_kind {
     SOURCE_REGISTRY,
-    SOURCE_OCI,            /* directory in the OCI image layout */
-    SOURCE_OCI_ARCHIVE,    /* the same as a tar file */
-    SOURCE_DOCKER_ARCHIVE, /* what `docker save` writes */
-    SOURCE_ROOTFS,         /* a directory that is the root file system itself */
+    SOURCE_OCI,            /* directory with an OCI image layout */
+    SOURCE_OCI_ARCHIVE,    /* tar file with an OCI image layout */
+    SOURCE_DOCKER_ARCHIVE, /* output of `docker save` */
+    SOURCE_ROOTFS,         /* directory that is a root file system */
 };
 
 struct source {
     enum source_kind kind;
-    char *path; /* file or directory; of a registry: the reference */
-    char *tag;  /* which image of a layout or archive; NULL: the only one */
+    char *path; /* file or directory; for SOURCE_REGISTRY the reference */
+    char *tag;  /* of the image in a layout or archive; NULL: the only one */
 };
 
-/* Absolute paths are looked at on disk. ERROR_INVALID, ERROR_NOT_FOUND name what is wrong. */
+/* Finds out the kind; absolute paths are examined on disk. References are not validated.
+ * ERROR_NOT_FOUND if a file does not exist, ERROR_INVALID if it is not an image. */
 int source_parse(const char *text, struct source *ret_source, struct error *err) must_check;
 void source_done(struct source *source);
-/* Whether text names something on this machine: no registry reference has these forms. */
+/* Whether text names an image on this machine rather than in a registry. */
 bool source_is_local(const char *text);

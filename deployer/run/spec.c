@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "deployer/run/spec.h"
 
+#include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "deployer/item/quantity.h"
+#include "deployer/validation/quantity.h"
+
+/* Position of the flags among the arguments of clone(). */
+#ifdef __s390x__
+enum { CLONE_FLAGS_INDEX = 1 };
+#else
+enum { CLONE_FLAGS_INDEX = 0 };
+#endif
 
 const json_t *spec_container(const json_t *pod, const char *name)
 {
@@ -43,21 +52,21 @@ static void append_all(json_t *list, const json_t *more)
     json_array_foreach(more, index, item) json_array_append_new(list, json_deep_copy(item));
 }
 
-/* The words of a pod name variables of the pod; those of an image are taken as they are. */
-static void append_expanded(json_t *list, const json_t *words, char *const *environment)
+/* Kubernetes expands $(NAME) in commands and arguments of a pod, not in those of an image. */
+static void append_expanded(json_t *list, const json_t *arguments, char *const *environment)
 {
-    const json_t *word = NULL;
+    const json_t *argument = NULL;
     size_t index = 0;
 
-    json_array_foreach(words, index, word)
+    json_array_foreach(arguments, index, argument)
     {
-        cleanup_free char *text = spec_expand(environment, json_string_value(word));
+        cleanup_free char *text = spec_expand(environment, json_string_value(argument));
 
         json_array_append_new(list, json_string(text));
     }
 }
 
-/* Kubernetes' rule: command replaces the entrypoint, and with it the image's arguments. */
+/* In Kubernetes, command replaces the image's entrypoint and its Cmd. */
 static json_t *make_args(const struct spec_request *request, const json_t *container)
 {
     const json_t *command = doc_get(container, "command");
@@ -66,8 +75,8 @@ static json_t *make_args(const struct spec_request *request, const json_t *conta
     char **environment = NULL;
 
     if (request->shell) {
-        for (const char *const *word = request->shell; *word; word++)
-            json_array_append_new(list, json_string(*word));
+        for (const char *const *argument = request->shell; *argument; argument++)
+            json_array_append_new(list, json_string(*argument));
         return list;
     }
     environment = spec_own_environment(request->pod, container);
@@ -95,8 +104,7 @@ static int make_process(const struct spec_request *request, const json_t *contai
         json_decref(list);
         return error_set(
             err, ERROR_INVALID,
-            "neither the image nor the item names a program to run; set 'command' in the "
-            "item's provider configuration");
+            "neither the image nor the item names a program to run; set spec.config.command");
     }
     environment = spec_environment(request->pod, container, request->image_config);
     for (char **text = environment; *text; text++)
@@ -140,8 +148,8 @@ static json_t *make_mounts(const struct spec_request *request)
                   : "nosuid,noexec,newinstance,ptmxmode=0666,mode=0620,gid=5");
     add_mount(mounts, "/dev/mqueue", "mqueue", "mqueue", "nosuid,noexec,nodev");
     add_mount(mounts, "/dev/shm", "tmpfs", "shm", "nosuid,noexec,nodev,mode=1777,size=65536k");
-    /* A new sysfs needs a network namespace of its own; a plain user with the machine's network
-     * gets the machine's, read-only. */
+    /* In a user namespace, mounting sysfs needs a network namespace of the same user. Without one
+     * the machine's /sys is bind-mounted, read-only. */
     if (request->has_user_namespace && request->has_network)
         add_mount(mounts, "/sys", "none", "/sys", "rbind,nosuid,noexec,nodev,ro");
     else
@@ -152,9 +160,29 @@ static json_t *make_mounts(const struct spec_request *request)
     return mounts;
 }
 
-/* What a container runtime's default profile keeps from a process without capabilities. */
+static json_t *text_list(const char *const *texts, size_t count)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_string(texts[i]));
+    return list;
+}
+
+/* Takes names and arguments (may be NULL) over. */
+static void add_rule(json_t *rules, json_t *names, int errno_value, json_t *arguments)
+{
+    json_array_append_new(rules,
+                          json_pack("{s:o, s:s, s:i, s:o*}", "names", names, "action",
+                                    "SCMP_ACT_ERRNO", "errnoRet", errno_value, "args", arguments));
+}
+
+/* System calls that the default profile of containerd denies to a process without capabilities. */
 static json_t *make_seccomp(void)
 {
+    static const int64_t namespace_flags[] = {CLONE_NEWNS,  CLONE_NEWCGROUP, CLONE_NEWUTS,
+                                              CLONE_NEWIPC, CLONE_NEWUSER,   CLONE_NEWPID,
+                                              CLONE_NEWNET};
     static const char *const denied[] = {"acct",
                                          "add_key",
                                          "bpf",
@@ -212,21 +240,18 @@ static json_t *make_seccomp(void)
                                          "ustat",
                                          "vm86",
                                          "vm86old"};
-    json_t *names = json_array();
+    json_t *rules = json_array();
 
-    for (size_t i = 0; i < array_length(denied); i++)
-        json_array_append_new(names, json_string(denied[i]));
-    return json_pack("{s:s, s:[{s:o, s:s, s:i}]}", "defaultAction", "SCMP_ACT_ALLOW", "syscalls",
-                     "names", names, "action", "SCMP_ACT_ERRNO", "errnoRet", 1);
-}
-
-static json_t *text_list(const char *const *texts, size_t count)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_string(texts[i]));
-    return list;
+    add_rule(rules, text_list(denied, array_length(denied)), EPERM, NULL);
+    /* The flags of clone3() are in memory, which a filter cannot read. With ENOSYS, libraries fall
+     * back to clone(). */
+    add_rule(rules, json_pack("[s]", "clone3"), ENOSYS, NULL);
+    for (size_t i = 0; i < array_length(namespace_flags); i++)
+        add_rule(rules, json_pack("[s]", "clone"), EPERM,
+                 json_pack("[{s:i, s:I, s:I, s:s}]", "index", CLONE_FLAGS_INDEX, "value",
+                           (json_int_t)namespace_flags[i], "valueTwo",
+                           (json_int_t)namespace_flags[i], "op", "SCMP_CMP_MASKED_EQ"));
+    return json_pack("{s:s, s:o}", "defaultAction", "SCMP_ACT_ALLOW", "syscalls", rules);
 }
 
 static json_t *make_namespaces(const struct spec_request *request)
@@ -241,7 +266,7 @@ static json_t *make_namespaces(const struct spec_request *request)
     return list;
 }
 
-/* -1: none. Kubernetes takes a number, too, for the quantity. */
+/* In bytes; -1: none. Kubernetes accepts numbers as quantities, too. */
 static int64_t memory_limit(const json_t *container)
 {
     const json_t *limit = doc_get(container, "resources.limits.memory");
@@ -287,7 +312,7 @@ int spec_make(const struct spec_request *request, json_t **ret_spec, struct erro
     json_t *process = NULL;
 
     if (!container)
-        return error_set(err, ERROR_INTERNAL, "the pod has no container '%s'", CONTAINER_MAIN);
+        return error_set(err, ERROR_INTERNAL, "the pod has no container \"%s\"", CONTAINER_MAIN);
     if (make_process(request, container, &process, err) < 0)
         return -1;
     *ret_spec = json_pack("{s:s, s:o, s:{s:s, s:b}, s:s, s:o, s:o}", "ociVersion", "1.0.2",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A generation is adopted chunk by chunk by rename; the last rename makes it whole (a reader counts
- * chunks), and only then older ones go. So a crash at any point leaves the old or the new one
- * whole. */
+/* A generation is adopted by renaming its chunks one by one; it is complete after the last rename,
+ * because readers count chunks. Older generations are removed only then. So a crash at any point
+ * leaves at least one complete generation. */
 #include "deployer/run/workspace.h"
 
 #include <dirent.h>
@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "common/archive/beneath.h"
+#include "common/base/file.h"
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/names.h"
@@ -37,39 +38,20 @@ static char *default_path(const char *namespace_name, const char *name)
     return xasprintf("%s/.local/state/longshore/%s", home ? home : "/root", folder);
 }
 
-/* mkdir -p below a directory that is the user's own: symlinks on the way are the user's, too. */
-static int make_path(const char *path, struct error *err)
-{
-    cleanup_free char *copy = xstrdup(path);
-
-    for (char *slash = copy + 1;; slash++) {
-        char was = *slash;
-
-        if (was != '/' && was != '\0')
-            continue;
-        *slash = '\0';
-        if (mkdir(copy, 0700) < 0 && errno != EEXIST)
-            return error_set_errno(err, errno, "make directory '%s'", copy);
-        *slash = was;
-        if (was == '\0')
-            return 0;
-    }
-}
-
 static int lock(struct workspace *workspace, struct error *err)
 {
     workspace->lock_fd = openat(workspace->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (workspace->lock_fd < 0)
-        return error_set_errno(err, errno, "open the lock of '%s'", workspace->path);
+        return error_set_errno(err, errno, "open the lock file in \"%s\"", workspace->path);
     if (flock(workspace->lock_fd, LOCK_EX | LOCK_NB) == 0)
         return 0;
     if (errno == EWOULDBLOCK)
         return error_set(
             err, ERROR_CONFLICT,
-            "another run of this item is under way in '%s'; wait for it, or give this one "
-            "a state directory of its own (--state DIR)",
+            "another run of this item is in progress in \"%s\"; wait for it, or use a separate "
+            "state directory (--state DIR)",
             workspace->path);
-    return error_set_errno(err, errno, "lock '%s'", workspace->path);
+    return error_set_errno(err, errno, "lock \"%s\"", workspace->path);
 }
 
 int workspace_open(const char *path, const char *namespace_name, const char *name,
@@ -77,14 +59,14 @@ int workspace_open(const char *path, const char *namespace_name, const char *nam
 {
     struct workspace *workspace = xcalloc(1, sizeof(*workspace));
     cleanup_free char *wanted = path ? xstrdup(path) : default_path(namespace_name, name);
-    int result = make_path(wanted, err);
+    int result = file_make_directories(wanted, 0700, err);
 
     workspace->fd = workspace->lock_fd = workspace->state_fd = -1;
     if (result == 0) {
         workspace->path = realpath(wanted, NULL);
         workspace->fd = open(wanted, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (!workspace->path || workspace->fd < 0)
-            result = error_set_errno(err, errno, "open '%s'", wanted);
+            result = error_set_errno(err, errno, "open \"%s\"", wanted);
     }
     if (result == 0) {
         workspace->run_path = xasprintf("%s/" RUN_FOLDER, workspace->path);
@@ -136,7 +118,7 @@ int workspace_state_fd(const struct workspace *workspace)
     return workspace->state_fd;
 }
 
-/* As a kubelet makes an emptyDir for fsGroup 2000: everybody may write, new files get the group. */
+/* As a kubelet creates an emptyDir for an fsGroup: writable for all, new files get the group. */
 static int make_volume(int run_fd, const char *path, struct error *err)
 {
     cleanup_close int fd = beneath_make_directories(run_fd, path, err);
@@ -144,7 +126,7 @@ static int make_volume(int run_fd, const char *path, struct error *err)
     if (fd < 0)
         return -1;
     if (fchown(fd, 0, POD_FSGROUP_NUMBER) < 0 || fchmod(fd, 02777) < 0)
-        return error_set_errno(err, errno, "prepare '%s' for the pod's user", path);
+        return error_set_errno(err, errno, "set owner and mode of \"%s\"", path);
     return 0;
 }
 
@@ -155,7 +137,7 @@ static int make_sink(int run_fd, struct error *err)
     if (fd < 0)
         return -1;
     if (fchown(fd, POD_UID_NUMBER, POD_GID_NUMBER) < 0 || fchmod(fd, 0700) < 0)
-        return error_set_errno(err, errno, "prepare the sink for the pod's user");
+        return error_set_errno(err, errno, "set owner and mode of the sink directory");
     return 0;
 }
 
@@ -171,12 +153,12 @@ int workspace_begin(struct workspace *workspace, struct error *err)
         return -1;
     for (size_t i = 0; i < array_length(folders); i++) {
         if (mkdirat(run_fd, folders[i], 0755) < 0)
-            return error_set_errno(err, errno, "make '%s/%s'", workspace->run_path, folders[i]);
+            return error_set_errno(err, errno, "create \"%s/%s\"", workspace->run_path, folders[i]);
     }
     return make_volume(run_fd, "ls/shared", err) < 0 ? -1 : make_sink(run_fd, err);
 }
 
-/* ---- Adopting what wait delivered. ---- */
+/* ---- Adopting the state that wait delivered. ---- */
 
 static int adopt_chunk(struct workspace *workspace, int generation_fd, const char *generation,
                        const char *number, struct error *err)
@@ -187,40 +169,74 @@ static int adopt_chunk(struct workspace *workspace, int generation_fd, const cha
     for (size_t i = 0; i < array_length(files); i++) {
         cleanup_free char *path = xasprintf("%s/%s", number, files[i]);
 
-        /* The user must be able to remove what is the user's: no ids of the namespace stay behind.
-         */
+        /* So that the user can remove the files: no file may keep a subordinate id as its owner. */
         if (fchownat(generation_fd, path, 0, 0, AT_SYMLINK_NOFOLLOW) < 0)
-            return error_set_errno(err, errno, "take over '%s'", path);
+            return error_set_errno(err, errno, "change the owner of \"%s\"", path);
     }
     if (fchownat(generation_fd, number, 0, 0, AT_SYMLINK_NOFOLLOW) < 0 ||
         renameat(generation_fd, number, workspace->state_fd, name) < 0)
-        return error_set_errno(err, errno, "keep state '%s'", name);
+        return error_set_errno(err, errno, "store state \"%s\"", name);
     return 0;
 }
 
-/* Chunk directories are "0", "1", ...; 0 goes last, as in a cluster. */
-static int adopt_generation(struct workspace *workspace, const char *generation, struct error *err)
+/* Calls take for every entry of a directory whose name has no leading dot. A missing directory has
+ * no entries; any other failure to open or read it is an error. */
+static int for_each_entry(int parent_fd, const char *path,
+                          int (*take)(void *data, const char *name, struct error *err), void *data,
+                          struct error *err)
 {
-    cleanup_free char *path = xasprintf(SINK_STATE "/%s", generation);
-    cleanup_close int fd = beneath_open_directory(workspace->fd, path, err);
-    struct stat info = {0};
+    cleanup_close int fd = openat(parent_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *directory = NULL;
+    const struct dirent *entry = NULL;
+    int result = 0;
 
     if (fd < 0)
-        return -1;
-    for (long number = 1; number >= 0;) {
-        cleanup_free char *text = xasprintf("%ld", number);
-
-        if (fstatat(fd, text, &info, AT_SYMLINK_NOFOLLOW) < 0) {
-            if (number == 0)
-                return 0;
-            number = 0;
-            continue;
-        }
-        if (adopt_chunk(workspace, fd, generation, text, err) < 0)
-            return -1;
-        number = number == 0 ? -1 : number + 1;
+        return errno == ENOENT ? 0 : error_set_errno(err, errno, "open \"%s\"", path);
+    directory = fdopendir(fd);
+    if (!directory)
+        return error_set_errno(err, errno, "read \"%s\"", path);
+    (void)steal_fd(&fd); /* owned by the stream */
+    while (result == 0 && (errno = 0, entry = readdir(directory))) {
+        if (entry->d_name[0] != '.')
+            result = take(data, entry->d_name, err);
     }
-    return 0;
+    if (result == 0 && errno != 0)
+        result = error_set_errno(err, errno, "read \"%s\"", path);
+    (void)closedir(directory);
+    return result;
+}
+
+struct adoption {
+    struct workspace *workspace;
+    const char *generation;
+    int generation_fd;
+    bool has_first; /* chunk 0 */
+};
+
+static int take_chunk(void *data, const char *name, struct error *err)
+{
+    struct adoption *adoption = data;
+
+    if (strcmp(name, "0") == 0) {
+        adoption->has_first = true;
+        return 0;
+    }
+    return adopt_chunk(adoption->workspace, adoption->generation_fd, adoption->generation, name,
+                       err);
+}
+
+/* Chunk directories are "0", "1", ...; 0 goes last, as in a cluster. An adoption that was cut off
+ * has moved some of them already, so the numbers may have gaps. */
+static int take_generation(void *data, const char *name, struct error *err)
+{
+    struct workspace *workspace = data;
+    cleanup_free char *path = xasprintf(SINK_STATE "/%s", name);
+    cleanup_close int fd = beneath_open_directory(workspace->fd, path, err);
+    struct adoption adoption = {.workspace = workspace, .generation = name, .generation_fd = fd};
+
+    if (fd < 0 || for_each_entry(fd, ".", take_chunk, &adoption, err) < 0)
+        return -1;
+    return adoption.has_first ? adopt_chunk(workspace, fd, name, "0", err) : 0;
 }
 
 static int remove_garbage(struct workspace *workspace, size_t keep, struct error *err)
@@ -242,20 +258,10 @@ static int remove_garbage(struct workspace *workspace, size_t keep, struct error
 
 int workspace_adopt(struct workspace *workspace, size_t keep, struct error *err)
 {
-    int fd = openat(workspace->fd, SINK_STATE, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
-    const struct dirent *entry = NULL;
-    int result = 0;
+    int result = for_each_entry(workspace->fd, SINK_STATE, take_generation, workspace, err);
 
-    /* Names with a dot in front are still being written. */
-    while (result == 0 && directory && (entry = readdir(directory))) {
-        if (entry->d_name[0] != '.')
-            result = adopt_generation(workspace, entry->d_name, err);
-    }
-    if (directory)
-        (void)closedir(directory);
     if (result == 0 && fsync(workspace->state_fd) < 0)
-        result = error_set_errno(err, errno, "keep the state");
+        result = error_set_errno(err, errno, "sync the state directory");
     return result == 0 ? remove_garbage(workspace, keep, err) : -1;
 }
 
@@ -268,26 +274,4 @@ int workspace_forget(struct workspace *workspace, struct error *err)
         result = beneath_remove_tree(workspace->state_fd, set.chunks[i].object, err);
     state_set_done(&set);
     return result;
-}
-
-int workspace_state_size(struct workspace *workspace, uint64_t *ret_bytes, struct error *err)
-{
-    struct state_set set = {0};
-    const struct state_generation *newest = NULL;
-    uint64_t bytes = 0;
-
-    if (state_set_add_directory(&set, workspace->state_fd, err) < 0)
-        return -1;
-    state_set_arrange(&set);
-    newest = state_set_newest(&set);
-    for (size_t i = 0; newest && i < newest->chunk_count; i++) {
-        cleanup_free char *path = xasprintf("%s/config", newest->chunks[i]->object);
-        struct stat info = {0};
-
-        if (fstatat(workspace->state_fd, path, &info, 0) == 0)
-            bytes += (uint64_t)info.st_size;
-    }
-    state_set_done(&set);
-    *ret_bytes = bytes;
-    return 0;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The directory of one item on this machine. Its lock is what the fixed pod name is in a cluster:
- * one run at a time.
+/* The directory of one item on this machine:
  *
- *     lock
- *     state/<sequence>-<uuid>-<number>/{config,metadata.json}   chunks, as common/state/restore.h
- * reads them run/            of the run under way, or left behind by one that was killed: the next
- * one removes it ls/           what the pod has at /data/ls sink/         what wait delivers
- *       bundle/ upper/ work/ root/   for the OCI runtime
+ *     lock             held by the run in progress: one run at a time
+ *     state/<sequence>-<uuid>-<number>/{config,metadata.json}
+ *                      chunks of the state, in the form that common/state/restore.h reads
+ *     run/             files of the run in progress, or of one that was killed
+ *       ls/            what the pod has at /data/ls
+ *       sink/          what wait delivers
+ *       bundle/ upper/ work/ root/ runtime/    for the OCI runtime
  */
 #pragma once
 
@@ -15,24 +16,24 @@
 
 struct workspace;
 
-/* Makes what is missing and takes the lock; ERROR_CONFLICT if another run of this item is under
- * way. What a killed run had already delivered is taken in, the rest of it removed. path NULL:
- * below $XDG_STATE_HOME, by namespace and name. */
+/* Creates what is missing, takes the lock (ERROR_CONFLICT if another run holds it) and adopts the
+ * state that a killed run had delivered. path NULL: a directory below $XDG_STATE_HOME, by namespace
+ * and name. *ret_workspace is to be closed by the caller. */
 int workspace_open(const char *path, const char *namespace_name, const char *name,
                    struct workspace **ret_workspace, struct error *err) must_check;
+/* Releases the lock and, unless is_run_kept, removes run/. NULL is fine. */
 void workspace_close(struct workspace *workspace, bool is_run_kept);
 
+/* Borrowed; absolute. */
 const char *workspace_path(const struct workspace *workspace);
 const char *workspace_run_path(const struct workspace *workspace);
 int workspace_state_fd(const struct workspace *workspace);
 
-/* Fresh run/ with its folders. */
+/* Replaces run/ by a new one with empty subdirectories. */
 int workspace_begin(struct workspace *workspace, struct error *err) must_check;
-/* Takes the generations in that wait delivered (whole ones only), then removes all but the newest
- * keep. */
+/* Moves the generations that wait delivered from run/sink to state/, then removes all but the
+ * newest `keep` complete ones. After a failure nothing is lost as long as run/ is kept: the next
+ * call continues. */
 int workspace_adopt(struct workspace *workspace, size_t keep, struct error *err) must_check;
-/* Removes all state: what a successful DELETE does. */
+/* Removes all state, as after a successful DELETE. */
 int workspace_forget(struct workspace *workspace, struct error *err) must_check;
-/* Bytes and chunks of the newest whole generation. */
-int workspace_state_size(struct workspace *workspace, uint64_t *ret_bytes, struct error *err)
-    must_check;

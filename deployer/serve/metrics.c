@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/controller/metrics.h"
+#include "deployer/serve/metrics.h"
 
 #include <stdio.h>
 #include <sys/resource.h>
@@ -23,12 +23,17 @@ static void observe(struct metrics_histogram *histogram, uint64_t ms)
     histogram->sum_seconds += seconds;
 }
 
-void metrics_count_action(struct metrics *metrics, enum action action, bool is_ok, uint64_t took_ms)
+void metrics_count_action(struct metrics *metrics, size_t action, bool is_ok, uint64_t took_ms)
 {
     metrics->actions[action]++;
     if (!is_ok)
         metrics->failures[action]++;
     observe(&metrics->action_time, took_ms);
+}
+
+void metrics_count_decision(struct metrics *metrics, size_t rule)
+{
+    metrics->decisions[rule]++;
 }
 
 void metrics_count_event(struct metrics *metrics, enum metrics_source source)
@@ -86,7 +91,8 @@ static int histogram_lines(struct buffer *text, const char *name, const char *la
                               (unsigned long long)histogram->count);
 }
 
-static int write_actions(const struct metrics *metrics, struct buffer *text, struct error *err)
+static int write_actions(const struct metrics *metrics, const struct metrics_now *now,
+                         struct buffer *text, struct error *err)
 {
     uint64_t all = 0, failed = 0;
 
@@ -94,8 +100,8 @@ static int write_actions(const struct metrics *metrics, struct buffer *text, str
         all += metrics->actions[i];
         failed += metrics->failures[i];
     }
-    if (head(text, "controller_runtime_reconcile_total", "counter",
-             "Actions on items, by their result.", err) < 0 ||
+    if (head(text, "controller_runtime_reconcile_total", "counter", "Actions on items, by result.",
+             err) < 0 ||
         buffer_append_text(
             text, err,
             "controller_runtime_reconcile_total{controller=\"deployitem\",result=\"success\"} "
@@ -111,7 +117,7 @@ static int write_actions(const struct metrics *metrics, struct buffer *text, str
             (unsigned long long)failed) < 0)
         return -1;
     if (head(text, "controller_runtime_reconcile_time_seconds", "histogram",
-             "How long an action on an item took.", err) < 0 ||
+             "Duration of an action on an item.", err) < 0 ||
         histogram_lines(text, "controller_runtime_reconcile_time_seconds",
                         "controller=\"deployitem\"", &metrics->action_time, err) < 0)
         return -1;
@@ -119,7 +125,7 @@ static int write_actions(const struct metrics *metrics, struct buffer *text, str
              err) < 0)
         return -1;
     for (size_t i = 0; i < array_length(metrics->actions); i++) {
-        const char *name = action_name((enum action)i);
+        const char *name = now->action_name(i);
 
         if (!metrics->actions[i])
             continue;
@@ -129,6 +135,21 @@ static int write_actions(const struct metrics *metrics, struct buffer *text, str
                                name,
                                (unsigned long long)(metrics->actions[i] - metrics->failures[i]),
                                name, (unsigned long long)metrics->failures[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int write_decisions(const struct metrics *metrics, const struct metrics_now *now,
+                           struct buffer *text, struct error *err)
+{
+    if (head(text, "longshore_decisions_total", "counter",
+             "Decisions on items, by the rule applied.", err) < 0)
+        return -1;
+    for (size_t i = 0; now->rule_name(i); i++) {
+        if (metrics->decisions[i] &&
+            buffer_append_text(text, err, "longshore_decisions_total{rule=\"%s\"} %llu\n",
+                               now->rule_name(i), (unsigned long long)metrics->decisions[i]) < 0)
             return -1;
     }
     return 0;
@@ -152,7 +173,7 @@ static int write_runs(const struct metrics *metrics, struct buffer *text, struct
         }
     }
     if (head(text, "longshore_run_duration_seconds", "histogram",
-             "From the beginning of a job to its end.", err) < 0)
+             "Duration of a job from its start to its end.", err) < 0)
         return -1;
     return histogram_lines(text, "longshore_run_duration_seconds", "operation=\"RECONCILE\"",
                            &metrics->run_time[0], err) < 0 ||
@@ -165,19 +186,19 @@ static int write_runs(const struct metrics *metrics, struct buffer *text, struct
 static int write_queue(const struct metrics *metrics, const struct metrics_now *now,
                        struct buffer *text, struct error *err)
 {
-    if (head(text, "workqueue_depth", "gauge", "Items that wait for their turn.", err) < 0 ||
+    if (head(text, "workqueue_depth", "gauge", "Items in the queue.", err) < 0 ||
         buffer_append_text(text, err, "workqueue_depth{name=\"deployitem\"} %zu\n", now->queued) <
             0 ||
         head(text, "workqueue_adds_total", "counter", "Items that were queued.", err) < 0 ||
         buffer_append_text(text, err, "workqueue_adds_total{name=\"deployitem\"} %llu\n",
                            (unsigned long long)metrics->queue_adds) < 0 ||
         head(text, "workqueue_queue_duration_seconds", "histogram",
-             "How long items waited for their turn.", err) < 0 ||
+             "How long items waited in the queue.", err) < 0 ||
         histogram_lines(text, "workqueue_queue_duration_seconds", "name=\"deployitem\"",
                         &metrics->queue_time, err) < 0)
         return -1;
-    return number(text, "longshore_items_in_flight", "gauge",
-                  "Items that have a request under way.", (double)now->running, err);
+    return number(text, "longshore_items_in_flight", "gauge", "Items with a request in progress.",
+                  (double)now->running, err);
 }
 
 static int write_requests(const struct kube_counts *counts, const char *cluster,
@@ -200,11 +221,11 @@ static int write_requests(const struct kube_counts *counts, const char *cluster,
 static int write_clients(const struct metrics_now *now, struct buffer *text, struct error *err)
 {
     if (head(text, "rest_client_requests_total", "counter",
-             "Requests to API servers that have ended, watches included.", err) < 0 ||
+             "Completed requests to API servers, including watches.", err) < 0 ||
         write_requests(now->landscaper_requests, "landscaper", text, err) < 0 ||
         write_requests(now->host_requests, "host", text, err) < 0 ||
-        head(text, "leader_election_master_status", "gauge", "1 while this process leads.", err) <
-            0)
+        head(text, "leader_election_master_status", "gauge", "1 while this process is the leader.",
+             err) < 0)
         return -1;
     return buffer_append_text(text, err, "leader_election_master_status{name=\"%s\"} %d\n",
                               now->lease_name, now->is_leader ? 1 : 0);
@@ -215,7 +236,8 @@ static int write_watches(const struct metrics *metrics, const struct metrics_now
 {
     static const char *const resources[METRICS_SOURCE_COUNT] = {"deployitems", "pods"};
 
-    if (head(text, "longshore_watch_events_total", "counter", "Events of the watches.", err) < 0)
+    if (head(text, "longshore_watch_events_total", "counter", "Events received by the watches.",
+             err) < 0)
         return -1;
     for (size_t i = 0; i < METRICS_SOURCE_COUNT; i++) {
         if (buffer_append_text(text, err, "longshore_watch_events_total{resource=\"%s\"} %llu\n",
@@ -223,7 +245,7 @@ static int write_watches(const struct metrics *metrics, const struct metrics_now
             return -1;
     }
     if (head(text, "longshore_watch_silent_seconds", "gauge",
-             "Since when a watch has heard nothing, not even a bookmark.", err) < 0)
+             "Time since a watch received anything, bookmarks included.", err) < 0)
         return -1;
     for (size_t i = 0; i < METRICS_SOURCE_COUNT; i++) {
         if (buffer_append_text(text, err, "longshore_watch_silent_seconds{resource=\"%s\"} %.17g\n",
@@ -238,7 +260,7 @@ static double resident_bytes(void)
     cleanup_file FILE *file = fopen("/proc/self/statm", "re");
     char line[128] = {0};
     uint64_t pages = 0;
-    size_t first = 0; /* the column of the whole size */
+    size_t first = 0; /* length of the first column, the total size */
 
     if (!file || !fgets(line, sizeof(line), file))
         return 0;
@@ -260,9 +282,10 @@ static int write_process(const struct metrics_now *now, struct buffer *text, str
                err) < 0 ||
         number(text, "process_resident_memory_bytes", "gauge", "Resident memory.", resident_bytes(),
                err) < 0 ||
-        number(text, "process_start_time_seconds", "gauge", "When this process was started.",
+        number(text, "process_start_time_seconds", "gauge",
+               "Start time of the process since the Unix epoch.",
                (double)now->started_unix_ms / 1000, err) < 0 ||
-        head(text, "longshore_build_info", "gauge", "Which build this is.", err) < 0)
+        head(text, "longshore_build_info", "gauge", "Version of the program.", err) < 0)
         return -1;
     return buffer_append_text(text, err, "longshore_build_info{version=\"%s\"} 1\n",
                               LONGSHORE_VERSION);
@@ -271,18 +294,20 @@ static int write_process(const struct metrics_now *now, struct buffer *text, str
 int metrics_write(const struct metrics *metrics, const struct metrics_now *now,
                   struct buffer *ret_text, struct error *err)
 {
-    if (write_actions(metrics, ret_text, err) < 0 || write_runs(metrics, ret_text, err) < 0 ||
-        write_queue(metrics, now, ret_text, err) < 0 || write_clients(now, ret_text, err) < 0 ||
-        write_watches(metrics, now, ret_text, err) < 0 || write_process(now, ret_text, err) < 0)
+    if (write_actions(metrics, now, ret_text, err) < 0 ||
+        write_decisions(metrics, now, ret_text, err) < 0 ||
+        write_runs(metrics, ret_text, err) < 0 || write_queue(metrics, now, ret_text, err) < 0 ||
+        write_clients(now, ret_text, err) < 0 || write_watches(metrics, now, ret_text, err) < 0 ||
+        write_process(now, ret_text, err) < 0)
         return -1;
     if (number(ret_text, "longshore_items", "gauge", "Items of our types.", (double)now->items,
                err) < 0 ||
-        number(ret_text, "longshore_jobs", "gauge", "Items that are being worked on.",
-               (double)now->jobs, err) < 0 ||
+        number(ret_text, "longshore_jobs", "gauge", "Items with an open task.", (double)now->jobs,
+               err) < 0 ||
         number(ret_text, "longshore_items_held", "gauge",
-               "Items whose Target can't be read, so that nobody knows whether they are ours.",
+               "Items whose Target can't be read, so that the responsible deployer is unknown.",
                (double)now->held, err) < 0 ||
-        number(ret_text, "longshore_synced", "gauge", "1 once items and pods were listed.",
+        number(ret_text, "longshore_synced", "gauge", "1 once items and pods are listed.",
                now->is_synced ? 1 : 0, err) < 0 ||
         number(ret_text, "longshore_collected_objects_total", "counter",
                "Objects that the garbage collector removed.", (double)metrics->collected, err) < 0)

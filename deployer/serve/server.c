@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/controller/serve.h"
+#include "deployer/serve/server.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "common/base/memory.h"
 
-enum { BODY_MAX = 1 << 20 };
+enum { BODY_MAX = 1 << 20, ACCEPT_PAUSE_MS = 1000 };
 
 struct connection {
     struct connection *next;
@@ -32,6 +32,7 @@ struct server {
     void *data;
     struct connection *connections;
     size_t connection_count;
+    struct loop_timer accept_timer; /* runs while no connection can be accepted */
 };
 
 /* ---- The request ---- */
@@ -123,7 +124,8 @@ static int answer(struct connection *connection, int status, const char *content
 
 static void on_connection(void *data, uint32_t events);
 
-/* Sends what is left; the connection is gone afterwards, or waits until it can send more. */
+/* Sends the rest of the answer. Frees the connection, or waits until the socket is writable again.
+ */
 static void send_more(struct connection *connection)
 {
     struct error err = {0};
@@ -195,6 +197,26 @@ static void on_connection(void *data, uint32_t events)
 
 /* ---- Listening ---- */
 
+static void on_accept(void *data, uint32_t events);
+
+/* Also the callback of accept_timer. */
+static void listen_again(void *data)
+{
+    struct server *server = data;
+    struct error err = {0};
+
+    if (loop_set_fd(server->loop, server->fd, EPOLLIN, on_accept, server, &err) < 0)
+        loop_timer_start(&server->accept_timer, ACCEPT_PAUSE_MS);
+}
+
+/* Without free file descriptors or memory the connection stays in the backlog, and epoll would
+ * report it again at once. */
+static void pause_accepting(struct server *server)
+{
+    loop_remove_fd(server->loop, server->fd);
+    loop_timer_start(&server->accept_timer, ACCEPT_PAUSE_MS);
+}
+
 static void on_accept(void *data, uint32_t events)
 {
     struct server *server = data;
@@ -203,8 +225,11 @@ static void on_accept(void *data, uint32_t events)
     int fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     (void)events;
-    if (fd < 0)
+    if (fd < 0) {
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+            pause_accepting(server);
         return;
+    }
     if (server->connection_count >= SERVE_CONNECTIONS_MAX) {
         (void)close(fd);
         return;
@@ -241,7 +266,7 @@ static int fill_address(const char *address, uint16_t port, struct sockaddr_stor
         *ret_size = sizeof(v6);
         return 0;
     }
-    return error_set(err, ERROR_INVALID, "'%s' is no address to listen on", address);
+    return error_set(err, ERROR_INVALID, "'%s' is not an IP address to listen on", address);
 }
 
 static int listen_on(const char *address, uint16_t port, int *ret_fd, uint16_t *ret_port,
@@ -261,7 +286,7 @@ static int listen_on(const char *address, uint16_t port, int *ret_fd, uint16_t *
     size = sizeof(storage);
     if (getsockname(fd, (struct sockaddr *)&storage, &size) < 0)
         return error_set_errno(err, errno, "listen on '%s' port %u", address, port);
-    /* The port is at the same place in both kinds of address. */
+    /* sin_port and sin6_port have the same offset. */
     *ret_port = ntohs(((struct sockaddr_in *)&storage)->sin_port);
     *ret_fd = steal_fd(&fd);
     return 0;
@@ -282,6 +307,7 @@ int server_new(struct loop *loop, const char *address, uint16_t port, serve_fn *
     server->port = bound;
     server->serve = serve;
     server->data = data;
+    loop_timer_init(&server->accept_timer, loop, listen_again, server);
     if (loop_set_fd(loop, fd, EPOLLIN, on_accept, server, err) < 0) {
         server_free(server);
         return -1;
@@ -296,6 +322,7 @@ void server_free(struct server *server)
         return;
     while (server->connections)
         connection_free(server->connections);
+    loop_timer_stop(&server->accept_timer);
     loop_remove_fd(server->loop, server->fd);
     (void)close(server->fd);
     free(server);

@@ -20,15 +20,30 @@ static json_t *find_named(json_t *list, const char *name, size_t *ret_index)
     return NULL;
 }
 
-static json_t *main_of(json_t *pod)
+static json_t *container_of(json_t *pod, const char *name)
 {
     size_t index = 0;
 
-    return find_named(json_object_get(json_object_get(pod, "spec"), "containers"), CONTAINER_MAIN,
-                      &index);
+    return find_named(json_object_get(json_object_get(pod, "spec"), "containers"), name, &index);
 }
 
-/* The item's own variables come behind the contract's, and repeat none of them. */
+static json_t *main_of(json_t *pod)
+{
+    return container_of(pod, CONTAINER_MAIN);
+}
+
+/* An item can set the grace period of main, which is passed to wait. */
+static void strip_grace(json_t *pod)
+{
+    json_t *env = json_object_get(container_of(pod, CONTAINER_WAIT), "env");
+    size_t index = 0;
+
+    (void)json_object_del(json_object_get(pod, "spec"), "terminationGracePeriodSeconds");
+    if (find_named(env, ENV_MAIN_GRACE_SECONDS, &index))
+        (void)json_array_remove(env, index);
+}
+
+/* The item's own variables follow those of the contract and override none of them. */
 static const char *strip_env(json_t *main_container, size_t contract_count)
 {
     json_t *env = json_object_get(main_container, "env");
@@ -41,7 +56,7 @@ static const char *strip_env(json_t *main_container, size_t contract_count)
         for (size_t j = 0; j < i; j++) {
             if (strcmp(doc_text_or(json_array_get(env, j), "name", ""),
                        doc_text_or(own, "name", "")) == 0)
-                return "a variable is there twice";
+                return "a variable is set twice";
         }
     }
     while (json_array_size(env) > contract_count)
@@ -72,7 +87,7 @@ static const char *strip_script(json_t *pod)
         if (strncmp(doc_text_or(item, "key", ""), "file-", 5) != 0 ||
             strchr(doc_text_or(item, "path", "/"), '/') ||
             strncmp(doc_text_or(item, "path", ".."), "..", 2) == 0)
-            return "main would see an input that is no file of the script";
+            return "main would see an input that is not a file of the script";
     }
     (void)json_array_remove(volumes, volume_index);
     (void)json_array_remove(mounts, mount_index);
@@ -95,6 +110,7 @@ const char *invariants_broken(const json_t *pod, const json_t *plain)
     for (size_t i = 0; i < array_length(both); i++) {
         for (size_t j = 0; j < array_length(of_main); j++)
             (void)json_object_del(main_of(both[i]), of_main[j]);
+        strip_grace(both[i]);
         for (size_t j = 0; j < array_length(of_pod); j++)
             (void)json_object_del(json_object_get(both[i], "spec"), of_pod[j]);
     }

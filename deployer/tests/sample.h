@@ -11,12 +11,12 @@
 #include "deployer/item/item.h"
 #include "deployer/item/provider.h"
 #include "deployer/pod/names.h"
-#include "deployer/pod/request.h"
+#include "deployer/pod/run_objects.h"
 
 #define SAMPLE_JOB "7d5c0000-0000-4000-8000-000000000001"
 #define SAMPLE_UID "11111111-2222-4333-8444-555555555555"
 
-/* A text that is no YAML is a mistake of the test itself. */
+/* Invalid YAML is a bug in the test and fails it. */
 static inline json_t *sample_doc(const char *yaml)
 {
     struct error err = {0};
@@ -62,7 +62,7 @@ static inline struct item *sample_item(const char *namespace_name, const char *n
     return item;
 }
 
-/* Everything of one run, with the request filled in; fields of the request can be changed then. */
+/* All data of one run, with the request filled in. Tests may change fields of the request. */
 struct sample_run {
     struct deployer_config *config;
     struct item *item;

@@ -6,8 +6,8 @@
 #include "common/base/memory.h"
 #include "common/base/number.h"
 #include "common/data/duration.h"
-#include "deployer/item/fields.h"
-#include "deployer/item/validate.h"
+#include "deployer/validation/fields.h"
+#include "deployer/validation/validate.h"
 
 static const char *const months[] = {"jan", "feb", "mar", "apr", "may", "jun", "jul",
                                      "aug", "sep", "oct", "nov", "dec", NULL};
@@ -18,7 +18,7 @@ static const struct cron_field {
     const char *const *names; /* of min, min + 1, ...; or NULL */
 } cron_fields[] = {{0, 59, NULL}, {0, 23, NULL}, {1, 31, NULL}, {1, 12, months}, {0, 6, days}};
 
-/* A number or name at *cursor, which moves behind it. */
+/* Parses a number or name and moves *cursor past it. */
 static bool read_value(const char **cursor, const struct cron_field *field, uint64_t *ret_value)
 {
     size_t digits = number_scan(*cursor, field->max, ret_value);
@@ -75,13 +75,13 @@ static bool read_cron_field(const char **cursor, const struct cron_field *field)
 
 static bool is_descriptor(const char *text)
 {
-    static const char *const words[] = {"@yearly", "@annually", "@monthly", "@weekly",
+    static const char *const names[] = {"@yearly", "@annually", "@monthly", "@weekly",
                                         "@daily",  "@midnight", "@hourly"};
     struct error err = {0};
     int64_t ns = 0;
 
-    for (size_t i = 0; i < array_length(words); i++) {
-        if (strcmp(words[i], text) == 0)
+    for (size_t i = 0; i < array_length(names); i++) {
+        if (strcmp(names[i], text) == 0)
             return true;
     }
     return strncmp(text, "@every ", strlen("@every ")) == 0 &&

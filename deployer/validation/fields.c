@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/item/fields.h"
+#include "deployer/validation/fields.h"
 
 #include <inttypes.h>
 
@@ -18,7 +18,7 @@ const json_t *field_any(const struct fields *fields, const char *key)
     return json_is_null(value) ? NULL : value;
 }
 
-/* The value if it has the type, else a mistake. */
+/* The value, or NULL if it is absent or of the wrong type, which is a mistake. */
 static const json_t *field_typed(const struct fields *fields, const char *key, const char *expected,
                                  bool (*is_type)(const json_t *value))
 {

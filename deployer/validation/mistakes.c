@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/item/mistakes.h"
+#include "deployer/validation/mistakes.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "common/base/buffer.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
-#include "deployer/item/fields.h"
-#include "deployer/item/text.h"
+#include "deployer/validation/fields.h"
+#include "deployer/validation/text.h"
 
-/* A text from outside (an image name, a key) enters a message only up to here. */
+/* Longer input (an image name, a key) is truncated in messages. */
 enum { MISTAKE_TEXT_MAX = 400, MISTAKES_TEXT_MAX = 64 * 1024 };
 
 void mistakes_done(struct mistakes *mistakes)
@@ -108,7 +108,7 @@ void mistakes_add_unknown(struct mistakes *mistakes, const char *path, const jso
     }
 }
 
-/* "[a, b]" with more than one, as Go joins them. */
+/* Several errors as "[a, b]", as Go joins them. */
 char *mistakes_text(const struct mistakes *mistakes)
 {
     cleanup_buffer struct buffer text = {0};
@@ -145,7 +145,7 @@ int mistakes_fail(const struct mistakes *mistakes, struct error *err)
 
 char *path_member(const char *base, const char *key)
 {
-    /* A key that would read as several is quoted. */
+    /* A key with dots or brackets is quoted. */
     const char *quote = strpbrk(key, ".[]/") || !*key ? "\"" : "";
 
     return xasprintf("%s%s%s%s%s", base, *base ? "." : "", quote, key, quote);

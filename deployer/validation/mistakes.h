@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every mistake in a document, each with its path, in the words that Kubernetes and the Go deployer
- * use: `registryPullSecrets[0].name: Required value: name must not be empty`. Values that could be
- * secret (env values, scripts, credentials) never enter a text. */
+/* All mistakes found in a document, each with its path, in the wording of Kubernetes and of the Go
+ * deployer: `registryPullSecrets[0].name: Required value: name must not be empty`. Values that
+ * could be secret (env values, scripts, credentials) must not be part of a text. */
 #pragma once
 
 #include <jansson.h>
@@ -11,29 +11,29 @@
 #include "common/base/error.h"
 
 enum mistake_kind {
-    MISTAKE_TYPE,      /* "expected a string, got a number": the document can't be decoded */
+    MISTAKE_TYPE,      /* "expected a string, got a number" */
     MISTAKE_REQUIRED,  /* "Required value: ..." */
     MISTAKE_INVALID,   /* "Invalid value: ..." */
     MISTAKE_FORBIDDEN, /* "Forbidden: ..." */
     MISTAKE_DUPLICATE, /* "Duplicate value: ..." */
     MISTAKE_TOO_LONG,  /* "Too long: ..." */
-    MISTAKE_UNKNOWN,   /* an unknown field: worth a warning, never a failure */
+    MISTAKE_UNKNOWN,   /* an unknown or unused field: a warning, not an error */
 };
 
 struct mistake {
     enum mistake_kind kind;
-    char *path; /* "spec.config.env[2].name"; "" is the document itself */
-    char *text; /* without the path, with the words of the kind */
+    char *path; /* "spec.config.env[2].name"; "" for the document itself */
+    char *text; /* without the path, with the prefix of the kind */
 };
 
-/* Zeroed memory is an empty list. At most MISTAKES_MAX are kept, the rest are counted: a status has
- * no room for more. */
+/* Zeroed memory is an empty list. At most MISTAKES_MAX are kept, since a status has limited room;
+ * the others are counted. */
 enum { MISTAKES_MAX = 64 };
 struct mistakes {
-    bool is_unbounded; /* all are kept: for people who want to mend them at once */
+    bool is_unbounded; /* keep all of them, for `longshore validate` */
     struct mistake *items;
     size_t count, dropped;
-    size_t errors, decode_errors; /* all kinds but UNKNOWN; those of MISTAKE_TYPE */
+    size_t errors, decode_errors; /* all but MISTAKE_UNKNOWN; MISTAKE_TYPE only */
 };
 
 void mistakes_done(struct mistakes *mistakes);
@@ -48,16 +48,17 @@ void mistakes_add(struct mistakes *mistakes, enum mistake_kind kind, const char 
 /* "expected a string, got a number" at path. */
 void mistakes_add_type(struct mistakes *mistakes, const char *path, const char *expected,
                        const json_t *got);
-/* Unknown fields of object, by the list of known ones (NULL at its end). */
+/* Adds each field of object that is not in known, which ends with NULL. */
 void mistakes_add_unknown(struct mistakes *mistakes, const char *path, const json_t *object,
                           const char *const *known);
 
-/* "path: text"; several errors are joined as Go does: "[a, b]". UNKNOWN is left out. Belongs to the
- * caller. */
+/* "path: text", or "[a, b]" for several errors, as Go joins them. Without MISTAKE_UNKNOWN. Belongs
+ * to the caller. */
 char *mistakes_text(const struct mistakes *mistakes);
-/* ERROR_INVALID with mistakes_text() (cut at the size of an error), or 0 if there is no error. */
+/* Fails with ERROR_INVALID and mistakes_text(), truncated to the size of an error, if there is an
+ * error. */
 int mistakes_fail(const struct mistakes *mistakes, struct error *err) must_check;
 
-/* "a.b", "a[3]"; an empty base gives "b". Belongs to the caller. */
+/* "base.key" and "base[3]"; just "key" if base is empty. Belong to the caller. */
 char *path_member(const char *base, const char *key);
 char *path_index(const char *base, size_t index);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/item/quantity.h"
+#include "deployer/validation/quantity.h"
 
 #include <string.h>
 
@@ -8,12 +8,12 @@
 #include "common/base/number.h"
 #include "common/data/doc.h"
 #include "common/data/names.h"
-#include "deployer/item/fields.h"
-#include "deployer/item/validate.h"
+#include "deployer/validation/fields.h"
+#include "deployer/validation/validate.h"
 
 enum { QUANTITY_MAX = 64, EXPONENT_MAX = 18 };
 
-/* What the digits are to be multiplied by: base to the power of exponent. */
+/* The factor of a suffix: base to the power of exponent. */
 struct scale {
     int base;
     int64_t exponent;
@@ -58,7 +58,7 @@ bool quantity_parse(const char *text, long double *ret_amount)
     struct scale scale = {0};
     long double digits = 0;
     int64_t digits_count = 0;
-    int64_t places = 0; /* behind the point */
+    int64_t places = 0; /* after the decimal point */
     bool has_point = false;
 
     if (strlen(text) > QUANTITY_MAX)
@@ -74,7 +74,8 @@ bool quantity_parse(const char *text, long double *ret_amount)
     }
     if (digits_count == 0 || !suffix_scale(cursor, &scale))
         return false;
-    /* Whole numbers first and one division last: 1000m is 1, and 1.1k is 1100. */
+    /* Multiply first and divide once at the end, so that 1000m is exactly 1 and 1.1k exactly 1100.
+     */
     *ret_amount = digits * power(scale.base, scale.exponent) /
                   (power(10, places) * power(scale.base, -scale.exponent));
     return true;
@@ -96,7 +97,7 @@ static bool is_huge_pages(const char *name)
     return strncmp(name, HUGE_PAGES, strlen(HUGE_PAGES)) == 0;
 }
 
-/* Of a vendor, such as nvidia.com/gpu: counted in whole pieces. */
+/* Extended resources, such as nvidia.com/gpu, are counted in whole units. */
 static bool is_extended(const char *name)
 {
     return strchr(name, '/') && !strstr(name, "kubernetes.io/");
@@ -112,13 +113,13 @@ static bool is_resource_name(const char *name)
     }
     if (is_huge_pages(name))
         return name_is_label_key(name);
-    /* With that start it would be the name of a quota. */
+    /* "requests.x" is the name of a quota, not of a resource. */
     if (is_extended(name) && strncmp(name, "requests.", strlen("requests.")) == 0)
         return false;
     return strchr(name, '/') && name_is_label_key(name);
 }
 
-/* The amount of a resource; false and a mistake if it is none. */
+/* The amount of a resource. Adds a mistake and returns false if it is not a quantity. */
 static bool read_amount(const json_t *value, const char *path, struct mistakes *mistakes,
                         long double *ret_amount)
 {
@@ -133,7 +134,7 @@ static bool read_amount(const json_t *value, const char *path, struct mistakes *
     return quantity_parse(text, ret_amount);
 }
 
-/* Up to the next whole number, as the API server counts; what no machine has is whole. */
+/* The API server rounds up to whole numbers. Beyond 2^63 a long double has no fraction. */
 static uint64_t rounded_up(long double amount)
 {
     uint64_t whole = amount < (long double)INT64_MAX ? (uint64_t)amount : INT64_MAX;
@@ -151,12 +152,12 @@ static void check_kind_of_amount(const char *name, long double amount, const cha
         mistakes_add(mistakes, MISTAKE_INVALID, path, "must be a whole number");
     if (size && (!quantity_parse(size, &page) || rounded_up(page) == 0 ||
                  (long double)rounded_up(page) > page))
-        mistakes_add(mistakes, MISTAKE_INVALID, path, "\"%s\": is no size of a page", size);
+        mistakes_add(mistakes, MISTAKE_INVALID, path, "\"%s\": not a valid page size", size);
     else if (size && rounded_up(amount) % rounded_up(page) != 0)
         mistakes_add(mistakes, MISTAKE_INVALID, path, "must be a multiple of %s", size);
 }
 
-/* What can't be shared is had in full or not at all. */
+/* Extended resources and huge pages can't be overcommitted: request and limit must be equal. */
 static void check_against_limit(const char *name, long double amount, const json_t *limit,
                                 const char *path, struct mistakes *mistakes)
 {
@@ -165,13 +166,13 @@ static void check_against_limit(const char *name, long double amount, const json
     long double limit_amount = 0;
 
     if (!limit && is_exclusive)
-        mistakes_add(mistakes, MISTAKE_INVALID, path, "needs a limit, and one that is the same");
+        mistakes_add(mistakes, MISTAKE_INVALID, path, "requires an equal limit");
     if (!limit || !read_amount(limit, path, &ignored, &limit_amount))
         return;
     if (amount > limit_amount)
-        mistakes_add(mistakes, MISTAKE_INVALID, path, "must not be above its limit");
+        mistakes_add(mistakes, MISTAKE_INVALID, path, "must not exceed its limit");
     else if (amount < limit_amount && is_exclusive)
-        mistakes_add(mistakes, MISTAKE_INVALID, path, "must be the same as its limit");
+        mistakes_add(mistakes, MISTAKE_INVALID, path, "must equal its limit");
 }
 
 static void check_amounts(const json_t *amounts, const char *path, bool is_request,
@@ -230,7 +231,7 @@ void validate_resources(const json_t *value, const char *path, struct mistakes *
         mistakes_add_type(mistakes, path, "an object", value);
         return;
     }
-    /* Not merely unknown: device claims and the like would be a way around the operator. */
+    /* An error, not a warning: device claims, for example, would bypass the operator's settings. */
     json_object_foreach(field_each(value), key, other)
     {
         cleanup_free char *where = field_path(&fields, key);
@@ -245,5 +246,5 @@ void validate_resources(const json_t *value, const char *path, struct mistakes *
     if ((has_huge_pages(limits) || has_huge_pages(requests)) && !has_cpu_or_memory(limits) &&
         !has_cpu_or_memory(requests))
         mistakes_add(mistakes, MISTAKE_FORBIDDEN, path,
-                     "huge pages need cpu or memory beside them");
+                     "huge pages require a cpu or memory request or limit");
 }

@@ -4,6 +4,5 @@
 
 #include <stdbool.h>
 
-/* False if text is no quantity or is negative. Exact as long as the amount has at most 19 digits.
- */
+/* Returns false if text is not a quantity or is negative. Exact for amounts of up to 19 digits. */
 bool quantity_parse(const char *text, long double *ret_amount);

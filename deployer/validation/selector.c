@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/item/selector.h"
+#include "deployer/validation/selector.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +8,12 @@
 #include "common/base/number.h"
 #include "common/data/doc.h"
 #include "common/data/names.h"
-#include "deployer/item/fields.h"
+#include "deployer/validation/fields.h"
 
 enum { SELECTOR_VALUES_ANY = 1 << 20 };
 
 enum relation {
-    RELATION_NEVER, /* the requirement is wrong: nothing matches */
+    RELATION_NEVER, /* invalid requirement: matches nothing */
     RELATION_EQUAL,
     RELATION_NOT_EQUAL,
     RELATION_IN,
@@ -52,7 +52,7 @@ struct requirements {
 };
 
 struct target_name {
-    char *name, *namespace_name; /* namespace "" is any */
+    char *name, *namespace_name; /* namespace "": any */
 };
 
 struct element {
@@ -94,7 +94,7 @@ void selector_free(struct selector *selector)
     free(selector);
 }
 
-/* The values of a requirement; false if one of them can't be. */
+/* Checks the values of a requirement. Returns false if one is invalid. */
 static bool check_values(const json_t *values, enum relation relation, const char *path,
                          struct mistakes *mistakes)
 {
@@ -107,7 +107,7 @@ static bool check_values(const json_t *values, enum relation relation, const cha
 
         if (!name_is_label_value(value)) {
             mistakes_add(mistakes, MISTAKE_INVALID, where,
-                         "\"%s\": must be a legal label value of at most 63 characters", value);
+                         "\"%s\": must be a valid label value of at most 63 characters", value);
             is_fine = false;
         } else if ((relation == RELATION_GREATER || relation == RELATION_LESS) &&
                    !number_parse_signed(value, &number)) {
@@ -169,7 +169,7 @@ static struct requirement parse_requirement(const json_t *object, const char *pa
     if (object) {
         mistakes_add_unknown(mistakes, path, object, known);
         if (!requirement.key || !name_is_label_key(requirement.key))
-            mistakes_add(mistakes, MISTAKE_INVALID, key_path, "\"%s\": must be a legal label key",
+            mistakes_add(mistakes, MISTAKE_INVALID, key_path, "\"%s\": must be a valid label key",
                          requirement.key ? requirement.key : "");
         requirement.relation = parse_operator(&fields, requirement.values);
         (void)check_values(requirement.values, requirement.relation, values_path, mistakes);
@@ -188,7 +188,7 @@ static void parse_requirements(const struct fields *element, const char *key,
     cleanup_free char *path = field_path(element, key);
     size_t count = json_array_size(array);
 
-    /* A group that can't be read must not widen what the element matches. */
+    /* An invalid list must not make the element match more. */
     if (!array && field_any(element, key)) {
         ret_list->items = xcalloc(1, sizeof(*ret_list->items));
         ret_list->items[0] = (struct requirement){xstrdup(""), RELATION_NEVER, json_array()};
@@ -211,7 +211,7 @@ static void parse_targets(const struct fields *element, struct element *ret_elem
     cleanup_free char *path = field_path(element, "targets");
     size_t count = json_array_size(array);
 
-    /* A name that no object has keeps an unreadable list from matching everything. */
+    /* A name that no object can have, so that an invalid list does not match everything. */
     if (!array && field_any(element, "targets"))
         count = 1;
     ret_element->targets = xcalloc(count + 1, sizeof(*ret_element->targets));
@@ -265,7 +265,7 @@ struct selector *selector_parse(const json_t *list, const char *path, struct mis
 
     if (!list || json_is_null(list))
         return selector;
-    /* The Go deployer's documentation shows a lone map where its code wants a list. */
+    /* The documentation of the Go deployer shows a map where its code expects a list. */
     selector->count = json_is_array(list) ? json_array_size(list) : 1;
     selector->elements = xcalloc(selector->count + 1, sizeof(*selector->elements));
     for (size_t i = 0; i < selector->count; i++) {

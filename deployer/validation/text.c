@@ -1,38 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/item/text.h"
+#include "deployer/validation/text.h"
 
-#include <stdint.h>
 #include <string.h>
-
-#include "common/base/memory.h"
-#include "common/base/utf8.h"
-
-static const char replacement[] = {'\xef', '\xbf', '\xbd'}; /* U+FFFD */
 
 static bool is_continuation(char byte)
 {
     return ((unsigned char)byte & 0xc0) == 0x80;
-}
-
-json_t *text_json(const char *bytes, size_t size)
-{
-    cleanup_free char *clean = NULL;
-    size_t used = 0;
-    json_t *text = json_stringn(size > 0 ? bytes : "", size);
-
-    if (text)
-        return text;
-    clean = xcalloc(size, sizeof(replacement));
-    for (size_t i = 0; i < size;) {
-        uint32_t code = 0;
-        size_t length = utf8_decode(bytes + i, size - i, &code);
-
-        memcpy(clean + used, length > 0 ? bytes + i : replacement,
-               length > 0 ? length : sizeof(replacement));
-        used += length > 0 ? length : sizeof(replacement);
-        i += length > 0 ? length : 1;
-    }
-    return json_stringn(clean, used);
 }
 
 size_t text_cut(const char *bytes, size_t size, size_t max)

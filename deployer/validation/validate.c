@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/item/validate.h"
+#include "deployer/validation/validate.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "common/data/doc.h"
 #include "common/data/names.h"
 #include "common/data/reference.h"
-#include "deployer/item/fields.h"
+#include "deployer/validation/fields.h"
 
 #define RESERVED_PREFIX "LONGSHORE_"
 
@@ -105,7 +105,7 @@ static void check_env_entry(const json_t *list, size_t index, const char *path,
         return;
     }
     mistakes_add_unknown(mistakes, path, entry, known);
-    /* It could read any Secret of the host namespace. */
+    /* valueFrom could read any Secret of the host namespace. */
     if (field_any(&fields, "valueFrom"))
         mistakes_add(mistakes, MISTAKE_FORBIDDEN, from_path,
                      "values can't be taken from other objects; use importValues");
@@ -116,11 +116,11 @@ static void check_env_entry(const json_t *list, size_t index, const char *path,
     else if (!field_any(&fields, "name"))
         mistakes_add(mistakes, MISTAKE_REQUIRED, name_path, "name of the variable");
     if (value && strlen(value) > VALIDATE_ENV_VALUE_MAX)
-        mistakes_add(mistakes, MISTAKE_TOO_LONG, value_path, "may not be more than %d bytes",
+        mistakes_add(mistakes, MISTAKE_TOO_LONG, value_path, "must not exceed %d bytes",
                      VALIDATE_ENV_VALUE_MAX);
 }
 
-/* True if value is a list that is worth looking into. */
+/* Whether value is a list whose elements can be checked. */
 static bool is_list(const json_t *value, const char *path, size_t max, struct mistakes *mistakes)
 {
     if (!value)
@@ -130,7 +130,7 @@ static bool is_list(const json_t *value, const char *path, size_t max, struct mi
         return false;
     }
     if (json_array_size(value) > max) {
-        mistakes_add(mistakes, MISTAKE_TOO_LONG, path, "may not have more than %zu elements", max);
+        mistakes_add(mistakes, MISTAKE_TOO_LONG, path, "must not have more than %zu elements", max);
         return false;
     }
     return true;
@@ -164,31 +164,31 @@ void validate_node_selector(const json_t *value, const char *path, struct mistak
         cleanup_free char *where = path_member(path, key);
 
         if (!name_is_label_key(key))
-            mistakes_add(mistakes, MISTAKE_INVALID, where, "\"%s\": must be a legal label key",
+            mistakes_add(mistakes, MISTAKE_INVALID, where, "\"%s\": must be a valid label key",
                          key);
         if (!label)
             mistakes_add_type(mistakes, where, "a string", member);
         else if (!name_is_label_value(label))
-            mistakes_add(mistakes, MISTAKE_INVALID, where, "\"%s\": must be a legal label value",
+            mistakes_add(mistakes, MISTAKE_INVALID, where, "\"%s\": must be a valid label value",
                          label);
     }
 }
 
-/* One of the words, "" and absence included. */
-static void check_word(const struct fields *fields, const char *key, const char *const *words)
+/* The field must be absent, empty or one of the allowed values, which list names for people. */
+static void check_choice(const struct fields *fields, const char *key, const char *const *allowed,
+                         const char *list)
 {
-    const char *word = field_text(fields, key);
+    const char *value = field_text(fields, key);
     cleanup_free char *path = NULL;
 
-    if (!word || !*word)
+    if (!value || !*value)
         return;
-    for (size_t i = 0; words[i]; i++) {
-        if (strcmp(words[i], word) == 0)
+    for (size_t i = 0; allowed[i]; i++) {
+        if (strcmp(allowed[i], value) == 0)
             return;
     }
     path = field_path(fields, key);
-    mistakes_add(fields->mistakes, MISTAKE_INVALID, path, "\"%s\": not one of the known words",
-                 word);
+    mistakes_add(fields->mistakes, MISTAKE_INVALID, path, "\"%s\": must be %s", value, list);
 }
 
 static void check_toleration(const struct fields *fields)
@@ -206,8 +206,8 @@ static void check_toleration(const struct fields *fields)
     bool is_exists = operator_word && strcmp(operator_word, "Exists") == 0;
 
     mistakes_add_unknown(fields->mistakes, fields->path, fields->object, known);
-    check_word(fields, "operator", operators);
-    check_word(fields, "effect", effects);
+    check_choice(fields, "operator", operators, "Equal or Exists");
+    check_choice(fields, "effect", effects, "NoSchedule, PreferNoSchedule or NoExecute");
     (void)field_integer(fields, "tolerationSeconds", 0, INT64_MIN, INT64_MAX);
     if (field_any(fields, "tolerationSeconds") &&
         strcmp(doc_text_or(fields->object, "effect", ""), "NoExecute") != 0)
@@ -215,7 +215,7 @@ static void check_toleration(const struct fields *fields)
                      "must be NoExecute where tolerationSeconds is set");
     if (key && *key && !name_is_label_key(key))
         mistakes_add(fields->mistakes, MISTAKE_INVALID, key_path,
-                     "\"%s\": must be a legal label key", key);
+                     "\"%s\": must be a valid label key", key);
     if ((!key || !*key) && !is_exists)
         mistakes_add(fields->mistakes, MISTAKE_REQUIRED, key_path,
                      "a toleration without a key needs the operator Exists");
@@ -224,7 +224,7 @@ static void check_toleration(const struct fields *fields)
                      "must be empty with the operator Exists");
     else if (value && !name_is_label_value(value))
         mistakes_add(fields->mistakes, MISTAKE_INVALID, value_path,
-                     "\"%s\": must be a legal label value", value);
+                     "\"%s\": must be a valid label value", value);
 }
 
 void validate_tolerations(const json_t *value, const char *path, struct mistakes *mistakes)
@@ -257,14 +257,14 @@ void validate_object_name(const json_t *value, const char *path, struct mistakes
         validate_name(json_string_value(value), path, mistakes);
 }
 
-/* A part of a reference to a Secret, in the Go deployer's words where it has some. */
+/* Part of a reference to a Secret. The messages are those of the Go deployer. */
 static void check_name_part(const struct fields *fields, const char *key)
 {
     const char *name = field_text(fields, key);
     cleanup_free char *path = field_path(fields, key);
 
     if (!name && field_any(fields, key))
-        return; /* of a wrong type, and said so */
+        return; /* wrong type, already reported */
     if (!name || !*name)
         mistakes_add(fields->mistakes, MISTAKE_REQUIRED, path, "%s must not be empty", key);
     else
@@ -325,7 +325,7 @@ void validate_component_descriptor(const json_t *value, const char *path, struct
     mistakes_add_unknown(mistakes, ref_path, ref.object, ref_known);
     (void)field_object(&ref, "repositoryContext");
     if (inlined)
-        return; /* it wins over the reference */
+        return; /* takes precedence over the reference */
     require_text(&ref, "componentName", "name of the component");
     require_text(&ref, "version", "version of the component");
 }
@@ -370,11 +370,10 @@ void validate_blueprint(const json_t *value, const char *path, bool has_descript
         require_text(&ref, "resourceName", "name of the blueprint's resource");
         if (!has_descriptor)
             mistakes_add(mistakes, MISTAKE_REQUIRED, "componentDescriptor",
-                         "%s names a resource, which is looked up in a component descriptor",
-                         ref_path);
+                         "needed because %s names a resource of the component", ref_path);
     }
     if (inlined.object)
         validate_blueprint_files(&inlined);
     if (ref.object && inlined.object)
-        mistakes_add(mistakes, MISTAKE_UNKNOWN, ref_path, "has no effect: inline wins");
+        mistakes_add(mistakes, MISTAKE_UNKNOWN, ref_path, "has no effect: inline takes precedence");
 }

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test bench: starts the real parts (API server, registry, node) that Longshore works with."""
+"""The test bench: starts the real components (API server, registry, node) that Longshore works with."""

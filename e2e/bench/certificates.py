@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One certificate authority with server and client certificates, made by the openssl command."""
+"""A certificate authority that issues server and client certificates with the openssl command."""
 
 import dataclasses
 import functools
@@ -12,7 +12,7 @@ from bench import paths
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """Files of a certificate and its private key."""
+    """The files of a certificate and of its private key."""
     certificate: pathlib.Path
     key: pathlib.Path
 
@@ -24,7 +24,7 @@ def _openssl(*arguments):
 
 
 class Authority:
-    """A CA in a directory of its own."""
+    """A CA that keeps its files in its own directory."""
 
     def __init__(self, directory, name="longshore bench"):
         self.directory = pathlib.Path(directory)
@@ -47,7 +47,7 @@ class Authority:
         pair = Pair(base.with_suffix(".crt"), base.with_suffix(".key"))
         settings = base.with_suffix(".ext")
         settings.write_text("\n".join(["basicConstraints=CA:FALSE", "keyUsage=digitalSignature,keyEncipherment", *extensions]))
-        # A slash separates the parts of a subject, so it can't be part of a name in this form.
+        # A slash separates the parts of a subject, so names cannot contain one in this notation.
         _openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                  "-subj", subject, "-keyout", pair.key, "-out", request)
         _openssl("x509", "-req", "-in", request, "-CA", self.pair.certificate, "-CAkey", self.pair.key,
@@ -55,12 +55,12 @@ class Authority:
         return pair
 
     def server(self, *names):
-        """For a server with these DNS names and IP addresses."""
+        """A certificate for a server with these DNS names and IP addresses."""
         alternatives = ",".join(("IP:" if _is_address(name) else "DNS:") + name for name in names)
         return self._issue(names[0], [], ["extendedKeyUsage=serverAuth,clientAuth", f"subjectAltName={alternatives}"])
 
     def client(self, user, groups=()):
-        """For a Kubernetes user with these groups."""
+        """A certificate for a Kubernetes user with these groups."""
         return self._issue(user, groups, ["extendedKeyUsage=clientAuth"])
 
 
@@ -73,7 +73,7 @@ def _is_address(text):
 
 
 def signing_key(directory, name):
-    """An RSA key pair for tokens: private key and public key files."""
+    """An RSA key pair to sign tokens with. Returns the files of the private key and of the public key."""
     private, public = pathlib.Path(directory) / f"{name}.key", pathlib.Path(directory) / f"{name}.pub"
     _openssl("genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", private)
     _openssl("pkey", "-in", private, "-pubout", "-out", public)
@@ -82,5 +82,5 @@ def signing_key(directory, name):
 
 @functools.cache
 def session_authority():
-    """The CA that every part of one run shares."""
+    """The CA that all components of one run share."""
     return Authority(paths.fresh_directory("ca"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A control group of our own for the pods of a node, in each hierarchy that the machine has."""
+"""A cgroup for the pods of a node, in each cgroup hierarchy of the machine."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ def make(name):
 
 
 def remove(name):
-    """Removes the group and all below it. What ran in it may take a moment to be gone."""
+    """Removes the group and everything below it. Retries, because processes that were killed may take a moment to exit."""
     for _ in range(100):
         left = [top for hierarchy in _hierarchies() if (top := hierarchy / name).is_dir()]
         for top in left:

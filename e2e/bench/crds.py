@@ -15,7 +15,7 @@ def load(directory=paths.CRDS):
 
 
 def install(kube, definitions=None):
-    """Applies them and waits until each can be listed (Established comes a little before that)."""
+    """Applies the definitions and waits until each resource can be listed; the condition Established becomes true earlier."""
     definitions = load() if definitions is None else definitions
     for definition in definitions:
         kube.apply(definition)

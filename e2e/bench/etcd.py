@@ -11,7 +11,7 @@ from bench import paths
 
 
 def _known_flags(wanted):
-    """Those of the flags that this etcd has: what makes it fast differs between versions."""
+    """The subset of the flags that this version of etcd supports."""
     text = subprocess.run([paths.installed("etcd"), "--help"], capture_output=True, text=True)
     return [flag for flag in wanted if flag.split("=")[0].lstrip("-") in text.stdout + text.stderr]
 
@@ -19,11 +19,11 @@ def _known_flags(wanted):
 class Etcd:
     """A single member that keeps its data in a directory."""
 
-    def __init__(self, place, request_bytes=16777216):
-        """request_bytes None: etcd's own limit, 1.5 MiB, as most clusters have it."""
-        self._place, self._directory = place, place.directory("etcd")
-        self.url = f"http://{place.address}:{place.port(2379)}"
-        peer = f"http://127.0.0.1:{place.port(2380)}"
+    def __init__(self, location, request_bytes=16777216):
+        """request_bytes=None keeps the default limit of etcd, 1.5 MiB, which most clusters have."""
+        self._location, self._directory = location, location.directory("etcd")
+        self.url = f"http://{location.address}:{location.port(2379)}"
+        peer = f"http://127.0.0.1:{location.port(2380)}"
         self._command = [
             paths.installed("etcd"), f"--data-dir={self._directory}", "--name=bench",
             f"--listen-client-urls={self.url}", f"--advertise-client-urls={self.url}",
@@ -33,7 +33,7 @@ class Etcd:
         self._start()
 
     def _start(self):
-        self.process = self._place.start("etcd", self._command)
+        self.process = self._location.start("etcd", self._command)
         self.process.wait_until(self._healthy, "healthy")
 
     def _healthy(self):
@@ -44,7 +44,7 @@ class Etcd:
             return False
 
     def call(self, method, message):
-        """One call of etcd's JSON gateway, e.g. kv/range."""
+        """Calls a method of etcd's JSON gateway, e.g. kv/range."""
         request = urllib.request.Request(f"{self.url}/v3/{method}", data=json.dumps(message).encode())
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
@@ -53,8 +53,8 @@ class Etcd:
         return int(self.call("kv/range", {"key": "eA==", "count_only": True})["header"]["revision"])
 
     def compact(self):
-        """Forgets all history: a watch from any revision that was given out so far finds a gap."""
-        # The revision that is compacted to, and the one before, must be nobody's: write something of no meaning.
+        """Removes all history: a watch from any revision so far fails because its revision is compacted."""
+        # No client may hold the revision that is compacted to, nor the one before it: make two writes without meaning.
         for value in ("MQ==", "Mg=="):
             self.call("kv/put", {"key": "L2xvbmdzaG9yZS1iZW5jaA==", "value": value})
         revision = self.revision()
@@ -66,13 +66,13 @@ class Etcd:
         self._start()
 
     def backup(self):
-        """A copy of all data, for restore(). The API server has to be stopped first."""
+        """Copies all data, for restore(). The API server must be stopped first."""
         copy = paths.fresh_directory("etcd-backup")
         self._while_stopped(lambda: shutil.copytree(self._directory, copy, dirs_exist_ok=True))
         return copy
 
     def restore(self, copy):
-        """Back to the state of a backup, revisions too. The API server has to be stopped first."""
+        """Restores the data of a backup, including the revision counter. The API server must be stopped first."""
         def put_back():
             shutil.rmtree(self._directory)
             shutil.copytree(copy, self._directory)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plain client of the Kubernetes API: paths and JSON, nothing cached but the connection and discovery.
+"""A simple client of the Kubernetes API: paths and JSON. It caches only the connection and discovery.
 
 A resource is named by its plural, after group and version unless it is core v1:
 "secrets", "apps/v1/deployments", "landscaper.gardener.cloud/v1alpha1/deployitems".
@@ -29,7 +29,7 @@ CRITICALPROBLEMS = f"{LANDSCAPER}/criticalproblems"
 
 
 class ApiError(Exception):
-    """An answer of the API that is not a success."""
+    """A response of the API that is not a success."""
 
     def __init__(self, status, body):
         self.status = status
@@ -44,7 +44,7 @@ class ApiError(Exception):
 
 
 class Client:
-    """Safe to use from several threads: each has a connection of its own."""
+    """May be used from several threads: each thread has its own connection."""
 
     def __init__(self, server, authority, *, pair=None, token=None):
         self.server = server
@@ -72,7 +72,7 @@ class Client:
         if body is not None:
             headers["Content-Type"] = content_type
             body = body if isinstance(body, bytes) else json.dumps(body).encode()
-        # A kept connection may have been closed by the server meanwhile; that is noticed only when it is used.
+        # The server may have closed a kept connection in the meantime, which is noticed only when it is used.
         for attempt in ("kept", "new"):
             connection = getattr(self._local, "connection", None) if attempt == "kept" else None
             if connection is None:
@@ -94,7 +94,7 @@ class Client:
         raise AssertionError("unreachable")
 
     def request(self, method, path, **options):
-        """As raw, but parses the JSON and raises ApiError."""
+        """Like raw, but parses the JSON and raises ApiError."""
         status, data = self.raw(method, path, **options)
         if status >= 300:
             raise ApiError(status, data)
@@ -114,7 +114,7 @@ class Client:
         return path
 
     def resource_of(self, thing):
-        """The resource of an object, from its apiVersion and kind by asking the server."""
+        """The resource of an object. Asks the server which resource its apiVersion and kind belong to."""
         version, kind = thing["apiVersion"], thing["kind"]
         if (version, kind) not in self._plurals:
             found = self.request("GET", f"/apis/{version}" if "/" in version else f"/api/{version}")["resources"]
@@ -129,7 +129,7 @@ class Client:
         return self.request("GET", self.path(resource, name, namespace, subresource))
 
     def find(self, resource, name, namespace=None):
-        """As get, but None where there is no such object."""
+        """Like get, but returns None if there is no such object."""
         try:
             return self.get(resource, name, namespace)
         except ApiError as error:
@@ -138,14 +138,14 @@ class Client:
             raise
 
     def list(self, resource, namespace=None, **query):
-        """One page, as the server gives it. Query: labelSelector, fieldSelector, limit, ..."""
+        """One page as the server returns it. Query parameters: labelSelector, fieldSelector, limit, ..."""
         return self.request("GET", self.path(resource, namespace=namespace), query=query)
 
     def items(self, resource, namespace=None, **query):
         return self.list(resource, namespace, **query)["items"]
 
     def create(self, thing, namespace=None):
-        """Creates an object; its resource comes from apiVersion and kind, the namespace from it if not given."""
+        """Creates an object in the given namespace, or in the namespace that the object names."""
         namespace = namespace or thing["metadata"].get("namespace")
         return self.request("POST", self.path(self.resource_of(thing), namespace=namespace), body=thing)
 
@@ -173,7 +173,7 @@ class Client:
         return self.request("DELETE", self.path(resource, namespace=namespace), query=query)
 
     def watch(self, resource, namespace=None, timeout=60, **query):
-        """Yields (type, object) until the server ends the watch or nothing comes for timeout seconds."""
+        """Yields (type, object) until the server ends the watch or no event arrives for timeout seconds."""
         query = {"watch": "true", **query}
         connection = self._connect(timeout)
         try:
@@ -193,10 +193,10 @@ class Client:
     # --- conveniences ---
 
     def create_many(self, things, namespace=None, connections=8):
-        """Creates many objects at once, as a test of thousands has no time for one after the other."""
+        """Creates many objects on several connections at once, for tests with thousands of objects."""
         things = list(things)
         if things:
-            self.resource_of(things[0])  # ask once, not in each thread
+            self.resource_of(things[0])  # look up the resource once, not in each thread
         with concurrent.futures.ThreadPoolExecutor(connections) as pool:
             return list(pool.map(lambda thing: self.create(thing, namespace), things))
 
@@ -205,7 +205,7 @@ class Client:
         return data.decode(errors="replace")
 
     def token(self, account, namespace, audiences=None, seconds=3600):
-        """A token of a ServiceAccount, by TokenRequest."""
+        """Requests a token for a ServiceAccount (TokenRequest)."""
         spec = {"expirationSeconds": seconds}
         if audiences:
             spec["audiences"] = audiences
@@ -214,7 +214,7 @@ class Client:
         return self.request("POST", path, body=wanted)["status"]["token"]
 
     def allow(self, user, rules, namespace=None, name=None, kind="User"):
-        """Gives a user, a group or a ServiceAccount ("namespace:name") a role with these rules."""
+        """Grants a role with these rules to a user, a group or a ServiceAccount ("namespace:name")."""
         name = name or f"bench-{abs(hash((user, kind, namespace, json.dumps(rules)))):x}"
         prefix = "" if namespace else "Cluster"
         metadata = {"name": name, **({"namespace": namespace} if namespace else {})}

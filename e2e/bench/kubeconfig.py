@@ -11,7 +11,7 @@ def _inline(path):
 
 
 def write(path, server, authority, *, pair=None, token=None, token_file=None, namespace="default"):
-    """A kubeconfig with everything inline, so that the file can be moved or put into a Secret. Returns its path."""
+    """Writes a kubeconfig with all data inline, so that the file can be moved or put into a Secret. Returns its path."""
     user = {}
     if pair is not None:
         user = {"client-certificate-data": _inline(pair.certificate), "client-key-data": _inline(pair.key)}
@@ -27,6 +27,6 @@ def write(path, server, authority, *, pair=None, token=None, token_file=None, na
     }
     path = pathlib.Path(path)
     path.touch(mode=0o600)
-    # JSON is YAML, and every client reads it.
+    # JSON is valid YAML, and every client accepts it.
     path.write_text(json.dumps(config, indent=2) + "\n")
     return path

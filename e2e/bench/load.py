@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kube_load, the other side of a measurement: a kubelet that finishes pods at once, and a bare client that repeats requests."""
+"""Runs kube_load, the load generator of the measurements: it acts as a kubelet that finishes pods at once, or repeats
+API requests."""
 
 import json
 import os
@@ -11,7 +12,7 @@ from bench.process import Process
 
 BUILD = pathlib.Path(os.environ.get("LONGSHORE_BUILD") or paths.CHECKOUT / "build" / "dev")
 PROGRAM = BUILD / "common" / "kube" / "kube_load"
-# In any string of a request: the number of the run.
+# In any string of a request this is replaced by the number of the run.
 N = "@N@"
 
 
@@ -21,8 +22,8 @@ def kubelet(server, namespace):
 
 
 def repeat(server, requests, count, width=32):
-    """Sends the list of requests count times, width of them side by side, as fast as the server answers, which Python is not;
-    {"requests", "failed", "seconds"}."""
+    """Sends the list of requests count times, with up to width lists in parallel. A C program sends them, because Python would
+    be slower than the server. Returns {"requests", "failed", "seconds"}."""
     kubeconfig = server.user_kubeconfig("load", groups=["system:masters"])
     done = subprocess.run([PROGRAM, kubeconfig, "floor", str(count), str(width)], input=json.dumps(requests),
                           stdout=subprocess.PIPE, text=True, check=True)

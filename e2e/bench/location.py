@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the parts of a cluster run: on loopback of this machine, or in a nest (see nest.py)."""
+"""Where the components of a cluster run: on the loopback interface of this machine, or in a sandbox (see sandbox.py)."""
 
 from bench import paths
 from bench.ports import free_port
@@ -7,17 +7,17 @@ from bench.process import Process
 
 
 class Loopback:
-    """Processes run here, listen on 127.0.0.1, and end with this one."""
+    """Processes run on this machine, listen on 127.0.0.1 and end with this process."""
 
     address = "127.0.0.1"
-    # Where the place reaches a server that runs in the process of the tests.
+    # The address at which the processes reach a server that runs in the test process.
     test_address = "127.0.0.1"
 
     def directory(self, label):
         return paths.fresh_directory(label)
 
     def port(self, usual):
-        """Any free port: others may already have the usual one."""
+        """Any free port, because the usual one may be in use."""
         return free_port()
 
     def start(self, name, command):

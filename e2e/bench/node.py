@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A whole node: API server, controllers, scheduler, kubelet, kube-proxy, containerd with runc and CNI, a registry.
 
-The node has no way out to any network: images come from its registry or are loaded.
+The node has no access to other networks: images come from its registry or are loaded.
 """
 
 import calendar
@@ -12,19 +12,19 @@ import time
 from bench import images, node_config, oci, paths, privileges
 from bench.apiserver import ApiServer
 from bench.certificates import Authority
-from bench.nest import NODE_NAME, Nest
+from bench.sandbox import NODE_NAME, Sandbox
 from bench.registry import Registry
 
 
 class Node:
-    """Starts on construction; state is a directory that does not exist yet."""
+    """Starts when constructed; state is a directory that does not exist yet."""
 
     def __init__(self, state, *, outlive=False):
         privileges.require_node()
         paths.tool_directory("kubernetes")
         self.state = pathlib.Path(state)
         self.registries = []
-        self.nest = Nest(self.state, outlive=outlive)
+        self.sandbox = Sandbox(self.state, outlive=outlive)
         try:
             self._start()
         except BaseException:
@@ -35,7 +35,7 @@ class Node:
         self.authority = Authority(self.state / "ca")
         self._start_containerd()
         self.registry = self.start_registry()
-        self.api = ApiServer(place=self.nest, authority=self.authority, flags=self._apiserver_flags())
+        self.api = ApiServer(location=self.sandbox, authority=self.authority, flags=self._apiserver_flags())
         self.kube, self.kubeconfig = self.api.kube, self.api.kubeconfig
         self.load(images.pause(self.state / "pause"), node_config.PAUSE_IMAGE)
         self._start_kubelet()
@@ -45,11 +45,11 @@ class Node:
         self.kubelet.wait_until(self._ready, "node ready")
 
     def close(self):
-        self.nest.close()
+        self.sandbox.close()
         for registry in self.registries:
             registry.close()
 
-    # --- what a test does with it ---
+    # --- methods for tests ---
 
     def load(self, picture, name):
         """Puts an image on the node under a full name such as "longshore.test/main:1"."""
@@ -59,12 +59,12 @@ class Node:
 
     def load_archive(self, path):
         """Puts the images of an OCI archive on the node."""
-        self.nest.run("ctr", "--namespace=k8s.io", "images", "import", path)
+        self.sandbox.run("ctr", "--namespace=k8s.io", "images", "import", path)
 
     def start_registry(self, auth=None):
         """A registry that pods, the kubelet and the test reach at the same address (registry.host), without TLS."""
-        registry = Registry(auth, place=self.nest)
-        hosts = self.nest.directory("registries") / registry.host
+        registry = Registry(auth, location=self.sandbox)
+        hosts = self.sandbox.directory("registries") / registry.host
         hosts.mkdir()
         (hosts / "hosts.toml").write_text(node_config.registry_host(registry.url))
         self.registries.append(registry)
@@ -85,23 +85,23 @@ class Node:
         return "\n".join(lines)
 
     def heal(self):
-        """Starts again what a failed test left dead. Fails within a minute where each test would wait for its own limit."""
+        """Restarts daemons that a failed test left dead. Fails within a minute, so that not every following test times out."""
         if not (self.containerd.running and self.kubelet.running):
             self._restart(lambda: None)
         self.kubelet.wait_until(self._takes_pods, "node ready and without taints", 60)
 
     def restart_daemons(self):
-        """kubelet and containerd are killed and start again; the containers do not notice."""
+        """Kills kubelet and containerd and starts them again; the containers keep running."""
         self._restart(lambda: None)
 
     def reboot(self):
-        """As a power cut: kubelet, containerd and every container end at once; then the daemons start again."""
-        listed = self.nest.run("ctr", "--namespace=k8s.io", "tasks", "list").splitlines()[1:]
+        """Simulates a power cut: kills kubelet, containerd and every container, then starts the daemons again."""
+        listed = self.sandbox.run("ctr", "--namespace=k8s.io", "tasks", "list").splitlines()[1:]
         containers = [line.split()[1] for line in listed]
 
         def cut():
-            # Those who watch over the containers go first, so that nobody can tell how one of these ended.
-            self.nest.run("sh", "-c", "for p in /proc/[0-9]*; do read -r name < $p/comm && [ \"$name\" = containerd-shim ] && "
+            # Kill the shims before their containers, so that nothing records how a container ended.
+            self.sandbox.run("sh", "-c", "for p in /proc/[0-9]*; do read -r name < $p/comm && [ \"$name\" = containerd-shim ] && "
                           "kill -9 ${p#/proc/}; done 2>/dev/null; kill -9 \"$@\" 2>/dev/null; true", "sh", *containers)
         self._restart(cut)
 
@@ -114,18 +114,18 @@ class Node:
         self._start_kubelet_until(lambda: self._ready(began) and self._takes_pods(), "node ready again")
 
     def volume_of(self, pod, name):
-        """The path, in the nest, of an emptyDir of a pod."""
+        """The path, inside the sandbox, of an emptyDir volume of a pod."""
         return f"/var/lib/kubelet/pods/{pod['metadata']['uid']}/volumes/kubernetes.io~empty-dir/{name}"
 
-    # --- its parts ---
+    # --- components ---
 
     def _start_containerd(self):
-        networks = self.nest.directory("networks")
+        networks = self.sandbox.directory("networks")
         for name, text in node_config.networks().items():
             (networks / name).write_text(text)
         config = self.state / "containerd.toml"
-        config.write_text(node_config.containerd(self.state / "disk" / "containerd", networks, self.nest.directory("registries")))
-        self.containerd = self.nest.start("containerd", [paths.installed("containerd"), "--config", config])
+        config.write_text(node_config.containerd(self.state / "disk" / "containerd", networks, self.sandbox.directory("registries")))
+        self.containerd = self.sandbox.start("containerd", [paths.installed("containerd"), "--config", config])
 
     def _apiserver_flags(self):
         client = self.authority.client("kube-apiserver-kubelet-client", ["system:masters"])
@@ -136,20 +136,20 @@ class Node:
 
     def _start_kubelet(self):
         config = self.state / "kubelet.json"
-        config.write_text(node_config.kubelet(self.authority, self.authority.server(self.nest.address, NODE_NAME),
-                                              self.nest.directory("volume-plugins"), self.nest.cgroup))
+        config.write_text(node_config.kubelet(self.authority, self.authority.server(self.sandbox.address, NODE_NAME),
+                                              self.sandbox.directory("volume-plugins"), self.sandbox.cgroup))
         kubeconfig = self.api.user_kubeconfig(f"system:node:{NODE_NAME}", ["system:nodes"])
-        self.kubelet = self.nest.start("kubelet", [
+        self.kubelet = self.sandbox.start("kubelet", [
             paths.kubernetes("kubelet"), f"--config={config}", f"--kubeconfig={kubeconfig}",
-            f"--hostname-override={NODE_NAME}", f"--node-ip={self.nest.address}"])
+            f"--hostname-override={NODE_NAME}", f"--node-ip={self.sandbox.address}"])
 
     def _start_kubelet_until(self, condition, what):
-        """containerd listens before it serves, and a kubelet that comes between ends: it is started again, as systemd does."""
+        """Starts the kubelet, repeatedly like systemd: it exits if containerd already listens but is not initialized."""
         for attempts_left in reversed(range(20)):
             self._start_kubelet()
             try:
                 self.kubelet.wait_until(condition, what)
-                # What made the node ready may have been the last word of the kubelet before this one.
+                # The condition may be the last status update of the previous kubelet.
                 time.sleep(1)
                 return self.kubelet.wait_until(condition, what)
             except RuntimeError:
@@ -160,15 +160,15 @@ class Node:
     def _start_scheduler(self):
         config = self.state / "scheduler.json"
         config.write_text(node_config.scheduler(self.api.user_kubeconfig("system:kube-scheduler")))
-        self.scheduler = self.nest.start("kube-scheduler", [
+        self.scheduler = self.sandbox.start("kube-scheduler", [
             paths.kubernetes("kube-scheduler"), f"--config={config}", "--bind-address=127.0.0.1"])
 
     def _start_proxy(self):
         kubeconfig = self.api.user_kubeconfig("system:kube-proxy")
-        self.proxy = self.nest.start("kube-proxy", [
+        self.proxy = self.sandbox.start("kube-proxy", [
             paths.kubernetes("kube-proxy"), f"--kubeconfig={kubeconfig}", f"--hostname-override={NODE_NAME}",
             "--proxy-mode=iptables", f"--cluster-cidr={node_config.PODS}",
-            # These would be settings of the whole machine.
+            # These would change settings of the whole machine.
             "--conntrack-max-per-core=0", "--conntrack-tcp-timeout-established=0s", "--conntrack-tcp-timeout-close-wait=0s"])
 
     def _takes_pods(self):
@@ -176,7 +176,7 @@ class Node:
         return self._ready() and not node["spec"].get("taints")
 
     def _ready(self, since=0):
-        """Whether a kubelet said so, not longer ago than that."""
+        """Whether a kubelet reported Ready at or after this time."""
         node = self.kube.find("nodes", NODE_NAME)
         conditions = (node or {}).get("status", {}).get("conditions", [])
         return any(condition["type"] == "Ready" and condition["status"] == "True" and

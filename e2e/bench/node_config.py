@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration files of kubelet, containerd, CNI and the scheduler for a node in a nest."""
+"""The configuration files of kubelet, containerd, CNI and the scheduler of a node in a sandbox."""
 
 import json
 
@@ -15,16 +15,16 @@ def kubelet(authority, serving, plugins, cgroup):
         "authentication": {"x509": {"clientCAFile": str(authority.certificate)}, "anonymous": {"enabled": False}},
         "tlsCertFile": str(serving.certificate), "tlsPrivateKeyFile": str(serving.key),
         "cgroupDriver": "cgroupfs", "cgroupRoot": f"/{cgroup}", "failCgroupV1": False, "failSwapOn": False,
-        # May not be lowered without CAP_SYS_RESOURCE, which a machine may have taken from root.
+        # Lowering it needs CAP_SYS_RESOURCE, which root may lack on this machine.
         "oomScoreAdj": 0,
         "maxOpenFiles": 20000,
-        # No name server runs in this cluster.
+        # This cluster has no DNS server.
         "resolvConf": "",
         "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%",
                          "nodefs.inodesFree": "1%", "imagefs.inodesFree": "1%"},
         "imageGCHighThresholdPercent": 100, "imageGCLowThresholdPercent": 99,
         "volumePluginDir": str(plugins),
-        # Tests wait for what the kubelet says: let it say so at once.
+        # Tests wait for status updates of the kubelet: make it send them without delay.
         "nodeStatusUpdateFrequency": "1s", "kubeAPIQPS": 100, "kubeAPIBurst": 100, "eventRecordQPS": 0,
         "registryPullQPS": 0, "serializeImagePulls": False,
     }, indent=2)

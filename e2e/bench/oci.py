@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OCI content in memory: blobs, manifests, layers."""
+"""Builds OCI content in memory: blobs, manifests, layers."""
 
 import dataclasses
 import gzip
@@ -43,7 +43,7 @@ def manifest_of(config, layers, media_type=MANIFEST, **more):
 def tar_of(files):
     """A tar of {name: content}; the same bytes for the same files.
 
-    Content is bytes, or None for a directory, or either with a mode in a tuple, or a string for a symbolic link.
+    The content is bytes, None for a directory, or a string for a symbolic link; a tuple adds the mode.
     """
     output = io.BytesIO()
     with tarfile.open(fileobj=output, mode="w", format=tarfile.PAX_FORMAT) as archive:
@@ -68,10 +68,11 @@ def layer_of(files):
 
 @dataclasses.dataclass(frozen=True)
 class Image:
-    """A container image of one layer."""
+    """A container image; layer is its top layer, lower are the others."""
     config: Blob
     layer: Blob
     manifest: Blob
+    lower: tuple = ()
 
     @property
     def digest(self):
@@ -89,12 +90,22 @@ def image(files, *, entrypoint=None, command=None, env=None, user=None, architec
     return Image(config, layer, manifest_of(config, [layer]))
 
 
+def stacked(layers, *, entrypoint=None, env=None, architecture="amd64"):
+    """An image of several gzipped layers, the lowest first."""
+    settings = {"Entrypoint": entrypoint, "Env": env}
+    body = {"architecture": architecture, "os": "linux",
+            "config": {key: value for key, value in settings.items() if value is not None},
+            "rootfs": {"type": "layers", "diff_ids": [digest_of(gzip.decompress(layer.data)) for layer in layers]}}
+    config = Blob(json.dumps(body).encode(), CONFIG)
+    return Image(config, layers[-1], manifest_of(config, layers), tuple(layers[:-1]))
+
+
 def archive(picture, name):
-    """The image as an OCI archive (a tar of an OCI layout) that is imported under this name. Returns bytes."""
+    """The image as an OCI archive (a tar of an OCI layout) that is imported under this name, as bytes."""
     described = {**picture.manifest.descriptor(), "annotations": {"io.containerd.image.name": name,
                                                                   "org.opencontainers.image.ref.name": name}}
     files = {"oci-layout": b'{"imageLayoutVersion":"1.0.0"}',
              "index.json": json.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": [described]}).encode()}
-    for blob in (picture.config, picture.layer, picture.manifest):
+    for blob in (picture.config, *picture.lower, picture.layer, picture.manifest):
         files["blobs/sha256/" + blob.digest.partition(":")[2]] = blob.data
     return tar_of(files)

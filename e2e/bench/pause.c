@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Holds the namespaces of a pod, or of the whole node, as their process 1: sleeps, reaps orphans,
- * ends on SIGTERM. */
+/* Process 1 of a pod or of the node sandbox: keeps the namespaces alive, reaps orphans and exits on
+ * SIGTERM. */
 
 #include <signal.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@ int main(void)
     sigaddset(&awaited, SIGTERM);
     sigaddset(&awaited, SIGINT);
     sigaddset(&awaited, SIGCHLD);
-    /* Process 1 of a namespace ignores signals that have no handler; blocked ones are kept for
-     * sigwait. */
+    /* The kernel drops signals without a handler for process 1 of a PID namespace, unless they are
+     * blocked: then they stay pending for sigwait. */
     sigprocmask(SIG_BLOCK, &awaited, NULL);
     for (;;) {
         int signal_number = 0;

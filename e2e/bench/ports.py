@@ -7,7 +7,7 @@ _given = set()
 
 
 def free_port():
-    """A port that nobody listens on. The kernel does not give out one twice in a row; this run never does."""
+    """A port that is not in use. The same port is never returned twice in one run."""
     while True:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of the bench: each logs to a file, is ended by its pid, and never outlives the process that started it."""
+"""Processes of the bench: each logs to a file, is signalled by its PID, and never outlives the process that started it."""
 
 import contextlib
 import itertools
@@ -13,24 +13,24 @@ from bench import paths
 from bench.proc import start_time
 from bench.waiting import wait_until
 
-# Is killed when the bench dies, however it dies. By a program and not between fork and exec of Python: there a lock that another
-# thread has held stays locked for ever, and with it the test.
+# Kills the process when the bench dies for any reason. A wrapper program does this because code between fork and exec in Python
+# can deadlock on a lock that another thread held at the fork.
 _DYING_WITH_PARENT = [shutil.which("setpriv") or "setpriv", "--pdeathsig", "KILL", "--"]
 
-# Everything started in this run, for the log tails that a failing test prints.
+# All processes started in this run, for the log tails in the reports of failed tests.
 _started = []
-# Of the log files: unique also when threads start processes at the same moment.
+# Numbers of the log files: unique even if several threads start processes at the same time.
 _numbers = itertools.count()
 
 
 class Process:
-    """A running program. Output of both streams goes to the log file."""
+    """A running program. Its stdout and stderr go to the log file."""
 
     def __init__(self, name, command, *, env=None, cwd=None, log=None, stdin=subprocess.DEVNULL, outlive=False,
                  wrapped=False):
-        """With outlive the process stays when the bench ends (the cluster started by hand).
+        """With outlive the process keeps running when the bench ends (for `cluster up`).
 
-        With wrapped the program proper is the child of the one that is started (nsenter), and gets the signals.
+        With wrapped the actual program is the child of the started one (nsenter) and receives the signals.
         """
         self.name = name
         self.command = [str(part) for part in command]
@@ -39,7 +39,7 @@ class Process:
         with open(self.log, "ab") as output:
             self._popen = subprocess.Popen(
                 self.command if outlive else [*_DYING_WITH_PARENT, *self.command], stdin=stdin, stdout=output, stderr=subprocess.STDOUT, cwd=cwd, env=env,
-                # A group of its own: Ctrl-C at the terminal goes to pytest alone, which then ends things in order.
+                # Its own process group: Ctrl-C in the terminal reaches only pytest, which then stops everything in order.
                 start_new_session=True)
         self._wrapped = wrapped
         self._test_began_at = 0
@@ -55,7 +55,7 @@ class Process:
 
     @property
     def exit_code(self):
-        """None while it runs; as in a shell, but negative signal numbers."""
+        """None while it runs; then the exit code, or the negative number of the signal that killed it."""
         return self._popen.poll()
 
     @property
@@ -66,7 +66,7 @@ class Process:
         if not self.running:
             return
         for pid in self._wrapped_pids() or [self.pid]:
-            with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+            with contextlib.suppress(ProcessLookupError):  # it has exited in the meantime
                 os.kill(pid, number)
 
     def _wrapped_pids(self):
@@ -78,7 +78,7 @@ class Process:
         return self._popen.wait(timeout)
 
     def stop(self, grace=10):
-        """SIGTERM, and SIGKILL for one that does not listen. Returns the exit code."""
+        """Sends SIGTERM, and SIGKILL after the grace period. Returns the exit code."""
         if self.running:
             self.signal(signal.SIGTERM)
             try:
@@ -90,10 +90,10 @@ class Process:
     def kill(self):
         if self.running:
             proper = [(pid, start_time(pid)) for pid in self._wrapped_pids()]
-            # The group: a wrapper may have started the program proper.
+            # Kill the whole group: a wrapper may have started the actual program.
             os.killpg(self.pid, signal.SIGKILL)
             self._popen.wait()
-            # The wrapper ends first. Who starts the program again needs its ports and locks.
+            # The wrapper ends first, but a restart needs the ports and locks of the actual program.
             wait_until(lambda: all(start is None or start_time(pid) != start for pid, start in proper),
                        f"{self.name} has ended")
 
@@ -101,12 +101,12 @@ class Process:
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
     def must_run(self):
-        """Raises when it has ended, with the end of its log."""
+        """Raises an error with the end of its log if it has ended."""
         if not self.running:
             raise RuntimeError(f"{self.name} ended with {self.exit_code}:\n{_last_lines(self.output(), 30)}")
 
     def wait_until(self, condition, what, timeout=120):
-        """Waits for a condition that this process brings about; fails at once when it dies."""
+        """Waits for a condition that depends on this process; fails at once if the process ends."""
         def check():
             self.must_run()
             return condition()
@@ -124,7 +124,7 @@ def _last_lines(text, count):
 
 
 def mark_test_begin():
-    """What is logged from now on belongs to the test that begins."""
+    """Marks the logs: later output belongs to the test that starts now."""
     for process in _started:
         process._test_began_at = process.log.stat().st_size if process.log.exists() else 0
 
@@ -145,13 +145,13 @@ def log_tails(lines=40):
 
 
 def forget(process):
-    """For tests that start thousands: this one has ended well, and nobody will want its log."""
+    """Removes a process that has ended and its log, for tests that start thousands of processes."""
     process.kill()
     _started.remove(process)
     process.log.unlink(missing_ok=True)
 
 
 def stop_all():
-    """The last resort at the end of a run; fixtures stop their own parts before."""
+    """Kills what is left at the end of a run; normally the fixtures have stopped everything before."""
     for process in reversed(_started):
         process.kill()

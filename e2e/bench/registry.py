@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real OCI registry: open, with a password, with tokens, and each with or without TLS."""
+"""A real OCI registry: without authentication, with a password or with tokens, each with or without TLS."""
 
 import re
 import socket
@@ -8,7 +8,7 @@ import subprocess
 import yaml
 
 from bench import certificates, paths
-from bench.place import Loopback
+from bench.location import Loopback
 from bench.registry_client import RegistryClient
 from bench.token_server import ISSUER, SERVICE, TokenServer
 
@@ -16,12 +16,12 @@ USER, PASSWORD = "ship", "ahoy"
 
 
 class Registry:
-    """Starts on construction. auth: None, "basic" or "token"."""
+    """Starts when constructed. auth: None, "basic" or "token"."""
 
-    def __init__(self, auth=None, tls=False, *, place=None):
-        place = self._place = place or Loopback()
-        address, port = place.address, place.port(5000)
-        self.directory = place.directory(f"registry-{port}")
+    def __init__(self, auth=None, tls=False, *, location=None):
+        location = self._location = location or Loopback()
+        address, port = location.address, location.port(5000)
+        self.directory = location.directory(f"registry-{port}")
         self.host = f"{address}:{port}"
         self.url = f"{'https' if tls else 'http'}://{self.host}"
         self.credentials = (USER, PASSWORD) if auth else None
@@ -37,40 +37,40 @@ class Registry:
             config["auth"] = {"basic": self._basic, "token": self._token}[auth]()
         file = self.directory / "config.yml"
         file.write_text(yaml.safe_dump(config))
-        self.process = place.start(f"registry-{port}", [paths.installed("docker-registry"), "serve", file])
+        self.process = location.start(f"registry-{port}", [paths.installed("docker-registry"), "serve", file])
         self.process.wait_until(lambda: _listens(address, port), "listening")
 
     def _basic(self):
-        # The registry takes bcrypt only.
+        # The registry supports only bcrypt.
         line = subprocess.run([paths.installed("htpasswd"), "-nbB", USER, PASSWORD], capture_output=True, text=True, check=True)
         file = self.directory / "htpasswd"
         file.write_text(line.stdout)
         return {"htpasswd": {"realm": "bench", "path": str(file)}}
 
     def _token(self):
-        # A self-signed RSA certificate of its own: the registry of Debian knows no elliptic curves here.
+        # A self-signed RSA certificate: the registry of Debian does not support elliptic curves for tokens.
         pair = certificates.Pair(self.directory / "token.crt", self.directory / "token.key")
         subprocess.run([paths.installed("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30",
                         "-subj", "/CN=token", "-keyout", pair.key, "-out", pair.certificate], capture_output=True, check=True)
-        self.tokens = TokenServer(pair, (USER, PASSWORD), self._place.test_address)
+        self.tokens = TokenServer(pair, (USER, PASSWORD), self._location.test_address)
         return {"token": {"realm": self.tokens.url, "service": SERVICE, "issuer": ISSUER,
                           "rootcertbundle": str(pair.certificate)}}
 
     def client(self, credentials="own"):
-        """A client with the right credentials, or with those given (None: without)."""
+        """A client with the correct credentials, with the given ones, or (None) without any."""
         return RegistryClient(self.url, self.credentials if credentials == "own" else credentials,
                               self.authority and self.authority.certificate)
 
     def mark(self):
-        """The present end of the request log."""
+        """The current end of the request log."""
         return self.process.log.stat().st_size
 
     def requests(self, since=0):
-        """(method, path, status) of each answered request after the mark."""
+        """(method, path, status) of each completed request after the mark."""
         with open(self.process.log, "rb") as log:
             log.seek(since)
             text = log.read().decode(errors="replace")
-        # The access log in Apache's combined format, between the structured lines.
+        # The access log lines in Apache's combined format, which are mixed with structured log lines.
         return [(method, path, int(status))
                 for method, path, status in re.findall(r'"(GET|HEAD|PUT|POST|PATCH|DELETE) (\S+) HTTP/[\d.]+" (\d{3}) ', text)]
 

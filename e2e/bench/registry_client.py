@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pushes to and pulls from a registry, with the authentication that it asks for."""
+"""Pushes to and pulls from a registry, with the authentication that it requires."""
 
 import base64
 import json
@@ -18,7 +18,7 @@ ACCEPT = ", ".join(["application/vnd.oci.image.manifest.v1+json", "application/v
 
 
 class RegistryError(Exception):
-    """An answer of a registry that is not a success."""
+    """A response of a registry that is not a success."""
 
     def __init__(self, status, text):
         self.status = status
@@ -52,7 +52,7 @@ class RegistryClient:
             return "Bearer " + json.load(answer)["token"]
 
     def request(self, method, url, repository, data=None, headers=None):
-        """Returns (headers, bytes); asks for a token or sends the password only when the registry wants it."""
+        """Returns (headers, bytes). Requests a token or sends the password only if the registry requires it."""
         scope = f"repository:{repository}:pull,push"
         authorization = self._authorizations.get(scope)
         for last in (False, True):
@@ -69,13 +69,13 @@ class RegistryClient:
                 try:
                     authorization = self._answer(challenge, scope)
                 except urllib.error.HTTPError as refused:
-                    raise RegistryError(refused.code, "the token server refuses") from None
+                    raise RegistryError(refused.code, "the token server refused the credentials") from None
                 if authorization is None:
                     raise RegistryError(401, challenge) from None
         raise AssertionError("unreachable")
 
     def _answer(self, challenge, scope):
-        """Remembered: a large body that comes without authorization is not even read, the connection just breaks."""
+        """Caches the authorization: the registry closes the connection on a large unauthorized body instead of reading it."""
         if challenge.lower().startswith("bearer"):
             self._authorizations[scope] = self._token(challenge, scope)
         elif self._credentials:
@@ -86,7 +86,7 @@ class RegistryClient:
 
     def push_blob(self, repository, blob):
         headers, _ = self.request("POST", f"{self.url}/v2/{repository}/blobs/uploads/", repository, b"")
-        # The location is absolute and already has a query.
+        # The location is absolute and may already have a query.
         location = urllib.parse.urljoin(self.url, headers["Location"])
         location += ("&" if "?" in location else "?") + urllib.parse.urlencode({"digest": blob.digest})
         self.request("PUT", location, repository, blob.data, {"Content-Type": "application/octet-stream"})
@@ -96,7 +96,7 @@ class RegistryClient:
                      {"Content-Type": blob.media_type})
 
     def push(self, repository, tag, manifest, blobs):
-        """An artifact: its blobs (config and layers), then its manifest. Returns the digest."""
+        """Pushes an artifact: its blobs (config and layers), then its manifest. Returns the digest."""
         for blob in {blob.digest: blob for blob in blobs}.values():
             self.push_blob(repository, blob)
         self.push_manifest(repository, manifest, tag)
@@ -106,9 +106,9 @@ class RegistryClient:
         return self.push(repository, tag, picture.manifest, [picture.config, picture.layer])
 
     def push_ctf(self, directory, prefix=""):
-        """All artifacts of a CTF directory (artifact-index.json and blobs/). Returns how many.
+        """Pushes all artifacts of a CTF directory (artifact-index.json and blobs/) and returns their number.
 
-        Its index names repository, tag and digest of each; blobs are files named "sha256.<hex>".
+        The index lists repository, tag and digest of each artifact; blobs are files named "sha256.<hex>".
         """
         directory = pathlib.Path(directory)
         artifacts = json.loads((directory / "artifact-index.json").read_text())["artifacts"]
@@ -122,7 +122,7 @@ class RegistryClient:
 
         data = read(digest).data
         body = json.loads(data)
-        # An index refers to manifests, which must be there before it.
+        # The manifests of an index must exist before the index is pushed.
         for child in body.get("manifests", []):
             self._push_from_ctf(directory, repository, child["digest"], None)
         for entry in [*body.get("layers", []), *([body["config"]] if "config" in body else [])]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A nest: one process tree in its own mount, network, pid, host name and IPC namespaces, in which a whole node lives.
+"""A sandbox: a process tree in its own mount, network, PID, UTS and IPC namespaces, in which a whole node runs.
 
-Ending its first process ends every daemon and container in it. A veth pair ("the cable") joins it to this machine:
-10.250.N.1 here, 10.250.N.2 inside.
+Killing its first process ends every daemon and container in it. A veth pair connects it to this machine:
+10.250.N.1 is this machine, 10.250.N.2 is the sandbox.
 """
 
 import fcntl
@@ -17,12 +17,12 @@ from bench.process import Process
 from bench.proc import start_time
 from bench.waiting import wait_until
 
-RECORD = "nest.json"
+RECORD = "sandbox.json"
 NODE_NAME = "longshore-node"
 
 
-class Nest:
-    """A place (see place.py) for the parts of a node."""
+class Sandbox:
+    """A location (see location.py) for the components of a node."""
 
     def __init__(self, directory, *, outlive=False):
         self.state = pathlib.Path(directory)
@@ -30,12 +30,12 @@ class Nest:
         self._outlive = outlive
         self._ports = {}
         self._compile_pause()
-        # Two runs at once must not take the same network.
+        # Two runs at the same time must not choose the same network.
         with open(paths.state_root() / "network.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             number = _free_network()
             self.test_address, self.address = f"10.250.{number}.1", f"10.250.{number}.2"
-            self.cable = f"longshore{number}"
+            self.link = f"longshore{number}"
             self.cgroup = f"longshore-{number}-{os.getpid()}"
             self._open()
 
@@ -45,32 +45,32 @@ class Nest:
 
     def _open(self):
         cgroups.make(self.cgroup)
-        self.process = Process("nest", [
+        self.process = Process("sandbox", [
             paths.installed("unshare"), "--mount", "--propagation", "private", "--net", "--pid", "--uts", "--ipc", "--fork",
-            "--kill-child", "--mount-proc", paths.BENCH / "nest.sh", self.state, f"{self.address}/30", NODE_NAME],
-            log=self.state / "nest.log", outlive=self._outlive)
+            "--kill-child", "--mount-proc", paths.BENCH / "sandbox.sh", self.state, f"{self.address}/30", NODE_NAME],
+            log=self.state / "sandbox.log", outlive=self._outlive)
         self._remember()
         own = os.readlink("/proc/self/ns/net")
-        self.process.wait_until(lambda: os.readlink(f"/proc/{self.process.pid}/ns/net") != own, "own network")
-        self._cable_up()
-        self.process.wait_until((self.state / "nest-ready").exists, "set up")
+        self.process.wait_until(lambda: os.readlink(f"/proc/{self.process.pid}/ns/net") != own, "its own network namespace")
+        self._connect()
+        self.process.wait_until((self.state / "sandbox-ready").exists, "setup complete")
         self.pid = self._first_process()
 
-    def _cable_up(self):
+    def _connect(self):
         ip = paths.installed("ip")
-        for command in (f"link add {self.cable} type veth peer name eth0 netns {self.process.pid}",
-                        f"address add {self.test_address}/30 dev {self.cable}", f"link set {self.cable} up"):
+        for command in (f"link add {self.link} type veth peer name eth0 netns {self.process.pid}",
+                        f"address add {self.test_address}/30 dev {self.link}", f"link set {self.link} up"):
             subprocess.run([ip, *command.split()], check=True)
 
     def _first_process(self):
         return int(pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()[0])
 
     def _remember(self):
-        """For who must clean up after us, should we be killed."""
-        record = {"pid": self.process.pid, "started": start_time(self.process.pid), "cable": self.cable, "cgroup": self.cgroup}
+        """Records what destroy() needs to clean up if this run is killed."""
+        record = {"pid": self.process.pid, "started": start_time(self.process.pid), "link": self.link, "cgroup": self.cgroup}
         (self.state / RECORD).write_text(json.dumps(record))
 
-    # --- as a place ---
+    # --- the interface of a location ---
 
     def directory(self, label):
         directory = self.state / label
@@ -78,12 +78,12 @@ class Nest:
         return directory
 
     def port(self, usual):
-        """The usual one, as the network is our own; the next one for the second who asks."""
+        """The usual port, because the network is private; the next higher one for each further call."""
         self._ports[usual] = self._ports.get(usual, usual - 1) + 1
         return self._ports[usual]
 
     def inside(self, command):
-        """The command line that runs a command in the nest."""
+        """The command line that runs a command in the sandbox."""
         return [paths.installed("nsenter"), f"--target={self.pid}", "--mount", "--net", "--pid", "--uts", "--ipc", "--", *command]
 
     def start(self, name, command):
@@ -91,10 +91,10 @@ class Nest:
                        wrapped=True)
 
     def run(self, *command):
-        """Runs a command in the nest to its end; returns what it printed."""
+        """Runs a command in the sandbox, waits for its end and returns its output."""
         result = subprocess.run(self.inside([str(part) for part in command]), capture_output=True, text=True)
         if result.returncode:
-            raise RuntimeError(f"{' '.join(map(str, command))} failed in the nest: {result.stderr}")
+            raise RuntimeError(f"{' '.join(map(str, command))} failed in the sandbox: {result.stderr}")
         return result.stdout
 
     def close(self):
@@ -111,7 +111,7 @@ def _free_network():
 
 
 def _is_ours(record):
-    """Whether the recorded process is still the nest that was recorded: pids are used again, start times are not."""
+    """Whether the process still is the recorded sandbox. PIDs are reused, so the start time is compared too."""
     if record["started"] is None or start_time(record["pid"]) != record["started"]:
         return False
     try:
@@ -128,7 +128,7 @@ def alive(state):
 
 
 def destroy(state, keep_files=False):
-    """Ends the nest whose state directory this is, if it still lives, and removes its traces and the directory."""
+    """Kills the sandbox of this state directory if it still runs, and removes its cgroups, network link and directory."""
     state = pathlib.Path(state)
     try:
         record = json.loads((state / RECORD).read_text())
@@ -137,9 +137,9 @@ def destroy(state, keep_files=False):
     if record:
         if _is_ours(record):
             os.kill(record["pid"], 9)
-            wait_until(lambda: start_time(record["pid"]) is None, "the nest has ended")
+            wait_until(lambda: start_time(record["pid"]) is None, "the sandbox has ended")
         cgroups.remove(record["cgroup"])
-        # Gone with the namespace of its other end, but that is done in the background.
-        subprocess.run([paths.installed("ip"), "link", "delete", record["cable"]], capture_output=True)
+        # The kernel removes it together with the namespace of the other end, but asynchronously.
+        subprocess.run([paths.installed("ip"), "link", "delete", record["link"]], capture_output=True)
     if not keep_files:
         shutil.rmtree(state, ignore_errors=True)

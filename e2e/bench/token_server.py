@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The token server of a registry with token authentication: gives a signed token to who knows the password."""
+"""The token server of a registry with token authentication: issues a signed token for the correct password."""
 
 import base64
 import json
@@ -21,7 +21,7 @@ def _encode(data):
 
 
 class TokenServer:
-    """Runs in a thread. requests lists what was asked: (scope, whether it was granted)."""
+    """Runs in a thread. requests lists the token requests: (scope, whether it was granted)."""
 
     def __init__(self, pair, credentials, address):
         self._pair = pair
@@ -50,7 +50,7 @@ class TokenServer:
                     self._answer(401, {"details": "wrong user or password"})
 
             def do_POST(self):
-                # The newer way to ask, which clients try first. Like many real servers this one knows only the older.
+                # The OAuth2 method, which clients try first. Like many real servers this one supports only GET.
                 self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 self._answer(405, {"details": "use GET"})
 
@@ -67,7 +67,7 @@ class TokenServer:
         return Handler
 
     def token(self, scopes):
-        """A JWT that allows these scopes ("repository:name:pull,push"), signed with the certificate in its header."""
+        """A JWT that grants these scopes ("repository:name:pull,push"); its header contains the signing certificate."""
         pem = self._pair.certificate.read_text()
         certificate = "".join(line for line in pem.splitlines() if not line.startswith("-----"))
         access = []

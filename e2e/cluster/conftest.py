@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real cluster as judge: the images of `make images`, installed by Helm into a namespace that enforces the restricted Pod
-Security standard, and items as Landscaper makes them."""
+"""Tests in a real cluster: the images of `make images`, installed by Helm into a namespace that enforces the restricted Pod
+Security standard, and items as Landscaper creates them."""
 
 import pathlib
 
@@ -18,12 +18,12 @@ RELEASE = "container-deployer"
 
 
 def pytest_collection_modifyitems(items):
-    places = [place for place, item in enumerate(items) if HERE in item.path.parents]
-    ours = [items[place] for place in places]
-    # Stable: the tests of rights judge what all others did.
-    for place, item in zip(places, sorted(ours, key=lambda item: item.path.name == "test_rights.py")):
+    indexes = [index for index, item in enumerate(items) if HERE in item.path.parents]
+    ours = [items[index] for index in indexes]
+    # A stable sort: the tests of permissions check the requests of all other tests, so they run last.
+    for index, item in zip(indexes, sorted(ours, key=lambda item: item.path.name == "test_rights.py")):
         item.add_marker(pytest.mark.node)
-        items[place] = item
+        items[index] = item
 
 
 def restricted(node, name):
@@ -33,7 +33,7 @@ def restricted(node, name):
 
 
 def merge(left, right):
-    """Values as Helm puts them together."""
+    """Merges values as Helm does."""
     both = dict(left)
     for key, value in right.items():
         both[key] = merge(both[key], value) if isinstance(value, dict) and isinstance(both.get(key), dict) else value
@@ -41,10 +41,10 @@ def merge(left, right):
 
 
 def install(node, namespace=HOST, name=RELEASE, **values):
-    """Installs the chart and waits until its pod is ready; returns the values."""
+    """Installs the chart and waits until its pod is ready. Returns the values."""
     restricted(node, namespace)
     release.load(node)
-    # A stopped main that is quiet for so long has ended: the default would be most of the time of some tests.
+    # wait assumes that a stopped main has ended after this time without changes. The default would slow some tests down a lot.
     chosen = merge({"deployer": {"identity": name, "imageGracePeriod": "90s", "oci": {"allowPlainHttp": True},
                                  "waitContainer": {"args": ["--quiet=4"]}}}, values)
     helm.run("install", name, helm.CHART, "--wait", "--timeout", "3m", kubeconfig=node.kubeconfig, values=chosen,
@@ -58,7 +58,7 @@ def uninstall(node, namespace=HOST, name=RELEASE):
 
 @pytest.fixture(scope="session")
 def deployed(node, request):
-    """The deployer on the node, for all tests that leave it whole."""
+    """The deployer on the node, shared by all tests that do not break it."""
     install(node)
     request.config.stash[DEPLOYED] = node
     return node
@@ -69,7 +69,7 @@ DEPLOYED = pytest.StashKey()
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_teardown(item, nextitem):
-    """Removes the deployer after the last test of this folder: it would take up the items of all others."""
+    """Removes the deployer after the last test of this folder, because it would process the items of other tests."""
     if nextitem is not None and HERE not in nextitem.path.parents and DEPLOYED in item.config.stash:
         node = item.config.stash[DEPLOYED]
         del item.config.stash[DEPLOYED]
@@ -79,7 +79,7 @@ def pytest_runtest_teardown(item, nextitem):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Shows the deployer's side of a failed test, too."""
+    """Adds the objects of the deployer to the report of a failed test."""
     outcome = yield
     report = outcome.get_result()
     node = item.config.stash.get(DEPLOYED, None)
@@ -87,14 +87,14 @@ def pytest_runtest_makereport(item, call):
         try:
             report.sections.append((f"namespace {HOST}", node.describe(HOST)))
         except (OSError, ApiError) as error:  # the test may have broken the API server
-            report.sections.append((f"namespace {HOST}", f"not to be had: {error}"))
+            report.sections.append((f"namespace {HOST}", f"not available: {error}"))
 
 
 class Cluster(World):
-    """Items in one namespace; the deployer and its pods are real."""
+    """Items in one namespace, with the real deployer and real pods."""
 
     def __init__(self, node, namespace, host=HOST):
-        # Not World's own: there the test plays kubelet.
+        # Does not call World.__init__, which starts a kubelet in the test.
         self.node, self.kube, self.host_kube, self.namespace, self.host = node, node.kube, node.kube, namespace, host
         self.apiserver, self.controllers = node.api, []
         self.context()
@@ -123,7 +123,7 @@ class Cluster(World):
         return decode(secret["data"]["config"]).decode() if secret else None
 
     def pod_of(self, name, namespace=None, timeout=60):
-        """The pod of an item, as soon as it is there."""
+        """The pod of an item, as soon as it exists."""
         def check():
             for pod in self.pods():
                 annotations = pod["metadata"].get("annotations", {})
@@ -148,7 +148,7 @@ class Cluster(World):
         return pods[0] if pods else None
 
     def item_objects(self, name, namespace=None):
-        """What the host still has of an item."""
+        """The objects of an item that are still on the host."""
         found = []
         for kind in ("pods", "secrets", "serviceaccounts", "rbac.authorization.k8s.io/v1/roles",
                      "rbac.authorization.k8s.io/v1/rolebindings"):
@@ -161,14 +161,14 @@ class Cluster(World):
         return found
 
     def deleted(self, name, namespace=None, timeout=120):
-        self.gone(name, namespace, timeout)
-        wait_until(lambda: not self.item_objects(name, namespace), f"objects of {name} gone", 60)
+        self.wait_until_deleted(name, namespace, timeout)
+        wait_until(lambda: not self.item_objects(name, namespace), f"deletion of the objects of {name}", 60)
 
 
 @pytest.fixture
 def cluster(deployed, node_namespace):
     world = Cluster(deployed, node_namespace)
     yield world
-    # Items that a test left would keep their namespace busy; a failed test may leave any.
+    # Remaining items would block the deletion of their namespace; a failed test may leave some.
     for item in world.kube.items(DEPLOYITEMS, node_namespace):
         world.kube.patch(DEPLOYITEMS, item["metadata"]["name"], {"metadata": {"finalizers": None}}, node_namespace)

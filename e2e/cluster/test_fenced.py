@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fenced set-up: Landscaper's API server is somewhere else, and nothing there has a way into the cluster where the pods run.
-The deployer, inside, reaches out."""
+"""A fenced setup: the API server of Landscaper is elsewhere and cannot reach the cluster in which the pods run.
+The deployer in that cluster connects to it."""
 
 import pytest
 import yaml
 
 from bench.apiserver import ApiServer
-from bench.place import Loopback
+from bench.location import Loopback
 from cluster.conftest import Cluster, install, uninstall
 from ship import helm
 
@@ -17,18 +17,18 @@ USER = "fenced-deployer"
 
 @pytest.fixture
 def landscaper(node):
-    """The other API server, on the outer end of the node's cable."""
+    """The other API server, which listens on the address of this machine on the link to the node."""
     class Outside(Loopback):
-        address = node.nest.test_address
+        address = node.sandbox.test_address
 
-    server = ApiServer(place=Outside())
+    server = ApiServer(location=Outside())
     server.controllers()
     yield server
     server.close()
 
 
 class Fenced(Cluster):
-    """Items there, pods here."""
+    """Items in the other cluster, pods in this one."""
 
     def __init__(self, node, landscaper, namespace):
         landscaper.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
@@ -39,12 +39,12 @@ class Fenced(Cluster):
 
 
 def rules_for_landscaper():
-    """What the chart would give its own account, were it one cluster: what the documents say a kubeconfig's account needs."""
+    """The rules that the chart would grant its account in a single cluster, which are those documented for a kubeconfig."""
     rendered = yaml.safe_load_all(helm.run("template", RELEASE, helm.CHART, kube_version="1.34.0"))
     return next(thing for thing in rendered if thing and thing["kind"] == "ClusterRole")["rules"]
 
 
-def test_two_api_servers_and_no_way_into_the_host(node, landscaper, node_namespace):
+def test_two_api_servers_without_access_to_the_host_cluster(node, landscaper, node_namespace):
     landscaper.kube.allow(USER, rules_for_landscaper())
     account = f"system:serviceaccount:{HOST}:"
     here, there = node.api.audit.mark(), landscaper.audit.mark()
@@ -61,17 +61,17 @@ def test_two_api_servers_and_no_way_into_the_host(node, landscaper, node_namespa
             world.succeeded("item", f"job-{number}")
             assert yaml.safe_load(world.exports("item")) == {"n": "+" * number}
         world.delete("item")
-        world.gone("item", timeout=120)
+        world.wait_until_deleted("item", timeout=120)
 
         used = {(entry["objectRef"].get("resource"), entry["verb"]) for entry in node.api.audit.entries(here)
                 if entry["user"]["username"].startswith(account)}
         assert ("pods", "create") in used
-        assert not [use for use in used if use[0] in ("deployitems", "targets", "contexts")], "items are not looked for here"
+        assert not [use for use in used if use[0] in ("deployitems", "targets", "contexts")], "items are requested from the host cluster"
         outside = landscaper.audit.entries(there, user=USER)
         assert {entry["objectRef"]["resource"] for entry in outside} <= {"deployitems", "targets", "contexts", "secrets", "events"}
         refused = [entry for entry in outside if entry.get("responseStatus", {}).get("code") == 403]
         assert not refused, refused
-        # The outer server was only ever asked: what it knows of the host is a client's address, and no credentials.
+        # The outer server only received requests: it knows the address of a client, but has no credentials for the host.
         assert not [s for s in landscaper.kube.items("secrets") if "token" in s.get("type", "")]
         assert not [e for e in node.api.audit.entries(here) if e["user"]["username"] == USER]
     finally:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents promise of a run, in a real cluster."""
+"""The documented behaviour of a run, in a real cluster."""
 
 import json
 
@@ -14,7 +14,7 @@ COUNT = ('n=$(cat $STATE_PATH/count 2>/dev/null || echo 0); n=$((n+1)); echo $n 
 
 
 def test_documented_example(cluster):
-    """An image, imports in, an export out."""
+    """An image with imports and an export."""
     cluster.shell("example", 'cp $IMPORTS_PATH $EXPORTS_PATH', importValues={"my-val": True})
     status = cluster.succeeded("example")
     assert json.loads(cluster.exports("example")) == {"my-val": True}
@@ -24,7 +24,7 @@ def test_documented_example(cluster):
     assert status["providerStatus"]["podStatus"]["lastSuccessfulJobID"] == "job-1"
 
 
-def test_main_is_who_the_contract_says(cluster):
+def test_main_has_the_documented_user_and_environment(cluster):
     cluster.shell("who", '{ echo "id: \\"$(id -u):$(id -g):$(id -G)\\""; echo "operation: $OPERATION"; '
                          'echo "files: \\"$(stat -c %u:%g:%a $IMPORTS_PATH $STATE_PATH | tr "\\n" " ")\\""; '
                          'echo "token: $(ls /var/run/secrets/kubernetes.io 2>/dev/null | wc -l)"; } > $EXPORTS_PATH',
@@ -34,7 +34,7 @@ def test_main_is_who_the_contract_says(cluster):
     assert seen["id"].startswith("1000:3000:") and "2000" in seen["id"]
     assert seen["operation"] == "RECONCILE"
     assert all(owner.startswith("1000:2000") for owner in seen["files"].split())
-    assert seen["token"] == 0, "main has no credentials"
+    assert seen["token"] == 0, "main has credentials"
 
 
 def test_target_with_config_and_with_secret(cluster):
@@ -58,7 +58,7 @@ def test_state_over_three_runs_then_delete(cluster):
             cluster.trigger("counter", f"job-{number}")
         cluster.succeeded("counter", f"job-{number}")
         assert json.loads(cluster.exports("counter")) == {"count": number}
-    assert [o for o in cluster.item_objects("counter") if "/state" in o], "the state is on the host"
+    assert [o for o in cluster.item_objects("counter") if "/state" in o], "there is no state on the host"
     cluster.delete("counter")
     cluster.deleted("counter")
     assert cluster.kube.find("secrets", "counter-export", cluster.namespace) is None
@@ -72,7 +72,7 @@ def test_delete_runs_main_with_the_last_state(cluster):
     cluster.deleted("cleaner")
 
 
-def test_failed_delete_keeps_the_item_and_says_why(cluster):
+def test_failed_delete_keeps_the_item_and_reports_the_reason(cluster):
     cluster.shell("stubborn", '[ "$OPERATION" = RECONCILE ] || { echo will not go >&2; exit 4; }')
     cluster.succeeded("stubborn")
     cluster.delete("stubborn", "job-2")
@@ -84,7 +84,7 @@ def test_failed_delete_keeps_the_item_and_says_why(cluster):
     cluster.deleted("stubborn")
 
 
-def test_no_export_publishes_none_of_an_earlier_job(cluster):
+def test_a_job_without_an_export_removes_the_export_of_an_earlier_job(cluster):
     cluster.shell("once", '[ -e $STATE_PATH/done ] || echo "a: 1" > $EXPORTS_PATH; touch $STATE_PATH/done')
     cluster.succeeded("once")
     assert yaml.safe_load(cluster.exports("once")) == {"a": 1}
@@ -95,7 +95,7 @@ def test_no_export_publishes_none_of_an_earlier_job(cluster):
 
 
 def test_private_registry_component_blueprint_and_image(cluster):
-    """Descriptor, blueprint and main's image behind basic authentication, credentials by the Context's pull Secret."""
+    """Descriptor, blueprint and image are behind basic authentication, with the pull Secret of the Context as credentials."""
     import importlib.util
 
     from local.conftest import ROOT
@@ -128,11 +128,11 @@ def test_two_namespaces_with_the_same_item_name(cluster):
     assert yaml.safe_load(cluster.exports("twin")) == {"where": "first"}
     assert yaml.safe_load(cluster.exports("twin", other)) == {"where": "second"}
     cluster.delete("twin")
-    cluster.gone("twin", timeout=120)
+    cluster.wait_until_deleted("twin", timeout=120)
     cluster.trigger("twin", "job-2", other)
     cluster.succeeded("twin", "job-2", other)
     cluster.delete("twin", namespace=other)
-    cluster.gone("twin", other, 120)
+    cluster.wait_until_deleted("twin", other, 120)
 
 
 def test_item_names_of_253_characters(cluster):
@@ -145,7 +145,7 @@ def test_item_names_of_253_characters(cluster):
     export, = [s for s in cluster.kube.items("secrets", cluster.namespace) if s["metadata"]["name"].endswith("-export")] or [None]
     assert export and json.loads(decode(export["data"]["config"])) == {"count": 2}
     cluster.delete(name)
-    cluster.gone(name, timeout=120)
+    cluster.wait_until_deleted(name, timeout=120)
 
 
 def test_fifty_items_at_once(cluster):
@@ -159,12 +159,12 @@ def test_fifty_items_at_once(cluster):
         cluster.kube.patch(DEPLOYITEMS, name, {"metadata": {"annotations": {WITHOUT_UNINSTALL: "true"}}}, cluster.namespace)
         cluster.delete(name)
     for name in names:
-        cluster.gone(name, timeout=600)
-    wait_until(lambda: not any(cluster.item_objects(name) for name in names), "nothing of them is left", 120)
+        cluster.wait_until_deleted(name, timeout=600)
+    wait_until(lambda: not any(cluster.item_objects(name) for name in names), "deletion of all their objects", 120)
 
 
 def test_script_item(cluster):
-    """A program without an image of its own."""
+    """A script item, which has no image."""
     cluster.item("script", item_type="landscaper.gardener.cloud/script", config={
         "apiVersion": "script.deployer.landscaper.gardener.cloud/v1alpha1", "image": None} | {
         "image": "longshore.test/busybox:1", "script": "#!/bin/sh\n. \"$(dirname $0)/lib.sh\"\necho \"answer: $ANSWER\" > $EXPORTS_PATH\n",

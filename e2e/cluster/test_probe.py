@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What main sees is the same on a laptop and in a cluster: one script, both runs, compared."""
+"""Main sees the same environment in a local run and in a cluster: one script runs in both and the results are compared."""
 
 import os
 
@@ -7,9 +7,11 @@ import pytest
 import yaml
 
 from bench import images
-from local.conftest import item, local  # noqa: F401 (a fixture)
+from local import conftest as local_run
 
-# Each line is a section of the export: what it is called, and what prints it.
+local = local_run.local  # a fixture
+
+# The sections of the export: name and command.
 SECTIONS = {
     "env": r"tr '\0' '\n' < /proc/1/environ | sort",
     "arguments": r"tr '\0' '\n' < /proc/1/cmdline | head -n 2",
@@ -30,11 +32,11 @@ SCRIPT = "section() { echo \"$1: |\"; sed 's/^/  /'; }\n" + "".join(
     f"{{ {command}; }} 2>&1 | section {name} >> $EXPORTS_PATH.new\n" for name, command in SECTIONS.items()) + \
     "mv $EXPORTS_PATH.new $EXPORTS_PATH\n"
 
-# What is each pod's own, in any cluster.
+# Variables that differ between pods in any cluster.
 OWN_ENV = ("HOSTNAME", "POD_NAME", "POD_NAMESPACE", "POD_UID", "LONGSHORE_JOB_ID", "LONGSHORE_POD_UID")
-# What belongs to the runtime below /proc, /sys and /dev: what it means for main is compared by trying it, in "masked" and "denied".
+# Mounts of the runtime below /proc, /sys and /dev: "masked" and "denied" compare their effect on main instead.
 OF_RUNTIME = ("/proc/", "/sys/", "/dev/")
-# What a kubelet adds to a container for the network that a pod has of its own, and for messages that nobody reads of main.
+# Mounts that a kubelet adds for the network of a pod and for the termination message.
 OF_KUBELET = {"/dev/termination-log", "/etc/hostname", "/etc/hosts", "/etc/resolv.conf"}
 
 
@@ -42,17 +44,17 @@ def comparable(exported):
     seen = {name: (text or "").splitlines() for name, text in yaml.safe_load(exported).items()}
     seen["env"] = [line for line in seen["env"] if line.partition("=")[0] not in OWN_ENV and not line.startswith("KUBERNETES_")]
     seen["mounts"] = [line for line in seen["mounts"] if line.split()[0] not in OF_KUBELET and not line.startswith(OF_RUNTIME)]
-    seen["devices"] = [line for line in seen["devices"] if line != "core"]  # a link to nothing, of some runtimes
+    seen["devices"] = [line for line in seen["devices"] if line != "core"]  # a dangling link that some runtimes create
     return seen
 
 
 @pytest.fixture(scope="module")
 def in_cluster():
-    """What the cluster shows, asked once."""
+    """The result in the cluster, obtained once."""
     return {}
 
 
-def test_main_sees_the_same_in_a_local_run_and_in_a_cluster(cluster, local, in_cluster):  # noqa: F811
+def test_main_sees_the_same_in_a_local_run_and_in_a_cluster(cluster, local, in_cluster):
     config = {"image": images.BUSYBOX, "command": ["/bin/sh", "-c", SCRIPT], "importValues": {"a": 1}}
     if not in_cluster:
         cluster.target("there", config={"foo": "bar"})
@@ -60,14 +62,14 @@ def test_main_sees_the_same_in_a_local_run_and_in_a_cluster(cluster, local, in_c
         cluster.succeeded("probe")
         in_cluster.update(namespace=cluster.namespace, seen=comparable(cluster.exports("probe")))
         assert len(in_cluster["seen"]["env"]) > 5 and len(in_cluster["seen"]["files"]) > 5, in_cluster
-    document = item("probe", **{**config, "image": f"oci-archive:{local.image}"})
+    document = local_run.item("probe", **{**config, "image": f"oci-archive:{local.image}"})
     document["metadata"]["namespace"] = in_cluster["namespace"]
     document["spec"]["target"] = {"name": "there", "namespace": in_cluster["namespace"]}
     target = {"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "Target",
               "metadata": {"name": "there", "namespace": in_cluster["namespace"]},
               "spec": {"type": "landscaper.gardener.cloud/kubernetes-cluster", "config": {"foo": "bar"}}}
     files = local.documents(document, target)
-    before = os.umask(0o077)  # a careful user's
+    before = os.umask(0o077)  # the umask of a cautious user
     try:
         result = local.run(files, "-o", "json")
     finally:

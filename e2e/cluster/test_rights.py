@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rights: the chart grants what the audit log shows as used over all tests of this folder, and nothing else."""
+"""Permissions: the chart grants exactly what the audit log shows as used in all tests of this folder."""
 
 import pytest
 
@@ -7,15 +7,15 @@ from bench.audit import resource_of
 from cluster.conftest import HOST, RELEASE
 
 RBAC = "rbac.authorization.k8s.io/v1"
-# Granted, and used only where something went wrong that these tests do not bring about.
+# Granted, but only used after failures that these tests do not cause.
 RARE = {
-    ("secrets", "update", HOST): "given to the wait container, and nobody can give what he has not",
-    ("secrets", "delete", HOST): "what a crash has left, and old chunks of a very large state: one by one",
-    ("pods", "get", HOST): "where a pod is gone that should run, or its name is taken, it is asked for",
+    ("secrets", "update", HOST): "granted to the wait container, and RBAC allows to grant only permissions that the granter has",
+    ("secrets", "delete", HOST): "deletes leftovers of a crash, and old chunks of a very large state one by one",
+    ("pods", "get", HOST): "gets the pod if a pod that should run has disappeared or its name is already used",
 }
 RARE_FOR_WAIT = {
-    ("pods", "get"): "where the watch is cut again and again, the pod is asked for",
-    ("secrets", "update"): "where an export of an earlier attempt is still there",
+    ("pods", "get"): "gets the pod if the watch breaks repeatedly",
+    ("secrets", "update"): "replaces the export of an earlier attempt",
 }
 
 
@@ -30,7 +30,7 @@ def granted(kube):
 
 
 def uses(entries):
-    """(resource, verb, namespace) of answered requests. An apply that makes an object needs the right to create it, too."""
+    """(resource, verb, namespace) of completed requests. An apply that creates an object needs the permission to create it too."""
     found = set()
     for entry in entries:
         if "objectRef" in entry:
@@ -53,10 +53,10 @@ def is_controller(entry):
 def whole_folder(request):
     ran = {item.path.name for item in request.session.items}
     if not {"test_life.py", "test_trouble.py"} <= ran or request.config.option.keyword:
-        pytest.fail("judges what all tests of this folder used: run the folder")
+        pytest.fail("this test checks the requests of all tests of this folder: run the whole folder")
 
 
-def test_the_chart_grants_nothing_that_is_not_used(deployed, entries, request):
+def test_the_chart_grants_nothing_that_is_unused(deployed, entries, request):
     whole_folder(request)
     used = uses(filter(is_controller, entries))
     anywhere = {(resource, verb) for resource, verb, _ in used}
@@ -64,10 +64,10 @@ def test_the_chart_grants_nothing_that_is_not_used(deployed, entries, request):
     assert len(rights) > 20, rights
     unused = {(resource, verb, namespace) for resource, verb, namespace in rights
               if (resource, verb, namespace) not in used and not (namespace is None and (resource, verb) in anywhere)}
-    assert unused <= set(RARE), f"granted, never used: {unused - set(RARE)}"
+    assert unused <= set(RARE), f"granted but never used: {unused - set(RARE)}"
 
 
-def test_nobody_was_refused(entries):
+def test_no_request_was_forbidden(entries):
     refused = [f"{entry['user']['username']}: {entry['verb']} {entry['requestURI']}" for entry in entries
                if entry.get("responseStatus", {}).get("code") == 403]
     assert not refused, refused
@@ -84,4 +84,4 @@ def test_the_wait_container_uses_all_that_it_is_granted(cluster, entries, reques
     used = {(resource, verb) for resource, verb, _ in uses(entry for entry in entries if not is_controller(entry))}
     assert used <= rights and rights - used <= set(RARE_FOR_WAIT), (rights, used)
     named = [rule for rule in role["rules"] if "resourceNames" not in rule]
-    assert named == [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}], "only create can't be narrowed to names"
+    assert named == [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}], "only create cannot be restricted to names"

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the demo's output in the README true: readme.py prints it as the README shows it, readme.py --write puts it there."""
+"""Prints the output of the demo as the README shows it; with --write, updates the README."""
 
 import pathlib
 import re
@@ -12,9 +12,9 @@ PLACE = re.compile(r"(<!-- demo -->\n```\n).*?(```\n<!-- /demo -->)", re.S)
 
 
 def shown(text):
-    """What differs from machine to machine, made the same: times, and where the demo ran."""
-    text = re.sub(r"\d+\.\d\d s", "0.02 s", text)
-    return re.sub(r"/\S*/state/state", "/tmp/demo/state/state", text)
+    """Replaces what differs from run to run by placeholders: durations by x.xx, the home directory by $HOME."""
+    text = re.sub(r"^(\w+) +\d+\.\d\d s", lambda match: f"{match.group(1):8} {'x.xx':>6} s", text, flags=re.M)
+    return re.sub(r"/\S*(?=/\.local/state/)", "$HOME", text)
 
 
 def main():

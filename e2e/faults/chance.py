@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which fault hits which request of a walk: a pure function of the seed, of who asks for what, and of how often it was asked.
+"""Chooses which fault hits which request of a walk: a pure function of the seed, the actor, the kind of request and its number.
 
-So the same seed brings the same faults, whatever the order in which threads and processes get to run.
+So a seed always produces the same faults, whatever the scheduling of threads and processes.
 """
 
 import collections
@@ -11,8 +11,8 @@ import threading
 from faults.proxy import PASS, Action, status
 
 INTERNAL_ERROR, REFUSED_STREAM = 2, 7
-IN_A_ROW_MAX = 2        # a client that asks again gets through
-FAULTY_MAX = 30         # of one kind of request, so that every walk ends
+IN_A_ROW_MAX = 2        # so that a client that retries succeeds
+FAULTY_MAX = 30         # per kind of request, so that every walk ends
 PAGE = (200, b"<html>Please log in to the hotel's network</html>", {"content-type": "text/html"})
 
 
@@ -21,14 +21,14 @@ def _cut(rng, by, **more):
 
 
 def _half_open(rng):
-    """What ends it is a reset, as from a firewall that has forgotten the connection: a watch would wait for minutes."""
+    """Ends with a reset, as from a firewall that has dropped the connection state; a watch would otherwise wait for minutes."""
     seconds = 1 + 3 * rng.random()
-    return rng.choice([Action(forward=False, freeze=True, thaw=seconds), Action(freeze=True, thaw=seconds),
-                       _cut(rng, "freeze", thaw=seconds)])
+    return rng.choice([Action(forward=False, freeze=True, break_after=seconds), Action(freeze=True, break_after=seconds),
+                       _cut(rng, "freeze", break_after=seconds)])
 
 
-# (weight, for which requests, action): "any" is any request but a watch. None of them is a lie about what there is: a 404 or
-# an AlreadyExists would be one.
+# name: (weight, kinds of requests, action); "any" is any request except a watch. No fault makes a false statement about
+# objects, as a 404 or an AlreadyExists would.
 FAULTS = {
     "lost before it was applied": (3, {"any", "watch"}, lambda rng: Action(forward=False, lose=True)),
     "lost after it was applied": (4, {"any"}, lambda rng: Action(lose=True)),
@@ -47,15 +47,15 @@ FAULTS = {
     "garbage": (1, {"any"}, lambda rng: Action(answer=PAGE)),
     "noise": (1, {"any", "watch"}, lambda rng: Action(forward=False, noise=rng.randbytes(100))),
     "half-open": (2, {"any", "watch"}, _half_open),
-    # Ended by the client's own timeout alone. Rare, as that of the controller is 20 s; see SHORT_OF_PATIENCE.
+    # Only the timeout of the client ends it. Rare, because the controller has a timeout of 20 s; see SHORT_TIMEOUT_WEIGHTS.
     "half-open for good": (0.05, {"any"}, lambda rng: Action(forward=rng.random() < 0.5, freeze=True)),
 }
 # Weights for a program whose timeouts are short.
-SHORT_OF_PATIENCE = {"half-open for good": 4}
+SHORT_TIMEOUT_WEIGHTS = {"half-open for good": 4}
 
 
-def sorts_of(request):
-    """The names under which FAULTS knows a request."""
+def categories_of(request):
+    """The kinds in FAULTS that a request belongs to."""
     if request.is_watch:
         return {"watch"}
     is_list = request.method == "GET" and not _name(request)
@@ -73,7 +73,7 @@ def _name(request):
 
 
 def kind_of(request):
-    """What is asked for, without the names of objects."""
+    """The kind of a request, without the names of objects."""
     parts = _parts(request)
     return f"{'WATCH' if request.is_watch else request.method} {'/'.join(parts[:1] + parts[2:])}"
 
@@ -81,7 +81,7 @@ def kind_of(request):
 class Chance:
     def __init__(self, seed, rate):
         self.seed, self.rate = seed, rate
-        self.met = []               # (actor, request, fault) as drawn, for people; what came of it: FaultProxy.struck
+        self.drawn = []             # (actor, request, fault) for reports; the faults that took effect are in FaultProxy.injected
         self._counts = collections.Counter()
         self._lock = threading.Lock()
 
@@ -89,7 +89,7 @@ class Chance:
         return random.Random(f"{self.seed}/{'/'.join(map(str, about))}")
 
     def count(self, *about):
-        """How often this was asked before."""
+        """How often count was called with these arguments before."""
         with self._lock:
             self._counts[about] += 1
             return self._counts[about] - 1
@@ -97,15 +97,15 @@ class Chance:
     def _is_hit(self, actor, kind, number, rate):
         return 0 <= number < FAULTY_MAX and self.rng(actor, kind, number).random() < rate
 
-    def pick(self, actor, kind, sorts, *, weights={}, times=1):
-        """The action for the next request of this kind. times is how much more often than others this actor is hit."""
+    def pick(self, actor, kind, categories, *, weights={}, times=1):
+        """The action for the next request of this kind. times multiplies the fault rate for this actor."""
         number, rate = self.count(actor, kind), self.rate * times
         before = range(number - IN_A_ROW_MAX, number)
         if not self._is_hit(actor, kind, number, rate) or all(self._is_hit(actor, kind, other, rate) for other in before):
             return PASS
         rng = self.rng(actor, kind, number, "which")
-        names = [name for name in FAULTS if FAULTS[name][1] & sorts]
+        names = [name for name in FAULTS if FAULTS[name][1] & categories]
         name = rng.choices(names, [weights.get(name, FAULTS[name][0]) for name in names])[0]
         with self._lock:
-            self.met.append((actor, f"{kind} #{number}", name))
+            self.drawn.append((actor, f"{kind} #{number}", name))
         return FAULTS[name][2](rng)

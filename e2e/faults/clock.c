@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preloaded into a program under test: its wall clock is off by as many seconds as stand in the
- * file $LONGSHORE_TEST_CLOCK, at every moment. What is not ours stays: the monotonic clock, which
- * nobody can set, and time(), by which OpenSSL judges certificates. */
+/* Preloaded into a program under test: shifts its wall clock by the number of seconds in the file
+ * $LONGSHORE_TEST_CLOCK, which may change at any time. It does not change the monotonic clock, nor
+ * time(), which OpenSSL uses to check certificates. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 static int (*real_clock_gettime)(clockid_t id, struct timespec *ret_time);
 static const volatile int64_t *off_seconds;
 
-/* The file is mapped once: a sandbox may forbid to open it later. */
+/* The file is mapped once, because the sandbox of the program may forbid to open it later. */
 __attribute__((constructor)) static void set_up(void)
 {
     const char *path = getenv("LONGSHORE_TEST_CLOCK");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wall clock that can be set by hand for a program under test, while it runs: a library of a few lines is preloaded (clock.c)."""
+"""A wall clock for a program under test that the test can set while the program runs, with a preloaded library (clock.c)."""
 
 import functools
 import pathlib
@@ -19,7 +19,7 @@ def _library():
 
 
 class Clock:
-    """self.environment is for the programs that are to have it."""
+    """self.environment contains the variables for the programs that use this clock."""
 
     def __init__(self):
         self._file = paths.fresh_directory("clock") / "off-seconds"
@@ -29,6 +29,6 @@ class Clock:
 
     def jump(self, seconds):
         self.off_seconds += seconds
-        # In place: the programs have this very file mapped.
+        # Write in place: the programs have mapped this file.
         with open(self._file, "r+b" if self._file.exists() else "wb") as file:
             file.write(struct.pack("=q", self.off_seconds))

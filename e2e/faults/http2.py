@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP/2 side of the fault proxy: one connection of a client, a thread a stream, GOAWAY and RST_STREAM on demand.
+"""The HTTP/2 side of the fault proxy: one client connection, one thread per stream, GOAWAY and RST_STREAM on demand.
 
-Towards the server each stream is a request of its own (proxy.py); what a test is after is what the client sees.
+Each stream becomes a separate request to the server (proxy.py), because the tests are about what the client sees.
 """
 
 import http.client
@@ -20,18 +20,18 @@ from faults.proxy import hang_up, shut
 
 INTERNAL_ERROR = int(h2.errors.ErrorCodes.INTERNAL_ERROR)
 REFUSED_STREAM = int(h2.errors.ErrorCodes.REFUSED_STREAM)
-STREAMS_MAX = 250  # as the API server's
+STREAMS_MAX = 250  # the limit of the API server
 READ_BYTES = 65536
 
 
 class Http2:
-    """One connection. All use of TLS and of the protocol's state is under one lock: neither is made for two threads."""
+    """One connection. One lock protects TLS and the protocol state, neither of which is thread-safe."""
 
     def __init__(self, proxy, connection):
         self.proxy, self.connection = proxy, connection
-        self._closing = proxy.closing   # of this life: the proxy may start again
+        self._closing = proxy.closing   # the event of this start: the proxy may be closed and started again
         self._lock = threading.Lock()
-        self._room = threading.Condition(self._lock)   # the client has opened a window, or all is over
+        self._room = threading.Condition(self._lock)   # signalled when the client opens a window or the connection ends
         self._h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
         self._streams = {}      # by id
         self._is_over = self._is_frozen = self._is_leaving = False
@@ -47,7 +47,7 @@ class Http2:
                 with self._lock:
                     events = self._h2.receive_data(data)
                     for event in events:
-                        self._take(event)
+                        self._handle_event(event)
                     self._flush()
                     self._room.notify_all()
         except h2.exceptions.ProtocolError:
@@ -64,7 +64,7 @@ class Http2:
             hang_up(upstream)
 
     def _receive(self):
-        """The next bytes; empty at the end of the connection, or when it was frozen."""
+        """The next bytes. Empty at the end of the connection, or when the proxy closes while it is frozen."""
         while not self._is_over and not self._closing.is_set():
             if self._is_frozen:
                 self._closing.wait(1)
@@ -77,7 +77,7 @@ class Http2:
             except BlockingIOError:
                 continue
             except OSError as error:
-                if "Want" in type(error).__name__:  # SSLWantReadError: half a record
+                if "Want" in type(error).__name__:  # SSLWantReadError: an incomplete record
                     continue
                 return b""
         return b""
@@ -88,7 +88,7 @@ class Http2:
         poll.poll(1000)
 
     def _flush(self):
-        """Sends what the protocol has to say. The lock is held."""
+        """Sends pending protocol data. The caller holds the lock."""
         self.write(self._h2.data_to_send())
 
     def write(self, data):
@@ -101,7 +101,7 @@ class Http2:
                     raise
                 self._poll(select.POLLIN | select.POLLOUT)
 
-    def _take(self, event):
+    def _handle_event(self, event):
         if isinstance(event, h2.events.RequestReceived):
             self._streams[event.stream_id] = Stream(self, event.stream_id, dict(event.headers))
         elif isinstance(event, h2.events.DataReceived):
@@ -118,7 +118,7 @@ class Http2:
         elif isinstance(event, h2.events.ConnectionTerminated):
             self._is_over = True
 
-    # --- what streams ask for ---
+    # --- used by streams ---
 
     def forget(self, identity):
         with self._lock:
@@ -127,7 +127,7 @@ class Http2:
                 self._is_over = True
 
     def do(self, action):
-        """Changes the protocol's state and tells the client."""
+        """Changes the protocol state and sends the resulting frames to the client."""
         with self._lock:
             if self._is_over:
                 raise ConnectionAbortedError
@@ -135,7 +135,7 @@ class Http2:
             self._flush()
 
     def send(self, stream, piece, is_last=False):
-        """Sends data as the client's windows allow."""
+        """Sends data within the flow control windows of the client."""
         view = memoryview(piece)
         with self._lock:
             while view or is_last:
@@ -152,7 +152,7 @@ class Http2:
                     return
 
     def goaway(self, last):
-        """The frame by hand: the library would take it for the end of everything, but streams that are open go on."""
+        """Builds the frame itself: the library would close the connection, but open streams have to continue."""
         with self._lock:
             self._is_leaving = True
             self.write(GoAwayFrame(0, last_stream_id=last, error_code=0).serialize())
@@ -169,7 +169,7 @@ class Http2:
 
 
 class Stream:
-    """One request, and the reply to it (see Http1 for the same on HTTP/1.1)."""
+    """One request and the reply to it (Http1 is the equivalent for HTTP/1.1)."""
 
     is_http2 = True
 
@@ -181,7 +181,7 @@ class Stream:
 
     def run(self):
         names = {name: value for name, value in self.headers.items() if not name.startswith(":")}
-        request = self.owner.proxy.take(self.headers[":method"], self.headers[":path"], names, self.body)
+        request = self.owner.proxy.record(self.headers[":method"], self.headers[":path"], names, self.body)
         try:
             self.owner.proxy.handle(request, self)
         except (OSError, ValueError, http.client.HTTPException, h2.exceptions.H2Error):
@@ -190,7 +190,7 @@ class Stream:
             self.owner.forget(self.identity)
 
     def _abandon(self):
-        """The client or the server went away; if it was the server, the client has to be told."""
+        """The client or the server closed its connection. If it was the server, the client must be notified."""
         try:
             self.reset(INTERNAL_ERROR)
         except (OSError, h2.exceptions.H2Error):

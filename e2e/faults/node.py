@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One pod on this machine without a container runtime: its volumes are directories, init and wait are the real programs with
-the environment that the controller gave them, main is a function of the test."""
+"""Runs one pod on this machine without a container runtime: its volumes are directories, init and wait are the real programs
+with the environment that the controller gave them, and main is a function of the test."""
 
 import os
 import pathlib
@@ -16,13 +16,13 @@ WAIT = BUILD / "wait" / "longshore-wait"
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 TARGET_SOURCE = "/data/ls/targets/target.json"
 STEP_SECONDS = 0.05
-# An answer that never comes is given up after that; half a minute would make for long tests.
+# The request timeout of wait. The default of half a minute would make tests with lost replies slow.
 WAIT_REQUEST_SECONDS = 5
 KILLED = 137
 
 
 class Volumes:
-    """The pod's volumes below one directory."""
+    """The volumes of the pod, below one directory."""
 
     def __init__(self, pod, authority):
         self.pod, self.kube = pod, pod.kube
@@ -58,7 +58,7 @@ class Volumes:
         path.write_bytes(data)
 
     def path(self, container, inside):
-        """Where a path of the container is on this machine."""
+        """The path on this machine of a path in the container."""
         mounts = sorted(self.pod.container(container)["volumeMounts"], key=lambda mount: -len(mount["mountPath"]))
         for mount in mounts:
             if inside == mount["mountPath"] or inside.startswith(mount["mountPath"] + "/"):
@@ -77,17 +77,17 @@ class Volumes:
 
 
 class Run:
-    """play() is what a kubelet does with the pod. main(run) returns an exit code; it finds its files by run.file()."""
+    """execute() does what a kubelet does with the pod. main(run) returns an exit code and finds its files with run.file()."""
 
     def __init__(self, pod, authority, main, *, api, environment={}):
-        """api is where wait finds the API server: a proxy. environment is what init and wait have besides that of the pod."""
+        """api is the proxy through which wait reaches the API server. environment is added to that of the pod for init and wait."""
         self.pod, self.main = pod, main
         self.volumes = Volumes(pod, authority)
         self.api, self.environment = api, environment
         self.init = self.wait = None
         self.processes = []
 
-    def play(self):
+    def execute(self):
         pod = self.pod
         pod.bind()
         self.init = self._start("init", INIT, {"LONGSHORE_TARGET_SOURCE": str(self.volumes.path("init", TARGET_SOURCE))})
@@ -124,7 +124,7 @@ class Run:
         return process.termination_log.read_text() if process.termination_log.exists() else ""
 
     def _exit_code(self, process):
-        """Waits for the end; a pod that is deleted gets SIGTERM, as from a kubelet."""
+        """Waits for the process to end. Sends SIGTERM if the pod is deleted, as a kubelet does."""
         def check():
             if self.pod.killed.is_set():
                 process.signal(signal.SIGTERM)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proxy with bad manners between a program and an API server or a registry, or in the place of one.
+"""A proxy that injects faults between a program and an API server or a registry. It can also replace the server.
 
-It ends TLS, so that it sees each request, and asks a plan what to do with it: pass it on, refuse it, lose it, apply it
-and lose the answer, break it off in the middle. Bodies of answers are streamed, so watches work. It speaks HTTP/1.1, which
-every client can fall back to, and with http2=True what the clients prefer (http2.py), with GOAWAY and RST_STREAM.
+It terminates TLS, so that it sees each request, and asks a plan what to do with it: forward it, reject it, drop it, forward it
+and drop the response, or cut the response. Response bodies are streamed, so watches work. It supports HTTP/1.1, which every
+client can fall back to, and with http2=True also HTTP/2 (http2.py), with GOAWAY and RST_STREAM.
 
     with FaultProxy(apiserver, plan=lambda request: PASS) as proxy:
         ...KUBERNETES_SERVICE_HOST=proxy.host, KUBERNETES_SERVICE_PORT=proxy.port
@@ -23,67 +23,69 @@ import threading
 import time
 import urllib.parse
 
+from bench.audit import is_permission_check
+
 HOP_HEADERS = {"connection", "transfer-encoding", "keep-alive", "te", "trailer", "upgrade", "proxy-connection"}
-# A connection to the server that has been idle for longer may be closed by it at any moment.
+# The server may close a connection that has been idle for longer at any moment.
 REUSE_SECONDS = 10
-# How TLS begins, and what Go's servers say to those who begin otherwise.
+# The first byte of a TLS connection, and the response of Go's servers to connections that start differently.
 HANDSHAKE = b"\x16"
 NO_HANDSHAKE = b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
-# What a connection that hangs is held open for: longer than any patience of a client under test.
+# How long a hanging connection is kept open: longer than any timeout of a client under test.
 HANG_SECONDS = 600
 
 
 @dataclasses.dataclass(frozen=True)
 class Action:
-    """What happens to a request. Hooks run at their point, in the proxy's thread."""
-    forward: bool = True        # pass it on to the server
-    answer: tuple = None        # (status, object or bytes or ENDLESS[, headers]) given in place of the server's answer
-    alter: object = None        # called with the headers (to change) and the whole body of the answer: the body that is sent
-    lose: bool = False          # break the connection in place of an answer
-    hang: bool = False          # neither answer nor break
-    freeze: bool = False        # the same for everything on this connection, now and later: half-open
-    thaw: float = None          # seconds after which a connection that hangs or is frozen breaks after all
-    noise: bytes = None         # these bytes in place of HTTP, then the connection breaks
-    reset: int = None           # RST_STREAM with this code in place of an answer (HTTP/1.1: the connection breaks)
-    goaway: bool = False        # GOAWAY, then the answer, then the connection closes
-    cut: int = None             # break off after so many bytes of the answer's body ...
+    """What happens to a request. The callbacks run in the thread of the proxy."""
+    forward: bool = True        # send the request to the server
+    answer: tuple = None        # (status, object or bytes or ENDLESS[, headers]) to send instead of the server's response
+    alter: object = None        # called with the headers (may be changed) and the body of the response; returns the body to send
+    lose: bool = False          # break the connection instead of responding
+    hang: bool = False          # neither respond nor break the connection
+    freeze: bool = False        # the same for everything on this connection from now on (half-open connection)
+    break_after: float = None   # seconds after which a hanging or frozen connection breaks
+    noise: bytes = None         # send these bytes instead of HTTP, then break the connection
+    reset: int = None           # send RST_STREAM with this code instead of a response (HTTP/1.1: break the connection)
+    goaway: bool = False        # send GOAWAY, then the response, then close the connection
+    cut: int = None             # stop after this number of bytes of the response body ...
     cut_by: str = "break"       # ... by "break" (the connection), "reset" (RST_STREAM), "goaway" (GOAWAY, then break), "freeze"
-    delay: float = 0            # seconds before the answer
-    trickle: int = None         # the answer's body in pieces of so many bytes, TRICKLE_SECONDS apart
-    before: object = None       # called before anything else
-    applied: object = None      # called when the server has answered, before the client is
-    after: object = None        # called when the client has been answered (or the connection broken)
+    delay: float = 0            # seconds to wait before the response
+    trickle: int = None         # send the response body in pieces of this number of bytes, every TRICKLE_SECONDS
+    before: object = None       # called first
+    applied: object = None      # called when the server has responded, before the client gets the response
+    after: object = None        # called when the client has the response, or the connection is broken
 
 
 PASS = Action()
 TRICKLE_SECONDS = 0.02
-# The body of an answer that never ends.
+# A response body that never ends.
 ENDLESS = itertools.repeat(b"x" * 65536)
-# What FaultProxy.struck calls the end of an answer in the middle.
+# The names in FaultProxy.injected of faults in the middle of a response.
 CUTS = {"break": "cut", "reset": "RST_STREAM in mid-stream", "goaway": "GOAWAY in mid-stream", "freeze": "half-open in mid-stream"}
 
 
 def status(code, reason, message="made up by the fault proxy", retry_after=None):
-    """An answer for Action: a Status of the API, with a Retry-After header if wanted."""
+    """A response for Action: a Status object, with a Retry-After header if retry_after is given."""
     body = {"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure", "message": message,
             "reason": reason, "code": code}
     return (code, body) if retry_after is None else (code, body, {"retry-after": str(retry_after)})
 
 
 def redirect(url):
-    """An answer for Action: what is wanted is elsewhere."""
+    """A response for Action: a temporary redirect."""
     return (307, b"", {"location": url})
 
 
 @dataclasses.dataclass
 class Request:
     method: str
-    path: str                   # without query
+    path: str                   # without the query
     query: dict
     headers: dict               # names are lower-case
     body: bytes
-    number: int                 # of all requests, from 0
-    target: str                 # path and query as they go to the server
+    number: int                 # among all requests, starting at 0
+    target: str                 # path and query as sent to the server
 
     @property
     def is_watch(self):
@@ -94,54 +96,54 @@ class Request:
         return json.loads(self.body) if self.body else None
 
 
-# Made once: certificates take their time. Not by functools.cache alone, which would let two threads make the same.
+# Contexts are cached because certificates take long to create. functools.cache alone would let two threads create the same one.
 _tls_lock = threading.Lock()
 
 
 @functools.cache
-def _asking_tls(authority):
-    """How to speak to a server of this authority."""
+def _client_tls_context(authority):
+    """The TLS context for connections to a server with this authority."""
     return ssl.create_default_context(cafile=str(authority.certificate))
 
 
 @functools.cache
-def _playing_tls(authority, address, http2):
-    """How to play one."""
+def _server_tls_context(authority, address, http2):
+    """The TLS context for connections from clients."""
     pair = authority.server(address, "localhost")
-    playing = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    playing.load_cert_chain(str(pair.certificate), str(pair.key))
-    playing.set_alpn_protocols(["h2", "http/1.1"] if http2 else ["http/1.1"])
-    return playing
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(str(pair.certificate), str(pair.key))
+    context.set_alpn_protocols(["h2", "http/1.1"] if http2 else ["http/1.1"])
+    return context
 
 
 class FaultProxy:
-    """Listens on loopback, with a certificate of the server's authority where the server has TLS."""
+    """Listens on loopback, with a certificate of the server's authority if the server uses TLS."""
 
     def __init__(self, server, plan=lambda request: PASS, *, http2=False, rewrite=lambda path: path, address="127.0.0.1",
                  authority=None):
-        """server is an ApiServer or a Registry; None where the plan has an answer to everything. rewrite maps the path of a
-        request to the one that the server is asked for. authority makes for TLS before a server that has none itself."""
+        """server is an ApiServer or a Registry, or None if the plan answers every request. rewrite maps the path of a request
+        to the path that is requested from the server. authority enables TLS in front of a server without TLS."""
         self.plan = plan
         self.rewrite = rewrite
         self.requests = []
-        self.struck = collections.Counter()     # faults that a client really met, by kind
+        self.injected = collections.Counter()     # faults that really reached a client, by kind
         self._upstream = urllib.parse.urlsplit(getattr(server, "server", None) or getattr(server, "url", ""))
         self._client_tls = self._server_tls = None
         with _tls_lock:
             if self._upstream.scheme == "https":
-                self._client_tls = _asking_tls(server.authority)
+                self._client_tls = _client_tls_context(server.authority)
                 authority = authority or server.authority
             if authority:
-                self._server_tls = _playing_tls(authority, address, http2)
+                self._server_tls = _server_tls_context(authority, address, http2)
         self.host, self.port = address, 0
         self._lock = threading.Lock()
-        self._open = set()          # connections of clients
-        self._asking = set()        # connections to the server that have an answer under way
-        self._idle = []             # (since, connection to the server)
+        self._open = set()          # client connections
+        self._active = set()        # connections to the server with a response in progress
+        self._idle = []             # (idle since, connection to the server)
         self.start()
 
     def start(self):
-        """Listens; after close() on the same port again, as a server that was killed and comes back."""
+        """Starts to listen. After close() it uses the same port again, like a server that was killed and restarted."""
         self._listener = socket.create_server((self.host, self.port))
         self.port = self._listener.getsockname()[1]
         self.netloc = f"{self.host}:{self.port}"
@@ -151,7 +153,7 @@ class FaultProxy:
 
     def close(self):
         self.closing.set()
-        # A thread that sits in accept() holds the port open; close() alone would not wake it.
+        # A thread in accept() keeps the port open, and close() alone would not wake it.
         try:
             self._listener.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -159,13 +161,13 @@ class FaultProxy:
         self._listener.close()
         self.cut()
         with self._lock:
-            upstreams = list(self._asking) + [upstream for _, upstream in self._idle]
+            upstreams = list(self._active) + [upstream for _, upstream in self._idle]
             self._idle = []
         for upstream in upstreams:
             hang_up(upstream)
 
     def cut(self):
-        """Breaks every connection that is open now."""
+        """Breaks all connections that are open now."""
         with self._lock:
             connections, self._open = self._open, set()
         for connection in connections:
@@ -177,7 +179,7 @@ class FaultProxy:
     def __exit__(self, *_):
         self.close()
 
-    # --- connections of clients: one thread each ---
+    # --- client connections: one thread each ---
 
     def _accept(self, listener, closing):
         while not closing.is_set():
@@ -203,7 +205,7 @@ class FaultProxy:
                     self._open.discard(plain)
                     self._open.add(connection)
             if self._server_tls and connection.selected_alpn_protocol() == "h2":
-                from faults.http2 import Http2  # Debian's python3-h2 is needed by those alone who ask for it
+                from faults.http2 import Http2  # imported here because only HTTP/2 needs Debian's python3-h2
                 Http2(self, connection).serve()
             else:
                 Http1(self, connection).serve()
@@ -214,8 +216,8 @@ class FaultProxy:
                 self._open.discard(connection)
             reset(connection)
 
-    def take(self, method, target, headers, body):
-        """A request that has been read whole."""
+    def record(self, method, target, headers, body):
+        """Records a request that has been read completely."""
         parts = urllib.parse.urlsplit(target)
         path = self.rewrite(parts.path)
         with self._lock:
@@ -224,17 +226,18 @@ class FaultProxy:
             self.requests.append(request)
         return request
 
-    # --- the way of a request ---
+    # --- handling of a request ---
 
     def handle(self, request, reply):
-        """Does what the plan says, on a reply of Http1 or Http2. Returns whether the connection can go on."""
-        action = self.plan(request) or PASS
+        """Does what the plan says, on a reply of Http1 or Http2. Returns whether the connection can be used again."""
+        # Plans count and break requests that have effects, so permission checks pass if there is a server.
+        action = PASS if self._upstream.netloc and is_permission_check(request.path) else self.plan(request) or PASS
         if action.before:
             action.before()
         upstream = answer = None
         try:
             if action.forward:
-                upstream, answer = self._ask(request, reply)
+                upstream, answer = self._forward(request, reply)
             if action.applied:
                 action.applied()
             is_kept = self._reply(action, answer, reply)
@@ -242,53 +245,53 @@ class FaultProxy:
                 action.after()
             return is_kept
         finally:
-            self._give_back(upstream, answer)
+            self._release(upstream, answer)
 
-    def _strike(self, kind):
+    def _count_fault(self, kind):
         with self._lock:
-            self.struck[kind] += 1
+            self.injected[kind] += 1
 
     def _reply(self, action, answer, reply):
         if action.delay:
-            self._strike("slow")
+            self._count_fault("slow")
             self.closing.wait(action.delay)
         if action.hang or action.freeze:
             kind = "half-open" if action.freeze else "no answer"
-            self._strike(kind if action.thaw is not None else f"{kind} for good")
-            return self._hold(action, reply)
+            self._count_fault(kind if action.break_after is not None else f"{kind} for good")
+            return self._hang(action, reply)
         if action.noise is not None:
-            self._strike("noise")
+            self._count_fault("noise")
             reply.noise(action.noise)
             return False
         if action.lose:
-            self._strike("answer lost after it was applied" if answer else "request lost")
+            self._count_fault("answer lost after it was applied" if answer else "request lost")
             return reply.break_off()
         if action.reset is not None:
-            self._strike("RST_STREAM" if reply.is_http2 else "answer lost after it was applied" if answer else "request lost")
+            self._count_fault("RST_STREAM" if reply.is_http2 else "answer lost after it was applied" if answer else "request lost")
             return reply.reset(action.reset)
         if action.goaway and reply.is_http2:
-            self._strike("GOAWAY")
+            self._count_fault("GOAWAY")
             reply.goaway()
         if action.answer is not None:
-            self._send_own(action, reply)
+            self._send_answer(action, reply)
         elif answer is not None and not self._relay(action, answer, reply):
             return False
         return not action.goaway or reply.close_when_done()
 
-    def _hold(self, action, reply):
-        """Says nothing more until the connection is to break, or all is over."""
+    def _hang(self, action, reply):
+        """Sends nothing more until the connection has to break or the proxy closes."""
         if action.freeze or action.cut_by == "freeze":
             reply.freeze()
-        self.closing.wait(HANG_SECONDS if action.thaw is None else action.thaw)
+        self.closing.wait(HANG_SECONDS if action.break_after is None else action.break_after)
         return reply.break_off()
 
-    def _send_own(self, action, reply):
+    def _send_answer(self, action, reply):
         code, body, *more = action.answer
-        self._strike("garbage" if code == 200 else str(code))
+        self._count_fault("garbage" if code == 200 else str(code))
         headers = {"content-type": "application/json", **(more[0] if more else {})}
         if body is ENDLESS:
             reply.begin(code, headers, None)
-            for piece in body:      # until the client leaves
+            for piece in body:      # until the client disconnects
                 reply.send(piece)
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         reply.begin(code, headers, len(data))
@@ -315,16 +318,16 @@ class FaultProxy:
 
     def _relay_altered(self, alter, headers, answer, reply):
         body = alter(headers, answer.read())
-        self._strike("altered")
+        self._count_fault("altered")
         reply.begin(answer.status, headers, len(body))
         reply.send(body)
         reply.end()
         return True
 
     def _cut(self, action, reply):
-        self._strike(CUTS[action.cut_by if reply.is_http2 or action.cut_by == "freeze" else "break"])
+        self._count_fault(CUTS[action.cut_by if reply.is_http2 or action.cut_by == "freeze" else "break"])
         if action.cut_by == "freeze":
-            return self._hold(action, reply)
+            return self._hang(action, reply)
         return {"break": reply.break_off, "reset": reply.reset, "goaway": reply.go_away_and_break}[action.cut_by]()
 
     # --- the server ---
@@ -343,21 +346,21 @@ class FaultProxy:
             return http.client.HTTPSConnection(*address, context=self._client_tls, timeout=HANG_SECONDS)
         return http.client.HTTPConnection(*address, timeout=HANG_SECONDS)
 
-    def _ask(self, request, reply):
+    def _forward(self, request, reply):
         upstream = self._connect()
         with self._lock:
-            self._asking.add(upstream)
+            self._active.add(upstream)
         reply.upstream = upstream
         headers = {name: value for name, value in request.headers.items()
                    if name not in HOP_HEADERS and name not in ("host", "content-length", "expect")}
         upstream.request(request.method, request.target, body=request.body or None, headers=headers)
         return upstream, upstream.getresponse()
 
-    def _give_back(self, upstream, answer):
+    def _release(self, upstream, answer):
         if upstream is None:
             return
         with self._lock:
-            self._asking.discard(upstream)
+            self._active.discard(upstream)
             if answer is not None and answer.isclosed() and upstream.sock and not self.closing.is_set():
                 self._idle.append((time.monotonic(), upstream))
                 return
@@ -366,7 +369,7 @@ class FaultProxy:
 
 
 class Http1:
-    """One connection of HTTP/1.1: requests one after the other. Is its own reply, too."""
+    """One HTTP/1.1 connection: one request after the other. It is also the reply object for each request."""
 
     is_http2 = False
 
@@ -392,7 +395,7 @@ class Http1:
             headers[name.strip().lower()] = value.strip()
         if headers.get("expect", "").lower() == "100-continue":
             self.connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
-        return self.proxy.take(method, target, headers, self._read_body(headers))
+        return self.proxy.record(method, target, headers, self._read_body(headers))
 
     def _read_body(self, headers):
         if "chunked" in headers.get("transfer-encoding", ""):
@@ -404,7 +407,7 @@ class Http1:
             return body
         return self._reader.read(int(headers.get("content-length", 0)))
 
-    # --- what handle() asks for ---
+    # --- used by handle() ---
 
     def begin(self, code, headers, length):
         self._is_chunked = length is None and code not in (204, 304)
@@ -445,8 +448,8 @@ class Http1:
 
 
 def shut(connection):
-    """Ends a connection for whichever thread uses it. The plain socket's shutdown: that of TLS would take its state away
-    from under a thread that reads."""
+    """Ends a connection, whichever thread uses it. Uses the shutdown of the plain socket, because that of TLS would change the
+    state of the connection while another thread reads from it."""
     try:
         socket.socket.shutdown(connection, socket.SHUT_RDWR)
     except OSError:
@@ -459,6 +462,6 @@ def reset(connection):
 
 
 def hang_up(upstream):
-    """Ends a connection to the server, also for a thread that reads from it; that thread closes it."""
+    """Ends a connection to the server, even if a thread is reading from it; that thread closes it."""
     if upstream.sock is not None:
         shut(upstream.sock)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wall clock of the controller's machine is set, by hours, while it works. The walks (walk.py) do the same to whole runs."""
+"""The wall clock of the controller jumps by hours while it works. The walks (walk.py) do the same during whole runs."""
 
 import threading
 
@@ -11,7 +11,7 @@ from bench.waiting import wait_until
 from faults.clock import HOUR, Clock
 from faults.proxy import PASS, Action, status
 
-LOST_MARGIN = 60  # seconds after its deletion time
+LOST_MARGIN = 60  # seconds after its deletion time until a pod counts as lost
 LEASES = "coordination.k8s.io/v1/leases"
 LEASE = {"leaderElection": {"enabled": True, "leaseDuration": "3s"}}
 
@@ -23,8 +23,8 @@ def world(apiserver, namespace):
     made.close()
 
 
-def test_no_job_times_out_because_the_clock_was_set(world):
-    """The item's timeout is ten minutes. Each jump is followed by an event that has the controller think about the job."""
+def test_clock_jumps_do_not_make_a_job_time_out(world):
+    """The timeout of the item is ten minutes. After each jump an event makes the controller check the job."""
     clock, reports, done = Clock(), threading.Semaphore(0), threading.Event()
 
     def slow(pod):
@@ -49,8 +49,8 @@ def test_no_job_times_out_because_the_clock_was_set(world):
     assert len(world.kubelet.ran("item")) == 1
 
 
-def test_a_job_is_never_picked_up_before_it_was_given(world):
-    """To Landscaper, one whose lastReconcileTime is before its jobIDGenerationTime has not been picked up: it would fail it."""
+def test_last_reconcile_time_is_never_before_the_job_was_created(world):
+    """If lastReconcileTime is before jobIDGenerationTime, Landscaper assumes that no deployer picked the job up and fails it."""
     def picked_up(status):
         assert status["transitionTimes"]["initTime"] < status["jobIDGenerationTime"], "the controller's clock is behind"
         return status["lastReconcileTime"] >= status["jobIDGenerationTime"]
@@ -71,7 +71,7 @@ def test_a_job_is_never_picked_up_before_it_was_given(world):
     assert status["phase"] == "DeleteFailed" and picked_up(status)
 
 
-def test_what_waits_to_be_tried_again_does_not_wait_for_hours_when_the_clock_was_set_back(world):
+def test_a_pending_retry_is_not_delayed_for_hours_when_the_clock_is_set_back(world):
     clock, is_refused = Clock(), threading.Event()
     is_refused.set()
 
@@ -80,16 +80,16 @@ def test_what_waits_to_be_tried_again_does_not_wait_for_hours_when_the_clock_was
             return Action(forward=False, answer=status(403, "Forbidden"))
         return PASS
 
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         controller = world.start(env=clock.environment, proxy=proxy)
         world.item("item")
-        controller.wait_until(lambda: "held up" in controller.output(), "the job is held up")
+        controller.wait_until(lambda: "job cannot go on" in controller.output(), "the job cannot go on")
         clock.jump(-5 * HOUR)
         is_refused.clear()
         assert world.finished("item")["phase"] == "Succeeded"
 
 
-def test_a_lease_is_neither_lost_nor_taken_because_a_clock_was_set(world):
+def test_clock_jumps_neither_lose_nor_take_over_a_lease(world):
     clocks = Clock(), Clock()
 
     def renewed():
@@ -97,7 +97,7 @@ def test_a_lease_is_neither_lost_nor_taken_because_a_clock_was_set(world):
         return lease["spec"]["renewTime"], lease["spec"]["holderIdentity"]
 
     first = world.start(config=LEASE, env=clocks[0].environment)
-    first.wait_until(lambda: '"msg":"leading"' in first.output(), "the first leads")
+    first.wait_until(lambda: '"msg":"leading"' in first.output(), "the first instance is the leader")
     second = world.start(config=LEASE, env=clocks[1].environment)
     world.item("one")
     world.finished("one")
@@ -114,9 +114,9 @@ def test_a_lease_is_neither_lost_nor_taken_because_a_clock_was_set(world):
     assert world.finished("two")["phase"] == "Succeeded"
 
 
-def test_a_pod_that_was_deleted_on_a_dead_node_is_lost_when_its_time_comes(world):
-    """No event tells of it: its kubelet is silent, and the item has all the time in the world. A clock that is ahead saves the
-    test most of the margin that a node has."""
+def test_a_pod_that_was_deleted_on_a_dead_node_is_reported_lost_after_its_grace_period(world):
+    """No event reports it: its kubelet is dead, and the item has no timeout. The clock is set ahead so that the test does not
+    have to wait for the whole margin."""
     clock, found = Clock(), threading.Event()
     clock.jump(LOST_MARGIN - 5)
 
@@ -135,4 +135,4 @@ def test_a_pod_that_was_deleted_on_a_dead_node_is_lost_when_its_time_comes(world
     assert status["phase"] == "Failed" and status["lastError"]["reason"] == "PodLost"
     assert "container main was running" in status["lastError"]["message"]
     found.set()
-    world.quiet()
+    world.wait_for_cleanup()

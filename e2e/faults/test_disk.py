@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Volumes that are full or read-only: init and wait say which file it was and what to do, and no state is lost. The volumes
-are mounted in a namespace of the program's own, which needs root."""
+"""Volumes that are full or read-only: init and wait report the file and the remedy, and no state is lost. The volumes
+are mounted in a separate mount namespace, which needs root."""
 
 import json
 import os
@@ -16,13 +16,13 @@ from wait.harness import PROGRAM as WAIT
 from wait.reader import contents
 
 STATE = {"big": random.Random(1).randbytes(300_000), "small": b"x"}
-FULL = "mount -t tmpfs -o size={size},mode=2777 tmpfs '{place}'"
-READ_ONLY = "mount --bind '{place}' '{place}' && mount -o remount,bind,ro '{place}'"
+FULL = "mount -t tmpfs -o size={size},mode=2777 tmpfs '{directory}'"
+READ_ONLY = "mount --bind '{directory}' '{directory}' && mount -o remount,bind,ro '{directory}'"
 
 
-def run(mount, command, env, *, stdin=subprocess.DEVNULL, keep=None, place=None):
-    """Runs a program as a pod's user where a mount command was done first. keep is where the place's files are copied to."""
-    copy = f"; code=$?; cp -a '{place}/.' '{keep}'; exit $code" if keep else ""
+def run(mount, command, env, *, stdin=subprocess.DEVNULL, keep=None, directory=None):
+    """Runs a program as the user of a pod after a mount command. The files in directory are copied to keep afterwards."""
+    copy = f"; code=$?; cp -a '{directory}/.' '{keep}'; exit $code" if keep else ""
     script = f"{mount} && setpriv --reuid {UID} --regid {GID} --groups {FSGROUP} --inh-caps=-all \"$@\"{copy}"
     passed = {key: os.environ[key] for key in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS") if key in os.environ}
     return subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", *map(str, command)],
@@ -44,30 +44,30 @@ def failure(result):
     return json.loads(result.stderr.splitlines()[-1])
 
 
-def test_init_on_a_full_volume_names_the_file_and_the_setting_and_takes_no_older_state(pod):
-    result = run(FULL.format(size="128k", place=pod.shared), [INIT], pod.env)
-    said = failure(result)
-    assert "'big'" in said["error"] and "No space left on device" in said["error"]
-    assert "sharedVolumeSizeLimit" in said["advice"]
-    assert said["advice"] in pod.message.read_text()
-    assert "state restored" not in result.stderr
+def test_init_on_a_full_volume_reports_the_file_and_the_setting_and_does_not_restore_older_state(pod):
+    result = run(FULL.format(size="128k", directory=pod.shared), [INIT], pod.env)
+    report = failure(result)
+    assert '"big"' in report["error"] and "No space left on device" in report["error"]
+    assert "sharedVolumeSizeLimit" in report["advice"]
+    assert report["advice"] in pod.message.read_text()
+    assert "restored state" not in result.stderr
 
 
 def test_init_on_a_volume_that_is_full_from_the_start(pod):
-    result = run(FULL.format(size="4k,nr_inodes=2", place=pod.shared), [INIT], pod.env)
-    said = failure(result)
-    assert str(pod.shared) in said["error"] and "No space left on device" in said["error"], said
-    assert "sharedVolumeSizeLimit" in said["advice"]
+    result = run(FULL.format(size="4k,nr_inodes=2", directory=pod.shared), [INIT], pod.env)
+    report = failure(result)
+    assert str(pod.shared) in report["error"] and "No space left on device" in report["error"], report
+    assert "sharedVolumeSizeLimit" in report["advice"]
 
 
-def test_init_on_a_read_only_volume_names_it(pod):
-    result = run(READ_ONLY.format(place=pod.shared), [INIT], pod.env)
-    said = failure(result)
-    assert "Read-only file system" in said["error"] and str(pod.shared) in said["error"]
-    assert "read-only" in said["advice"]
+def test_init_on_a_read_only_volume_reports_its_path(pod):
+    result = run(READ_ONLY.format(directory=pod.shared), [INIT], pod.env)
+    report = failure(result)
+    assert "Read-only file system" in report["error"] and str(pod.shared) in report["error"]
+    assert "read-only" in report["advice"]
 
 
-# --- wait, with a directory to deliver to ------------------------------------------------------------------------------
+# --- wait, with a directory as sink ----------------------------------------------------------------------------------
 
 class Local:
     def __init__(self):
@@ -75,9 +75,9 @@ class Local:
         for parent in (self.directory, *list(self.directory.parents)[:-2]):
             parent.chmod(parent.stat().st_mode | 0o055)
         self.state, self.exports, self.sink, self.kept = (self.directory / name for name in ("state", "exports", "sink", "kept"))
-        for place in (self.state, self.exports, self.sink, self.kept):
-            place.mkdir()
-            place.chmod(0o2777)
+        for directory in (self.state, self.exports, self.sink, self.kept):
+            directory.mkdir()
+            directory.chmod(0o2777)
         self.message = self.directory / "message"
         self.message.touch()
         self.message.chmod(0o666)
@@ -90,7 +90,7 @@ class Local:
                "LONGSHORE_MAIN_END_FD": "0", "LONGSHORE_STATE_SEQUENCE": str(sequence - 1), "LONGSHORE_STATE_SHA256": "",
                "LONGSHORE_TERMINATION_LOG": str(self.message), "ASAN_OPTIONS": "detect_leaks=0"}
         with os.fdopen(reader) as end:
-            return run(mount, [WAIT], env, stdin=end, keep=self.kept, place=self.sink)
+            return run(mount, [WAIT], env, stdin=end, keep=self.kept, directory=self.sink)
 
     def generations(self):
         return {int(path.name.split("-")[0]): contents(b"".join((chunk / "config").read_bytes() for chunk in sorted(path.iterdir())))
@@ -102,24 +102,24 @@ def local():
     return Local()
 
 
-def test_wait_with_a_full_disk_keeps_the_generation_before_and_says_where_there_is_no_room(local):
+def test_wait_with_a_full_disk_keeps_the_previous_generation_and_reports_the_path(local):
     (local.state / "small").write_bytes(b"first")
     assert local.run("true", 1).returncode == 0
     (local.state / "big").write_bytes(STATE["big"])
-    full = f"cp -a '{local.sink}' '{local.sink}.copy' && {FULL.format(size='128k', place=local.sink)} && cp -a '{local.sink}.copy/.' '{local.sink}'"
+    full = f"cp -a '{local.sink}' '{local.sink}.copy' && {FULL.format(size='128k', directory=local.sink)} && cp -a '{local.sink}.copy/.' '{local.sink}'"
     result = local.run(full, 2)
     assert result.returncode == 1, result.stderr
-    said = local.message.read_text()
-    assert "No space left on device" in said and str(local.sink) in said, said
+    report = local.message.read_text()
+    assert "No space left on device" in report and str(local.sink) in report, report
     assert list(local.generations()) == [1] and local.generations()[1]["small"] == b"first"
 
 
-def test_wait_with_a_read_only_disk_names_it(local):
+def test_wait_with_a_read_only_disk_reports_its_path(local):
     (local.state / "small").write_bytes(b"first")
     assert local.run("true", 1).returncode == 0
     (local.state / "small").write_bytes(b"second")
-    result = local.run(READ_ONLY.format(place=local.sink), 2)
+    result = local.run(READ_ONLY.format(directory=local.sink), 2)
     assert result.returncode == 1
-    said = local.message.read_text() or result.stderr
-    assert "Read-only file system" in said and str(local.sink) in said, said
+    report = local.message.read_text() or result.stderr
+    assert "Read-only file system" in report and str(local.sink) in report, report
     assert local.generations()[1]["small"] == b"first"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Representative unit tests and whole commands under valgrind: what AddressSanitizer cannot see (memory that was never set) and
-no leak. init, wait and the controller lock themselves into a sandbox that valgrind can't work in; their parts are here."""
+"""Selected unit tests and whole commands under valgrind: finds uninitialized memory, which AddressSanitizer cannot, and leaks.
+init, wait and the controller use a sandbox in which valgrind does not work; the unit tests of their modules are here."""
 
 import concurrent.futures
 import os
@@ -13,14 +13,14 @@ from bench import paths
 
 VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite,indirect"]
 UNIT_TESTS = ["common/data/doc", "common/kube/foreign_answer", "common/archive/layer", "common/archive/unpack_go",
-              "common/archive/unpack_find", "common/state/generation", "wait/export", "wait/sink_directory", "init/descriptor",
-              "init/yamlfs", "deployer/controller/pure", "deployer/item/provider", "deployer/pod/template"]
+              "common/archive/unpack_find", "common/state/generation", "wait/export", "wait/sink_directory", "common/component/descriptor",
+              "common/component/yamlfs", "deployer/protocol/pure", "deployer/item/provider", "deployer/pod/template"]
 ITEM = paths.CHECKOUT / "e2e" / "examples" / "hello" / "item.yaml"
 COMMANDS = [["version"], ["validate", ITEM], ["render", ITEM]]
 
 
 def under_valgrind(command, cwd):
-    # A folder of certificates, if the environment names one, would be read for each request.
+    # If these name a directory of certificates, the whole directory would be read for each request.
     env = {name: value for name, value in os.environ.items() if not name.startswith("SSL_CERT")}
     done = subprocess.run([*VALGRIND, *map(str, command)], cwd=cwd, env=env, capture_output=True, text=True, timeout=300)
     return done.returncode, done.stdout[-2000:] + done.stderr[-4000:]

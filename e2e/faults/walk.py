@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A random walk: one item from its first job to its deletion, with the real controller, init and wait, while the network
-between them and the API server or registry fails, programs are killed and the clock is set, as a seed says. What must be true
-all the same:
+"""A random walk: one item from its first job to its deletion, with the real controller, init and wait. Meanwhile the network
+between them and the API server or registry fails, programs are killed and the clock jumps, all determined by a seed. These
+invariants must hold:
 
-- a job's main starts at most once, with all of its inputs;
-- the job ends in the phase that its main, and the kills, deserve;
-- a main finds the last state that was saved, or the one before if wait was killed while it saved;
-- after the deletion nothing is left.
+- main of a job starts at most once, with all of its inputs;
+- the job ends in the phase that follows from the result of main and from the killed programs;
+- main finds the last state that was saved, or the one before if wait was killed while it saved;
+- nothing is left after the deletion.
 """
 
 import base64
@@ -22,19 +22,19 @@ from api.controller.harness import World
 from bench.kube import ApiError
 from bench.process import forget
 from bench.waiting import wait_until
-from faults.chance import SHORT_OF_PATIENCE, Chance, kind_of, sorts_of
+from faults.chance import SHORT_TIMEOUT_WEIGHTS, Chance, categories_of, kind_of
 from faults.clock import HOUR, Clock
 from faults.node import Run
 from faults.proxy import Action, FaultProxy
 
 NAME = "item"
-LIMIT_SECONDS = 240     # only a broken program reaches it
+LIMIT_SECONDS = 240     # reached only if a program is broken
 LOOK_SECONDS, LOOK_ANYWAY_SECONDS = 0.1, 2
 LARGE_BYTES = 1_300_000     # two chunks of state
 ITEMS = "/apis/landscaper.gardener.cloud/v1alpha1/deployitems"
-# What only init's timeout ends would take half a minute each time.
+# Faults that only the timeout of init ends would take half a minute each.
 REGISTRY_WEIGHTS = {"half-open for good": 0}
-REGISTRY_TIMES = 3      # a run has a few requests of init's, and dozens of others
+REGISTRY_TIMES = 3      # init sends only a few requests per run, the other programs dozens
 CONFIG = {"garbageCollection": {"requeueTimeSeconds": 10}, "oci": {"allowPlainHttp": True}, "logTail": {"lines": 0}}
 
 
@@ -43,7 +43,7 @@ class Broken(AssertionError):
 
 
 class Job:
-    """What main does in one job, and what must come of it."""
+    """What main does in one job, and the expected result."""
 
     def __init__(self, name, rng, operation="RECONCILE", kills=True):
         self.name, self.operation = name, operation
@@ -51,7 +51,7 @@ class Job:
         self.export = rng.choice([None, {"answer": rng.randrange(1000)}, {"text": "x" * rng.randrange(100_000)}])
         self.is_export_bad = rng.random() < 0.05
         self.state_bytes = rng.choice([0, 0, 100, 100, 100_000, LARGE_BYTES])
-        # Which request of init and wait is their last, and whether the server still sees it.
+        # The number of the request at which init or wait is killed, and whether the server still receives that request.
         self.kill_wait = rng.randrange(4) if kills and rng.random() < 0.15 else None
         self.kill_init = rng.randrange(6) if kills and rng.random() < 0.2 else None
         self.is_applied = rng.random() < 0.5
@@ -65,7 +65,7 @@ class Job:
 
 class Walk:
     def __init__(self, apiserver, component, seed, rate=0.12):
-        """component is a (registry, provider configuration maker) for init's part, see walks.py."""
+        """component is (registry, function that returns the provider configuration) for init, see walks.py."""
         self.seed, self.apiserver, self.component = seed, apiserver, component
         self.chance = Chance(seed, rate)
         rng = self.rng = self.chance.rng("script")
@@ -75,13 +75,13 @@ class Walk:
         for number in range(rng.choice([1, 1, 2, 2, 3])):
             self._plan_job(f"job-{number + 1}")
         self.crashes = {rng.randrange(5, 80): rng.choice(["before", "after"]) for _ in range(rng.choice([0, 1, 1, 2]))}
-        # At which request of the controller the clock is set, and by how much. Not together with a crash: a controller that
-        # starts anew can only believe its clock, and what began hours ago by that has timed out.
+        # The request of the controller at which the clock jumps, and by how much. Never combined with a crash: a controller
+        # that restarts has to trust its clock, and would time out a job that seems to have started hours ago.
         self.jumps = {} if self.crashes else {rng.randrange(5, 60): rng.choice([-48, -5, -1, 1, 5, 48]) * HOUR for _ in range(4)}
         self.clock = Clock() if self.jumps else None
-        self.others = collections.Counter()     # faults that no proxy knows of, by kind
-        self.states = {None}        # what a main may find
-        self.troubles = []          # broken invariants seen by other threads
+        self.other_faults = collections.Counter()     # faults that no proxy injected, by kind
+        self.states = {None}        # the states that main may find
+        self.failures = []          # violated invariants reported by other threads
         self.world = self.controller = None
         self.runs = []
 
@@ -92,7 +92,7 @@ class Walk:
     # --- the walk ---
 
     def run(self):
-        """Raises Broken. Returns figures."""
+        """Raises Broken if an invariant is violated. Returns statistics."""
         began = time.monotonic()
         namespace = f"walk-{self.seed}-{int(time.time() * 1000):x}"
         self.apiserver.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
@@ -100,27 +100,27 @@ class Walk:
         self.world = World(self.apiserver, namespace)
         own_items = f"/apis/landscaper.gardener.cloud/v1alpha1/namespaces/{namespace}/deployitems"
         registry, configure = self.component
-        # HTTP/2 is spoken with TLS alone.
+        # HTTP/2 needs TLS.
         registry_authority = self.apiserver.authority if self.is_http2 else None
         with FaultProxy(self.apiserver, self._controller_plan, http2=self.is_http2,
                         rewrite=lambda path: own_items if path == ITEMS else path) as self.controller_proxy, \
                 FaultProxy(self.apiserver, self._wait_plan, http2=self.is_http2) as self.wait_proxy, \
                 FaultProxy(registry, self._init_plan, http2=self.is_http2,
                            authority=registry_authority) as self.init_proxy:
-            self.world.kubelet.behaviour = self._play
+            self.world.kubelet.behaviour = self._run_pod
             try:
-                self._live(configure(self.init_proxy.url) if self.has_component else {})
+                self._run_jobs(configure(self.init_proxy.url) if self.has_component else {})
             except Exception as error:
                 raise self._broken(error) from error
             finally:
                 self._close()
         proxies = (self.controller_proxy, self.wait_proxy, self.init_proxy)
-        faults = sum((proxy.struck for proxy in proxies), self.others)
+        faults = sum((proxy.injected for proxy in proxies), self.other_faults)
         return {"seed": self.seed, "jobs": len(self.jobs), "requests": sum(len(proxy.requests) for proxy in proxies),
-                "faults": dict(sorted(faults.items())), "registry faults": dict(sorted(self.init_proxy.struck.items())),
+                "faults": dict(sorted(faults.items())), "registry faults": dict(sorted(self.init_proxy.injected.items())),
                 "seconds": round(time.monotonic() - began, 2)}
 
-    def _live(self, configuration):
+    def _run_jobs(self, configuration):
         world = self.world
         self._start_controller()
         world.item(NAME, job=None, config=configuration)
@@ -130,8 +130,8 @@ class Walk:
             self._check_job(job)
         self._delete()
         code = self.controller.stop()
-        # The last fault may have been to kill it at this very moment.
-        was_killed = code == -signal.SIGKILL and bool(self.chance.met) and self.chance.met[-1][2].startswith("killed")
+        # The last fault may have killed it just now.
+        was_killed = code == -signal.SIGKILL and bool(self.chance.drawn) and self.chance.drawn[-1][2].startswith("killed")
         if code != 0 and not was_killed:
             raise Broken(f"the controller ended with {code}")
 
@@ -140,18 +140,18 @@ class Walk:
         job = self._plan_job("job-delete", "DELETE", kills=False)
         world.delete(NAME, job.name)
         if not job.is_good:
-            self._wait_for(lambda: world.status(NAME).get("jobIDFinished") == job.name, "the deletion failed")
+            self._wait_for(lambda: world.status(NAME).get("jobIDFinished") == job.name, "the failed deletion to finish")
             self._check_job(job)
             job = self._plan_job("job-delete-again", "DELETE", kills=False)
             job.exit_code, job.is_export_bad = 0, False
             world.trigger(NAME, job.name)
         self._wait_for(lambda: world.kube.find("landscaper.gardener.cloud/v1alpha1/deployitems", NAME, world.namespace) is None,
-                       "the item gone")
+                       "the item to be deleted")
         if job.starts != 1:
-            raise Broken(f"the item is gone, but main has run {job.starts} times with DELETE")
-        self._wait_for(lambda: not world.host_objects(), lambda: f"nothing left on the host, there is {world.host_objects()}")
+            raise Broken(f"the item was deleted, but main ran {job.starts} times with DELETE")
+        self._wait_for(lambda: not world.host_objects(), lambda: f"deletion of the objects on the host: {world.host_objects()}")
         if world.kube.find("secrets", f"{NAME}-export", world.namespace):
-            raise Broken("the export Secret is left")
+            raise Broken("the export Secret was not deleted")
 
     def _check_job(self, job):
         found = self.world.status(NAME)
@@ -159,9 +159,9 @@ class Walk:
         if found.get("phase") != wanted:
             raise Broken(f"{job.name} ended in phase {found.get('phase')}, not {wanted}: {found.get('lastError')}")
         if job.starts != (0 if job.is_init_killed else 1):
-            raise Broken(f"{job.name} has finished, and its main has run {job.starts} times")
+            raise Broken(f"{job.name} has finished, but its main ran {job.starts} times")
         if job.is_good and job.export and self._export(found) != job.export:
-            raise Broken(f"{job.name} has exported {str(self._export(found))[:80]}")
+            raise Broken(f"{job.name} exported {str(self._export(found))[:80]}")
 
     def _export(self, found):
         if "exportRef" not in found:
@@ -170,19 +170,19 @@ class Walk:
         return secret and json.loads(base64.b64decode(secret["data"]["config"]))
 
     def _wait_for(self, condition, what):
-        """Looks when the controller has done something, and now and then: looking costs the API server more than walking."""
+        """Checks after each request of the controller and at intervals: polling would cost the API server more than the walk."""
         seen, looked = None, 0
         while True:
-            if self.troubles:
-                raise Broken("; ".join(self.troubles))
-            self._keep_controller()
+            if self.failures:
+                raise Broken("; ".join(self.failures))
+            self._restart_if_killed()
             now, requests = time.monotonic(), len(self.controller_proxy.requests)
             if requests != seen or now - looked > LOOK_ANYWAY_SECONDS:
                 seen, looked = requests, now
                 if condition():
                     return
             if now > self.deadline:
-                raise Broken(f"still not after {LIMIT_SECONDS} s: {what() if callable(what) else what}")
+                raise Broken(f"timed out after {LIMIT_SECONDS} s waiting for: {what() if callable(what) else what}")
             time.sleep(LOOK_SECONDS)
 
     # --- the controller ---
@@ -190,34 +190,34 @@ class Walk:
     def _start_controller(self):
         self.controller = self.world.start(config=CONFIG, proxy=self.controller_proxy, env=self.clock and self.clock.environment)
 
-    def _keep_controller(self):
+    def _restart_if_killed(self):
         if self.controller.running:
             return
         if self.controller.exit_code != -signal.SIGKILL:
-            raise Broken(f"the controller ended by itself with {self.controller.exit_code}")
+            raise Broken(f"the controller exited unexpectedly with {self.controller.exit_code}")
         self._start_controller()
 
     def _controller_plan(self, request):
         number = None if request.is_watch else self.chance.count("controller requests")
         if number in self.jumps:
             self.clock.jump(self.jumps[number])
-            self.others["clock set"] += 1
-            self.chance.met.append(("controller", kind_of(request), f"clock set by {self.jumps[number] // HOUR} h"))
+            self.other_faults["clock set"] += 1
+            self.chance.drawn.append(("controller", kind_of(request), f"clock set by {self.jumps[number] // HOUR} h"))
         moment = self.crashes.get(number)
         if moment:
-            self.chance.met.append(("controller", kind_of(request), f"killed {moment}"))
-            self.others["controller killed"] += 1
-            # A thread of the proxy's: the walk's own starts the next controller.
+            self.chance.drawn.append(("controller", kind_of(request), f"killed {moment}"))
+            self.other_faults["controller killed"] += 1
+            # This runs in a thread of the proxy. The thread of the walk starts the next controller.
             kill = self.controller.kill
             return Action(forward=False, lose=True, before=kill) if moment == "before" else Action(lose=True, applied=kill)
-        return self.chance.pick("controller", kind_of(request), sorts_of(request))
+        return self.chance.pick("controller", kind_of(request), categories_of(request))
 
     # --- the pods ---
 
-    def _play(self, pod):
+    def _run_pod(self, pod):
         job = self.jobs.get(pod.job)
         if job is None:
-            self.troubles.append(f"a pod of a job that nobody ordered: {pod.job}")
+            self.failures.append(f"a pod of an unknown job: {pod.job}")
             return
         environment = {"SSL_CERT_FILE": str(self.apiserver.authority.certificate)}
         if self.clock:
@@ -226,26 +226,26 @@ class Walk:
         self.runs.append(run)
         run.job = job
         try:
-            run.play()
+            run.execute()
         except (ApiError, TimeoutError, OSError, KeyError, ValueError, Broken) as error:
-            self.troubles.append(f"pod of {job.name}: {error!r}")
+            self.failures.append(f"pod of {job.name}: {error!r}")
 
     def _main(self, run, job):
         job.starts += 1
         if run.pod.operation != job.operation:
-            raise Broken(f"{job.name} is a {run.pod.operation}")
+            raise Broken(f"{job.name} runs with operation {run.pod.operation}")
         if not run.file("TARGET_PATH").parent.is_dir():
-            raise Broken("init has not been there")
+            raise Broken("main started before init")
         if self.has_component and not (run.file("CONTENT_PATH") / "blueprint.yaml").exists():
-            raise Broken("no content")
+            raise Broken("the content is missing")
         state = run.file("STATE_PATH")
         found = _state_of(state)
         if found not in self.states:
-            raise Broken(f"{job.name} finds the state of {found}, not of {self.states}")
+            raise Broken(f"{job.name} found the state of {found}, expected one of {self.states}")
         left = found
         if job.state_bytes:
             left = _write_state(state, job.name, random.Random(f"{self.seed}/{job.name}").randbytes(job.state_bytes))
-        # If wait is killed while it saves, either may be there.
+        # If wait is killed while it saves, either state is possible.
         self.states = {left, found} if job.kill_wait is not None else {left}
         if job.is_export_bad:
             run.file("EXPORTS_PATH").write_text("[1, 2]")
@@ -258,7 +258,7 @@ class Walk:
         if not request.is_watch and run.job.kill_wait is not None:
             if self.chance.count("wait requests", run.job.name) == run.job.kill_wait:
                 return self._kill(run, "wait", request)
-        return self.chance.pick(f"wait of {run.job.name}", kind_of(request), sorts_of(request), weights=SHORT_OF_PATIENCE)
+        return self.chance.pick(f"wait of {run.job.name}", kind_of(request), categories_of(request), weights=SHORT_TIMEOUT_WEIGHTS)
 
     def _init_plan(self, request):
         run = self.runs[-1]
@@ -268,26 +268,26 @@ class Walk:
         return self.chance.pick(f"init of {run.job.name}", kind, {"any"}, weights=REGISTRY_WEIGHTS, times=REGISTRY_TIMES)
 
     def _kill(self, run, program, request):
-        self.chance.met.append((f"{program} of {run.job.name}", f"{request.method} {request.path}", "killed"))
+        self.chance.drawn.append((f"{program} of {run.job.name}", f"{request.method} {request.path}", "killed"))
 
         def kill():
-            # It may ask before the thread that has started it knows of it.
+            # The request may arrive before the thread that started the process has stored it.
             process = wait_until(lambda: getattr(run, program), f"{program} started")
             setattr(run.job, f"is_{program}_killed", True)
             process.kill()
-            # A server that is slow to answer: the program has asked again meanwhile, and is done.
+            # If the server was slow to respond, the program may have retried and finished in the meantime.
             if process.exit_code != -signal.SIGKILL:
                 setattr(run.job, f"is_{program}_killed", False)
             else:
-                self.others[f"{program} killed"] += 1
+                self.other_faults[f"{program} killed"] += 1
         return Action(lose=True, applied=kill) if run.job.is_applied else Action(forward=False, lose=True, before=kill)
 
     # --- the end ---
 
     def _broken(self, error):
-        met = "\n".join("    " + ": ".join(fault) for fault in self.chance.met)
+        drawn = "\n".join("    " + ": ".join(fault) for fault in self.chance.drawn)
         tail = "\n".join(self.controller.output().splitlines()[-15:]) if self.controller else ""
-        broken = Broken(f"walk {self.seed}: {error}\n  repeat it with: e2e/faults/walks.py --seed {self.seed}\n  faults:\n{met}\n"
+        broken = Broken(f"walk {self.seed}: {error}\n  repeat it with: e2e/faults/walks.py --seed {self.seed}\n  faults:\n{drawn}\n"
                         f"  controller:\n{tail}")
         broken.seed = self.seed
         return broken
@@ -302,14 +302,14 @@ class Walk:
 
 
 def _state_of(directory):
-    """The name of the job that wrote it; raises if it is not whole."""
+    """The name of the job that wrote the state. Raises Broken if the state is incomplete."""
     if not (directory / "job").exists():
         if any(directory.iterdir()):
-            raise Broken("half a state")
+            raise Broken("the state is incomplete")
         return None
     job, digest = (directory / "job").read_text().split()
     if hashlib.sha256((directory / "data").read_bytes()).hexdigest() != digest:
-        raise Broken(f"the state of {job} is not whole")
+            raise Broken(f"the state of {job} is corrupt")
     return job
 
 

@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Many random walks (walk.py) at once, on one API server and one registry.
+"""Runs many random walks (walk.py) at once, on one API server and one registry.
 
     walks.py                    one walk with a new seed, which is printed
-    walks.py --seed 42          that walk again
-    walks.py --count 100        100 walks, of the seeds from --seed on
-    walks.py --count 9 --jobs 1 one after the other
+    walks.py --seed 42          repeat that walk
+    walks.py --count 100        100 walks, with consecutive seeds that start at --seed
+    walks.py --count 9 --jobs 1 one walk at a time
 
-A walk has its own namespaces, proxies, controller and directories, so those at the same time share the API server, the
-registry and the machine, and nothing else.
+Each walk has its own namespaces, proxies, controller and directories. Walks that run at the same time share only the API server,
+the registry and the machine.
 """
 
 import argparse
@@ -22,18 +22,18 @@ import time
 if __name__ == "__main__":
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from bench import leftovers, process  # noqa: E402 (the path comes first)
+from bench import leftovers, process  # noqa: E402 (the path must be set first)
 from bench.apiserver import ApiServer  # noqa: E402
 from bench.registry import Registry  # noqa: E402
 from faults.walk import Broken, Walk  # noqa: E402
 from init.parts import blueprint_blob, context, descriptor, push_component, reference, resource  # noqa: E402
 
-JOBS = 16       # at the same time: a walk mostly waits
+JOBS = 16       # walks at the same time: a walk is mostly idle
 COMPONENT = "example.com/walks/root"
 
 
 def make_component(registry):
-    """Publishes what init fetches. Returns what Walk wants: the registry, and the configuration by the URL of a proxy to it."""
+    """Publishes the component that init downloads. Returns (registry, function from the URL of a proxy to the configuration)."""
     blob = blueprint_blob({"data": random.Random(1).randbytes(50_000)})
     child = "example.com/walks/child"
     push_component(registry.client(), "walks", descriptor(child))
@@ -43,7 +43,7 @@ def make_component(registry):
 
 
 def walk_all(apiserver, registry, seeds, *, jobs=JOBS, rate=0.12, say=lambda line: None):
-    """Returns (figures of the walks, the Broken ones)."""
+    """Returns (statistics of the walks, Broken exceptions)."""
     component = make_component(registry)
     figures, broken = [], []
 
@@ -52,7 +52,7 @@ def walk_all(apiserver, registry, seeds, *, jobs=JOBS, rate=0.12, say=lambda lin
         for done in concurrent.futures.as_completed(walks):
             try:
                 figures.append(done.result())
-                say(f"walk {walks[done]} is well: {figures[-1]}")
+                say(f"walk {walks[done]} passed: {figures[-1]}")
             except Broken as error:
                 broken.append(error)
                 say(f"BROKEN: {error}")
@@ -60,7 +60,7 @@ def walk_all(apiserver, registry, seeds, *, jobs=JOBS, rate=0.12, say=lambda lin
 
 
 def run(count, first_seed=1, *, apiserver=None, registry=None, jobs=JOBS, say=lambda line: None):
-    """count walks from first_seed on; the figures of make bench. Raises Broken with the first broken walk."""
+    """Runs count walks from first_seed on and returns the statistics for make bench. Raises Broken if a walk failed."""
     own = []
     try:
         if apiserver is None:
@@ -71,7 +71,7 @@ def run(count, first_seed=1, *, apiserver=None, registry=None, jobs=JOBS, say=la
         figures, broken = walk_all(apiserver, registry, range(first_seed, first_seed + count), jobs=jobs, say=say)
         if broken:
             seeds = ", ".join(str(error.seed) for error in broken)
-            raise Broken(f"{len(broken)} of {count} walks are broken, of the seeds {seeds}; the first one:\n{broken[0]}")
+            raise Broken(f"{len(broken)} of {count} walks failed, with the seeds {seeds}; the first one:\n{broken[0]}")
         faults, registry_faults = (sum((collections.Counter(one[key]) for one in figures), collections.Counter())
                                    for key in ("faults", "registry faults"))
         return {"walks": count, "first seed": first_seed, "broken": 0, "faults": faults.total(),
@@ -85,10 +85,10 @@ def run(count, first_seed=1, *, apiserver=None, registry=None, jobs=JOBS, say=la
 
 
 def main():
-    parser = argparse.ArgumentParser(description="random walks of an item, with faults")
+    parser = argparse.ArgumentParser(description="run random walks of an item with injected faults")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1, 10**9))
     parser.add_argument("--count", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=JOBS, help="walks at the same time")
+    parser.add_argument("--jobs", type=int, default=JOBS, help="number of walks at the same time")
     arguments = parser.parse_args()
     print(f"seed {arguments.seed}", flush=True)
     leftovers.clean()

@@ -21,7 +21,7 @@ def program():
 
 @pytest.fixture
 def make_pod():
-    """make_pod(): another pod."""
+    """A function that returns a new pod."""
     directories = []
 
     def make():
@@ -41,12 +41,12 @@ def pod(make_pod):
 
 @pytest.fixture
 def as_root():
-    """For what only root can do to a pod; without root the test fails and says so."""
+    """For tests that need root. Without it they fail with an explanation."""
     privileges.require_root("being a pod's user, mounting its token and looking into its process")
 
 
 def _rewritten(directory, artifact, host):
-    """The artifact's manifest and blobs with the registry's real address in its descriptor, or None."""
+    """Manifest and blobs of an artifact with the address of this registry in the descriptor; None if it has none."""
     def read(digest):
         return (directory / "blobs" / digest.replace(":", ".")).read_bytes()
 
@@ -65,7 +65,7 @@ def _rewritten(directory, artifact, host):
 
 
 def push_cases(registry):
-    """All artifacts of the shared cases, with the address that this registry really has."""
+    """Pushes the artifacts of data/cases, with the address of this registry in their descriptors."""
     client = registry.client()
     client.push_ctf(DATA / "ctf")
     for artifact in json.loads((DATA / "ctf" / "artifact-index.json").read_text())["artifacts"]:

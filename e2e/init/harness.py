@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""longshore-init as a kubelet would start it: mounts, environment, user and the shared volume."""
+"""Starts longshore-init as the kubelet does: mounts, environment, user and the shared volume."""
 
 import dataclasses
 import functools
@@ -35,7 +35,7 @@ class Result:
 
     @property
     def failure(self):
-        """The last line, which says why."""
+        """The last log line, with the reason of the failure."""
         last = self.log[-1]
         assert last["msg"] == "init failed", self.error
         return last
@@ -64,7 +64,7 @@ class Result:
         return self
 
     def must_fail(self, *words, code=1):
-        """Failed, for a reason with all these words in it, and left nothing half done."""
+        """Asserts that init failed with a message that contains all these texts, and left no temporary files."""
         assert self.code == code, self.error
         for word in words:
             assert word in self.failure["error"], self.failure["error"]
@@ -74,7 +74,7 @@ class Result:
 
 
 def tree(directory):
-    """{path: bytes} of the regular files below a directory; anything else makes the caller fail."""
+    """{path: bytes} of the regular files below a directory. Fails for other kinds of files."""
     files = {}
     for path in sorted(directory.rglob("*")):
         mode = path.lstat().st_mode
@@ -86,7 +86,7 @@ def tree(directory):
 
 
 def _open_way(directory):
-    """pytest keeps its directories to itself, but init is another user."""
+    """Makes a directory accessible for the user of the pod: those of pytest are private."""
     directory.chmod(0o755)
     for parent in list(directory.parents)[:-2]:
         if parent.stat().st_uid == os.getuid() and not parent.stat().st_mode & stat.S_IXOTH:
@@ -95,14 +95,14 @@ def _open_way(directory):
 
 @functools.cache
 def _reachable(program):
-    """A copy that the pod's user may read and start: the checkout may be where nobody else looks, in root's home."""
+    """A copy of the program for the user of the pod, which has no access to a checkout in the home of root."""
     directory = paths.fresh_directory("program")
     _open_way(directory)
     return shutil.copy(program, directory)
 
 
 class Pod:
-    """One pod's worth of directories. run() starts init in it; it can be run again."""
+    """The directories of one pod. run() runs init in it, and can be called again."""
 
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
@@ -117,7 +117,7 @@ class Pod:
         self.as_pod = os.geteuid() == 0
         if self.as_pod:
             os.chown(self.shared, 0, FSGROUP)
-        # What a kubelet makes of an emptyDir and an fsGroup.
+        # As the kubelet does for an emptyDir with an fsGroup.
         self.shared.chmod(0o2777)
         self.env = {
             "CONFIGURATION_PATH": str(self.inputs / "configuration.json"),
@@ -137,7 +137,7 @@ class Pod:
         self.write("target.json", TARGET)
 
     def write(self, name, content):
-        """A file of the inputs: JSON unless it is text or bytes."""
+        """Writes a file below inputs: JSON unless it is text or bytes."""
         path = self.inputs / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, bytes):
@@ -147,25 +147,25 @@ class Pod:
         return path
 
     def pull_secret(self, host, credentials, name="cd-pull-secret", **more):
-        """A mounted pull secret, as the controllers cut it out of others: user and password, no "auth"."""
+        """Writes a pull secret as the controllers do: with user and password, without "auth"."""
         entry = {"username": credentials[0], "password": credentials[1], **more}
         self.write(f"registry_secrets/{name}/.dockerconfigjson", {"auths": {host: entry}})
 
     def ocm(self, *configurations):
-        """The OCM configuration."""
+        """Writes the OCM configuration."""
         self.write("ocm/.ocmconfig", {"type": "generic.config.ocm.software/v1", "configurations": list(configurations)})
 
     def command(self, arguments=(), wrapper=()):
         return [*map(str, wrapper), str(_reachable(PROGRAM)), *arguments]
 
     def measuring(self):
-        """A wrapper for run(); afterwards peak() knows the most memory that init had resident."""
+        """A wrapper for run() that measures memory for peak()."""
         file = self.write("peak", "")
         file.chmod(0o666)
         return [sys.executable, "-I", "-S", _reachable(pathlib.Path(__file__).with_name("peak.py")), file]
 
     def peak(self):
-        """In bytes, the pages of shared libraries included."""
+        """The maximum resident memory in bytes, including the pages of shared libraries."""
         return int((self.inputs / "peak").read_text()) * 1024
 
     def identity(self):
@@ -174,13 +174,13 @@ class Pod:
         return {"user": UID, "group": GID, "extra_groups": [FSGROUP]}
 
     def run(self, configuration=None, *, env=None, arguments=(), wrapper=(), service_account=None, timeout=120):
-        """Runs init to its end. env adds to the environment; a value of None takes a variable away.
+        """Runs init and waits for its end. env adds to the environment; a value of None removes a variable.
 
         service_account is a directory with token and ca.crt, mounted where a pod has it (needs root).
         """
         if configuration is not None:
             self.write("configuration.json", configuration)
-        # A sanitizer build wants ASAN_OPTIONS=detect_leaks=0: the leak check reads /proc, which the sandbox has closed.
+        # Sanitizer builds need ASAN_OPTIONS=detect_leaks=0: the leak check reads /proc, which the sandbox forbids.
         passed = {key: os.environ[key] for key in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS") if key in os.environ}
         environment = {**passed, **self.env, **(env or {})}
         environment = {key: value for key, value in environment.items() if value is not None}
@@ -200,7 +200,7 @@ class Pod:
 
 
 def mounting(directory):
-    """A command prefix: a mount namespace with the token in its place, then the pod's user."""
+    """A command prefix that mounts the token in a mount namespace and switches to the user of the pod."""
     script = ("mount -t tmpfs tmpfs /run && mkdir -p /run/secrets/kubernetes.io/serviceaccount && "
               f"mount --bind -o ro '{directory}' /run/secrets/kubernetes.io/serviceaccount && "
               f"exec setpriv --reuid {UID} --regid {GID} --groups {FSGROUP} --inh-caps=-all \"$@\"")
@@ -208,7 +208,7 @@ def mounting(directory):
 
 
 def _wait(process, timeout):
-    """Like Popen.wait, which looks only now and then and so costs each run of these many its share of a second."""
+    """Like Popen.wait() with a timeout, but without its polling, which would slow down these many short runs."""
     ended = os.pidfd_open(process.pid)
     try:
         if not select.select([ended], [], [], timeout)[0]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Component versions and blueprints, made for a test and pushed to a registry."""
+"""Builds component versions and blueprints and pushes them to a registry."""
 
 import gzip
 import io
@@ -21,7 +21,7 @@ BLUEPRINT_CONFIG = "application/vnd.gardener.landscaper.blueprint.config.v1"
 
 
 def dump(body):
-    """Block YAML, as every writer of descriptors makes it."""
+    """Block YAML, as all tools write descriptors."""
     return yaml.dump(body, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper)).encode()
 
 
@@ -78,7 +78,7 @@ def descriptor(name, version="1.0.0", *, references=(), resources=(), **more):
 
 
 def push_component(client, prefix, body, blobs=(), *, tag=None, layer=None):
-    """Puts a descriptor (see above) and its local blobs where init looks for them."""
+    """Pushes a descriptor and its local blobs."""
     component = body.get("component") or body["metadata"]
     layer = layer or Blob(tar_of({"component-descriptor.yaml": (dump(body), 0)}), DESCRIPTOR)
     config = Blob(json.dumps({"componentDescriptorLayer": layer.descriptor()}).encode(), CONFIG)

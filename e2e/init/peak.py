@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""peak.py FILE COMMAND...: runs the command, writes the most memory that it had resident (KiB) to FILE, ends as it ended.
+"""peak.py FILE COMMAND...: runs the command, writes its maximum resident memory (KiB) to FILE, exits with its code.
 
 Linux starts a process's peak with the memory of the process that forked it, exec or not. A pytest that has run for a while
 has hundreds of MiB, so its children can't be measured from there: this small process stands between them.
@@ -15,7 +15,7 @@ def main():
     with open(sys.argv[1], "w") as file:
         file.write(str(usage.ru_maxrss))
     code = os.waitstatus_to_exitcode(status)
-    # A signal is told as a shell tells it.
+    # Signals are reported as a shell does.
     sys.exit(code if code >= 0 else 128 - code)
 
 

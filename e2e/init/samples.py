@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State as it lies in Secrets: written by Go, with its faults, and written by us."""
+"""State in Secrets, as the Go deployer writes it, with its bugs, and as Longshore does."""
 
 import base64
 import hashlib
@@ -20,7 +20,7 @@ def item_hash(namespace, name):
 
 
 def pack(files):
-    """A tar like Go's: parents as entries, no trailing slash, lexical order; in one gzip member without a time."""
+    """A tar as Go writes it: entries for parents, no trailing slash, lexical order; one gzip member without a timestamp."""
     output = io.BytesIO()
     with tarfile.open(fileobj=output, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         made = set()
@@ -42,7 +42,7 @@ def pack(files):
 
 
 def go_chunks(packed):
-    """As Go's loop cuts it: one buffer that is never cleared, its NULs trimmed at both ends."""
+    """Splits as Go does: into a buffer that is never cleared, with NULs trimmed at both ends."""
     buffer, chunks = bytearray(CHUNK), []
     for start in range(0, len(packed), CHUNK):
         piece = packed[start:start + CHUNK]
@@ -56,7 +56,7 @@ def labels(name="item", namespace="ns"):
 
 
 def generation(chunks, *, created="2024-01-01T00:00:00Z", sequence=None, packed=None):
-    """[(metadata, bytes)] of a generation; with a sequence it is one of ours, of these packed bytes."""
+    """[(metadata, bytes)] of a generation. With a sequence it is one of Longshore, else one of Go."""
     group = str(uuid.uuid4())
     result = []
     for number, data in enumerate(chunks):
@@ -80,7 +80,7 @@ def go(files, **more):
 
 
 def mount(directory, *generations):
-    """As our controller mounts chunks: a directory each."""
+    """Writes chunks as our controller mounts them: one directory each."""
     directory.mkdir(exist_ok=True)
     count = 0
     for chunks in generations:
@@ -94,7 +94,7 @@ def mount(directory, *generations):
 
 
 def create(kube, namespace, *generations, name="item", more_labels=None):
-    """As Secrets. Returns their names, a list for each generation."""
+    """Creates chunks as Secrets. Returns a list of names for each generation."""
     names = []
     for chunks in generations:
         made = [kube.create({"apiVersion": "v1", "kind": "Secret",

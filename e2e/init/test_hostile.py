@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Registries, archives and documents that mean harm. Each test is a row of the list of known attacks."""
+"""Hostile registries, archives and documents."""
 
 import gzip
 import json
@@ -22,7 +22,7 @@ SECRET = "CANARY-7f3a"
 
 
 def publish(registry, data, media_type=TAR_GZIP):
-    """A component whose blueprint is these bytes."""
+    """Pushes a component with these bytes as its blueprint."""
     blob = Blob(data, media_type)
     push_component(registry.client(), "hostile", descriptor(NAME, resources=[resource(blob)]), [blob])
     return reference(context(f"{registry.url}/hostile"), NAME, blueprint="blueprint")
@@ -61,7 +61,7 @@ ESCAPES = {
 
 
 def watch(pod):
-    """Everything outside the shared volume that init could spoil."""
+    """The files outside the shared volume that init could modify."""
     return {path: (path.lstat().st_mtime_ns, path.read_bytes() if path.is_file() else None)
             for path in pod.inputs.rglob("*") if path.name != "configuration.json"}
 
@@ -96,7 +96,7 @@ BOMBS = {
 
 
 def zstd_with_a_window_of_2_gib(data):
-    """One block that is not compressed."""
+    """One uncompressed block."""
     window_exponent = 31 - 10
     return b"\x28\xb5\x2f\xfd\0" + bytes([window_exponent << 3]) + (len(data) << 3 | 1).to_bytes(3, "little") + data
 
@@ -130,7 +130,7 @@ def test_damaged_archive(pod, registry, data):
 
 
 def test_racing_attacker(pod, registry):
-    """Somebody swaps directories of the volume for symlinks while init unpacks: nothing leaves the volume."""
+    """Another process replaces directories of the volume by symlinks while init unpacks. Nothing is written outside."""
     files = [entry(f"d{i}/f{j}", os.urandom(200)) for i in range(40) for j in range(20)]
     configuration = publish(registry, gzip.compress(tar_with(blueprint(), *files)))
     outside = pod.directory / "outside"
@@ -173,7 +173,7 @@ def proxy(registry):
 
 
 def own(*answer):
-    """An answer that no real registry gives."""
+    """An answer of the proxy in place of the registry's."""
     return Action(forward=False, answer=answer)
 
 
@@ -195,7 +195,7 @@ def test_endless_manifest(pod, registry, proxy):
 def test_endless_blob(pod, registry, proxy):
     published(registry)
     proxy.plan = lambda request: own(200, ENDLESS) if "/blobs/" in request.path else PASS
-    pod.run(through(proxy)).must_fail("more bytes come than")
+    pod.run(through(proxy)).must_fail("more data than")
     assert len(proxy.requests) == 2
 
 
@@ -205,8 +205,8 @@ def with_the_last_bit_flipped(headers, body):
 
 
 @pytest.mark.parametrize("part", ["manifests", "config", "layer", "blueprint"])
-def test_altered_bytes(pod, registry, proxy, part):
-    """The last byte of the manifest, the config, the descriptor and the blueprint, each in turn."""
+def test_modified_bytes(pod, registry, proxy, part):
+    """Modifies the last byte of the manifest, config, descriptor or blueprint."""
     published(registry)
     number = {"manifests": 0, "config": 1, "layer": 2, "blueprint": 3}[part]
     proxy.plan = lambda request: Action(alter=with_the_last_bit_flipped) if request.number == number else PASS
@@ -237,7 +237,7 @@ def test_wrong_digest_in_the_descriptor(pod, registry):
     assert result.must_fail("digest", "component descriptor").content() == {}
 
 
-def test_a_tag_that_was_moved_does_not_pass_for_the_digest_of_the_descriptor(pod, registry):
+def test_a_moved_tag_does_not_match_the_digest_of_the_descriptor(pod, registry):
     client = registry.client()
     good = push_artifact(client, "hostile/bp", "1", blueprint_blob())
     digest = {"hashAlgorithm": "SHA-256", "normalisationAlgorithm": "ociArtifactDigest/v1", "value": good.digest.partition(":")[2]}
@@ -247,13 +247,13 @@ def test_a_tag_that_was_moved_does_not_pass_for_the_digest_of_the_descriptor(pod
     configuration = reference(context(f"{registry.url}/hostile"), NAME, "5.0.0", "blueprint")
     pod.run(configuration).must_succeed()
     push_artifact(client, "hostile/bp", "1", blueprint_blob({"evil": b"x"}))
-    pod.run(configuration).must_fail("component descriptor says")
+    pod.run(configuration).must_fail("but the component descriptor requires")
 
 
-# --- who gets to see credentials ---
+# --- who receives credentials ---
 
 def challenge(scheme):
-    """The answer that wants a password."""
+    """The answer that requests a password."""
     return own(401, {}, {"www-authenticate": scheme})
 
 
@@ -261,7 +261,7 @@ BASIC = challenge('Basic realm="x"')
 
 
 def authorizations(proxy):
-    """All passwords and tokens that were ever sent there."""
+    """All passwords and tokens that were sent to the proxy."""
     return [request.headers["authorization"] for request in proxy.requests if request.headers.get("authorization")]
 
 
@@ -270,7 +270,7 @@ def own_registry(proxy, pod):
 
 
 def test_redirect_to_another_host(pod, registry, proxy):
-    """Blobs lie on a storage host: it must serve them without being shown the password."""
+    """Blobs are on a storage host, which must not receive the password."""
     published(registry)
     own_registry(proxy, pod)
 
@@ -288,7 +288,7 @@ def test_redirect_to_another_host(pod, registry, proxy):
 
 
 def test_redirect_from_tls_to_plain_http(pod, registry):
-    """A downgrade is refused, not followed."""
+    """A downgrade is an error."""
     published(registry)
     authority = certificates.session_authority()
     env = {"SSL_CERT_FILE": str(pod.write("ca.pem", authority.certificate.read_text())), "LONGSHORE_INIT_DEADLINE": "2s"}
@@ -303,7 +303,7 @@ def test_redirect_from_tls_to_plain_http(pod, registry):
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_foreign_realm_fishes_for_credentials(pod, registry, proxy, scheme):
+def test_credentials_are_not_sent_to_a_foreign_token_server(pod, registry, proxy, scheme):
     published(registry)
     own_registry(proxy, pod)
     with FaultProxy(None, lambda request: own(200, {"token": "x"}), address="127.0.0.2") as thief:
@@ -318,7 +318,7 @@ def test_a_foreign_realm_fishes_for_credentials(pod, registry, proxy, scheme):
 
 
 @pytest.mark.parametrize("realm", ["http://ship:x@127.0.0.1/t", "file:///etc/passwd", "gopher://127.0.0.1:1/x", "http://", "\\\\x"])
-def test_realms_that_are_no_urls(pod, registry, proxy, realm):
+def test_realms_that_are_not_urls(pod, registry, proxy, realm):
     published(registry)
     own_registry(proxy, pod)
     proxy.plan = lambda request: challenge(f'Bearer realm="{realm}"')
@@ -326,7 +326,7 @@ def test_realms_that_are_no_urls(pod, registry, proxy, realm):
     assert SECRET not in result.error
 
 
-def test_an_answer_that_echoes_the_password_is_not_repeated(pod, registry, proxy):
+def test_an_answer_with_the_password_is_not_logged(pod, registry, proxy):
     published(registry)
     own_registry(proxy, pod)
 
@@ -340,8 +340,8 @@ def test_an_answer_that_echoes_the_password_is_not_repeated(pod, registry, proxy
     assert SECRET not in seen and authorizations(proxy)[0] not in seen
 
 
-def test_secrets_stay_out_of_every_line(pod, basic_registry):
-    """Canaries in every input, at the highest verbosity, in success and in failure."""
+def test_secrets_are_never_logged(pod, basic_registry):
+    """With canaries in every input, at the highest verbosity, on success and on failure."""
     blob = blueprint_blob({"data": SECRET.encode()})
     push_component(basic_registry.client(), "canary", descriptor(NAME, resources=[resource(blob)]), [blob])
     pod.pull_secret(basic_registry.host, basic_registry.credentials)
@@ -374,7 +374,7 @@ DOCUMENTS = {
     "two documents": b"meta: {schemaVersion: v2}\n---\nmeta: {schemaVersion: v2}\n",
     "a tag": b"!!python/object/apply:os.system ['true']\n",
     "empty": b"",
-    # Each of these few bytes is a hundred and more in memory.
+    # Small in text, but a hundred bytes and more per element in memory.
     "a tree of 4 MiB": b'{"meta": {"schemaVersion": "v2"}, "component": {"labels": [' + b"{}," * 1_400_000 + b"{}]}}",
     "an element of 4 MiB": b'{"meta": {"schemaVersion": "v2"}, "component": {"resources": [[' + b"{}," * 1_400_000 + b"{}]]}}",
     "4 MiB behind an anchor": b"component: &a\n  resources:\n" + b"  - {}\n" * 600_000,
@@ -382,23 +382,24 @@ DOCUMENTS = {
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_descriptor_that_is_a_trap(pod, registry, document):
+def test_hostile_descriptor(pod, registry, document):
     layer = Blob(tar_of({"component-descriptor.yaml": DOCUMENTS[document]}), DESCRIPTOR)
     push_component(registry.client(), "traps", descriptor(NAME), layer=layer)
     pod.run(reference(context(f"{registry.url}/traps"), NAME), wrapper=pod.measuring()).must_fail("component descriptor")
-    assert pod.peak() < 32 * 1024 * 1024
+    # A document may take 64 MiB (common/data/doc_budget.h); its text and the shared libraries come on top.
+    assert pod.peak() < 96 * 1024 * 1024
 
 
 @pytest.mark.parametrize("manifest", [b"[]", b"{}", b'{"config": {"digest": "sha256:../../x"}}', b"[" * 100_000, b"\xff",
                                       b'{"config": {"digest": "sha256:' + b"0" * 64 + b'", "size": -5}}'])
-def test_manifest_that_is_a_trap(pod, proxy, registry, manifest):
+def test_hostile_manifest(pod, proxy, registry, manifest):
     published(registry)
     proxy.plan = lambda request: own(200, manifest)
     pod.run(through(proxy)).must_fail("manifest")
 
 
-def test_references_without_end(pod, registry, proxy):
-    """Every component refers to a new one: the search ends at a limit and says where."""
+def test_endless_references(pod, registry, proxy):
+    """Every component refers to a new one: the search ends at the limit."""
     def plan(request):
         name = request.path.split("/component-descriptors/")[1].split("/manifests/")[0].split("/blobs/")[0]
         count = int(name.rsplit("c", 1)[1])
@@ -418,7 +419,7 @@ def test_references_without_end(pod, registry, proxy):
 
 
 @pytest.mark.parametrize("name", ["../x", ".", "..", "/", "a" * 300, "x/../../y"])
-def test_names_that_are_paths(pod, registry, name):
+def test_resource_names_that_are_paths(pod, registry, name):
     published(registry)
     result = pod.run(reference(context(f"{registry.url}/hostile"), NAME, blueprint=name)).must_fail("resource")
     assert result.content() == {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Registries with and without passwords, tokens and certificates, and how little is asked of them."""
+"""Registries with and without authentication and TLS, and the number of requests."""
 
 import base64
 import collections
@@ -42,7 +42,7 @@ SECRETS = {
 
 @pytest.mark.parametrize("flavour", ["basic_registry", "token_registry"])
 @pytest.mark.parametrize("form", SECRETS)
-def test_every_form_of_secret_opens_the_registry(request, pod, flavour, form):
+def test_every_form_of_credentials(request, pod, flavour, form):
     registry = request.getfixturevalue(flavour)
     configuration = publish(registry)
     SECRETS[form](pod, registry.host, *registry.credentials)
@@ -53,13 +53,13 @@ def test_every_form_of_secret_opens_the_registry(request, pod, flavour, form):
 
 @pytest.mark.parametrize("flavour", ["basic_registry", "token_registry"])
 @pytest.mark.parametrize("credentials", [None, ("ship", "CANARY-wrong")])
-def test_without_the_password_it_ends_at_once(request, pod, flavour, credentials):
+def test_missing_or_wrong_credentials_fail_at_once(request, pod, flavour, credentials):
     registry = request.getfixturevalue(flavour)
     configuration = publish(registry)
     if credentials:
         pod.pull_secret(registry.host, credentials)
     mark = registry.mark()
-    result = pod.run(configuration).must_fail("denied" if flavour == "basic_registry" else "refuses")
+    result = pod.run(configuration).must_fail("denied" if flavour == "basic_registry" else "rejected")
     assert result.failure["kind"] == "denied"
     assert "pull secrets" in result.failure["advice"]
     assert len(registry.requests(mark)) <= 2
@@ -67,7 +67,7 @@ def test_without_the_password_it_ends_at_once(request, pod, flavour, credentials
 
 
 def test_each_artifact_prefers_its_own_secret(pod, basic_registry):
-    """Both secrets name the same host: the component's one opens components, the blueprint's one blueprints."""
+    """Both secrets are for the same host: one is preferred for components, the other for blueprints."""
     client = basic_registry.client()
     push_artifact(client, "private/blueprint", "1", blueprint_blob())
     access = {"type": "ociArtifact", "imageReference": f"http://{basic_registry.host}/private/blueprint:1"}
@@ -76,10 +76,10 @@ def test_each_artifact_prefers_its_own_secret(pod, basic_registry):
     configuration = reference(context(f"{basic_registry.url}/private"), NAME, "2.0.0", "blueprint")
     pod.pull_secret(basic_registry.host, basic_registry.credentials, "cd-pull-secret")
     pod.pull_secret(basic_registry.host, ("ship", "wrong"), "blueprint-pull-secret")
-    assert pod.run(configuration).must_fail("refuses").failure["step"] == "blueprint"
+    assert pod.run(configuration).must_fail("rejected the credentials").failure["step"] == "blueprint"
     pod.pull_secret(basic_registry.host, ("ship", "wrong"), "cd-pull-secret")
     pod.pull_secret(basic_registry.host, basic_registry.credentials, "blueprint-pull-secret")
-    assert pod.run(configuration).must_fail("refuses").failure["step"] == "components"
+    assert pod.run(configuration).must_fail("rejected the credentials").failure["step"] == "components"
 
 
 # --- certificates ---
@@ -87,15 +87,20 @@ def test_each_artifact_prefers_its_own_secret(pod, basic_registry):
 def test_a_private_authority_must_be_trusted(pod, tls_registry):
     result = pod.run(publish(tls_registry)).must_fail("certificate")
     assert result.failure["kind"] == "denied"
+    assert "certificate authority" in result.failure["advice"]
 
 
-@pytest.mark.parametrize("way", ["SSL_CERT_FILE", "OCM root certificates", "OCM credentials", "insecureSkipVerify"])
+@pytest.mark.parametrize("way", ["SSL_CERT_FILE", "SSL_CERT_DIR", "SSL_CERT_DIR with two directories",
+                                 "OCM root certificates", "OCM credentials", "insecureSkipVerify"])
 def test_ways_to_trust_a_private_authority(pod, tls_registry, way):
     configuration = publish(tls_registry)
     pem = tls_registry.authority.certificate.read_text()
     env = {}
     if way == "SSL_CERT_FILE":
         env["SSL_CERT_FILE"] = str(pod.write("ca.pem", pem))
+    elif way.startswith("SSL_CERT_DIR"):
+        directory = pod.write("authorities/ca.pem", pem).parent
+        env["SSL_CERT_DIR"] = f"/nowhere:{directory}" if "two" in way else str(directory)
     elif way == "OCM root certificates":
         pod.ocm({"type": "rootcerts.config.ocm.software", "rootCertificates": [{"stringdata": pem}]})
     elif way == "OCM credentials":
@@ -105,17 +110,17 @@ def test_ways_to_trust_a_private_authority(pod, tls_registry, way):
     assert pod.run(configuration, env=env).must_succeed().content()["blueprint.yaml"] == BLUEPRINT_YAML
 
 
-def test_plain_http_needs_to_be_allowed(pod, registry):
+def test_plain_http_must_be_allowed(pod, registry):
     configuration = publish(registry)
     configuration["componentDescriptor"]["ref"]["repositoryContext"]["baseUrl"] = f"{registry.host}/private"
     pod.run(configuration, env={"LONGSHORE_INIT_DEADLINE": "2s"}).must_fail()
     pod.run(configuration, env={"LONGSHORE_OCI_ALLOW_PLAIN_HTTP": "true"}).must_succeed()
 
 
-# --- how much is asked ---
+# --- number of requests ---
 
 def tower(client, prefix, count):
-    """A component that refers to all others, and those to the next two: many references, each wanted once."""
+    """A component that refers to all others, which refer to the next two each."""
     names = [f"example.com/tower/c{i}" for i in range(count)]
     blob = blueprint_blob()
     for i, name in enumerate(names):
@@ -126,7 +131,7 @@ def tower(client, prefix, count):
 
 
 @pytest.mark.parametrize("flavour", ["registry", "basic_registry", "token_registry", "tls_registry"])
-def test_three_requests_a_component_none_twice_one_for_the_blueprint(request, pod, flavour):
+def test_three_requests_per_component_and_one_for_the_blueprint(request, pod, flavour):
     registry = request.getfixturevalue(flavour)
     names = tower(registry.client(), "tower", 12)
     if registry.credentials:
@@ -139,22 +144,22 @@ def test_three_requests_a_component_none_twice_one_for_the_blueprint(request, po
     requests = registry.requests(mark)
     good = collections.Counter(path for _, path, status in requests if status == 200)
     assert set(good.values()) == {1}
-    # Blobs of the same content in different repositories are different requests.
+    # The same blob in two repositories takes two requests.
     assert len(good) == 12 * 3 + 1
-    # A registry that asks for a password asks once, not once a component.
+    # Authentication costs one request, not one per component.
     refused = [status for _, _, status in requests if status != 200]
     assert refused == ([401] if registry.credentials else [])
     if registry.tokens:
         assert len(registry.tokens.requests) - tokens == 12
-    connections = result.line("component descriptors written")["connections"]
+    connections = result.line("wrote component descriptors")["connections"]
     if flavour == "tls_registry":
         assert connections == 1
     else:
         assert connections <= 4 + (1 if registry.tokens else 0) * 4
 
 
-def test_the_same_blob_twice_in_one_component_is_fetched_once_each(pod, registry):
-    """A blueprint in pieces: each piece is one request."""
+def test_a_blueprint_in_chunks(pod, registry):
+    """Each chunk takes one request."""
     whole = blueprint_blob({"data": b"y" * 5000})
     pieces = [Blob(whole.data[i:i + 100], "application/octet-stream") for i in range(0, len(whole.data), 100)]
     entry = resource(whole)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The state of the last run comes back: Go's and ours, mounted and through the API, and never a damaged one."""
+"""Restoring the state of the last run: written by Go or by Longshore, mounted or through the API, intact or damaged."""
 
 import os
 import random
@@ -33,29 +33,29 @@ def run_mounted(pod, *generations):
     return pod.run({}, env={"LONGSHORE_STATE_SOURCE_DIR": str(directory)})
 
 
-def test_go_leaves_out_the_end_of_the_trailer(pod):
+def test_go_state_with_a_truncated_trailer(pod):
     chunks = samples.go_chunks(samples.pack(SMALL))
     assert len(chunks) == 1 and len(chunks[0]) == len(samples.pack(SMALL)) - 2
     run_mounted(pod, samples.go(SMALL)).must_succeed()
     assert restored(pod) == SMALL
 
 
-def test_go_fills_the_last_chunk_with_stale_bytes(pod):
+def test_go_state_with_stale_bytes_in_the_last_chunk(pod):
     chunks = samples.go_chunks(samples.pack(LARGE))
     assert len(chunks) == 3 and len(chunks[2]) == samples.CHUNK
     result = run_mounted(pod, samples.go(LARGE)).must_succeed()
     assert restored(pod) == LARGE
-    assert result.line("state restored")["bytes"] == sum(map(len, LARGE.values()))
+    assert result.line("restored state")["bytes"] == sum(map(len, LARGE.values()))
 
 
 def test_our_own_generation(pod):
     result = run_mounted(pod, samples.own(LARGE, 7)).must_succeed()
     assert restored(pod) == LARGE
-    line = result.line("state restored")
-    assert line["sequence"] == 7 and line["source"] == "mounted" and line["passedOver"] == 0
+    line = result.line("restored state")
+    assert line["sequence"] == 7 and line["source"] == "mounted" and line["skipped"] == 0
 
 
-def test_the_sequence_decides_not_the_clock(pod):
+def test_the_newest_generation_is_chosen_by_sequence(pod):
     run_mounted(pod, samples.own(OLDER, 1, created="2030-01-01T00:00:00Z"), samples.own(SMALL, 2)).must_succeed()
     assert restored(pod) == SMALL
 
@@ -70,10 +70,10 @@ FLIPS = 24
 
 
 @pytest.mark.parametrize("place", range(FLIPS))
-def test_any_flipped_byte_falls_back_to_the_generation_before(pod, place):
+def test_a_flipped_byte_falls_back_to_the_previous_generation(pod, place):
     newest = samples.own(LARGE, 2)
     total = sum(len(data) for _, data in newest)
-    # The first and the last bytes, and some of every part in between.
+    # The first and last bytes, the border of the chunks, and random ones.
     at = {0: 0, 1: 1, 2: total - 1, 3: total - 4, 4: samples.CHUNK - 1, 5: samples.CHUNK}.get(
         place, random.Random(place).randrange(total))
     for number, (metadata, data) in enumerate(newest):
@@ -83,20 +83,20 @@ def test_any_flipped_byte_falls_back_to_the_generation_before(pod, place):
         at -= len(data)
     result = run_mounted(pod, newest, samples.own(OLDER, 1)).must_succeed()
     assert restored(pod) == OLDER
-    passed_over = result.line("state generation passed over")
+    passed_over = result.line("skipped unusable state generation")
     assert passed_over["sequence"] == 2 and passed_over["error"]
-    assert result.line("state restored")["passedOver"] == 1
+    assert result.line("restored state")["skipped"] == 1
 
 
 @pytest.mark.parametrize("missing", [0, 1, 2])
-def test_a_torn_generation_is_passed_over(pod, missing):
+def test_an_incomplete_generation_is_skipped(pod, missing):
     newest = samples.own(LARGE, 2)
     del newest[missing]
     run_mounted(pod, newest, samples.own(OLDER, 1)).must_succeed()
     assert restored(pod) == OLDER
 
 
-def test_if_nothing_is_whole_it_fails_rather_than_forgets(pod):
+def test_no_usable_generation_is_an_error(pod):
     newest = samples.own(SMALL, 1)
     newest[0] = (newest[0][0], newest[0][1][:-1] + b"\xff")
     result = run_mounted(pod, newest).must_fail("state")
@@ -118,7 +118,7 @@ def test_a_hostile_state_stays_inside(pod):
 
 @pytest.fixture
 def account(as_root, pod, apiserver, kube, namespace):
-    """The Go controller's ServiceAccount for init, its Role and its token; returns (directory, environment)."""
+    """A ServiceAccount with the role that the Go controller gives init. Returns (directory of the token, environment)."""
     rules = [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list", "delete"]}]
     token = apiserver.service_account("item-init", namespace)
     kube.allow(f"system:serviceaccount:{namespace}:item-init", rules, namespace)
@@ -140,21 +140,21 @@ def test_secrets_of_go(pod, kube, namespace, account):
     samples.create(kube, namespace, samples.go(OLDER), name="other")
     result = pod.run({}, env=env, service_account=directory, arguments=["-v", "info"]).must_succeed()
     assert restored(pod) == LARGE
-    assert result.line("state restored")["source"] == "secrets"
+    assert result.line("restored state")["source"] == "secrets"
 
 
-def test_older_generations_go_but_the_one_before_stays(pod, kube, namespace, account):
+def test_old_generations_are_deleted_except_the_previous_one(pod, kube, namespace, account):
     directory, env = account
     names = []
     for number, files in enumerate(({"g": b"0"}, {"g": b"1"}, LARGE)):
         names += samples.create(kube, namespace, samples.go(files))
         if number < 2:
-            # Go tells generations apart by their second.
+            # Go orders generations by their creation time in seconds.
             time.sleep(1.1)
     result = pod.run({}, env=env, service_account=directory).must_succeed()
     assert restored(pod) == LARGE
     assert secrets(kube, namespace) == set(names[2]) | set(names[1])
-    assert result.line("state restored")["removedSecrets"] == 1
+    assert result.line("restored state")["removedSecrets"] == 1
 
 
 def test_a_damaged_newest_secret_falls_back(pod, kube, namespace, account):
@@ -167,8 +167,8 @@ def test_a_damaged_newest_secret_falls_back(pod, kube, namespace, account):
     assert set(names[0]) <= secrets(kube, namespace)
 
 
-def test_state_of_another_item_is_passed_over(pod, kube, namespace, account):
-    """The same labels, as the short form of a long name can have, but another item's hash."""
+def test_state_of_another_item_is_skipped(pod, kube, namespace, account):
+    """Long names are shortened in labels, so that two items can have the same; the hash differs."""
     directory, env = account
     foreign = samples.create(kube, namespace, samples.own(SMALL, 9), samples.own(SMALL, 8), samples.own(SMALL, 7),
                              more_labels={samples.ITEM_LABEL: "0123456789abcdef"})
@@ -176,9 +176,9 @@ def test_state_of_another_item_is_passed_over(pod, kube, namespace, account):
     result = pod.run({}, env=env, service_account=directory).must_succeed()
     assert restored(pod) == OLDER
     foreign = {name for names in foreign for name in names}
-    passed_over = {line["secret"] for line in result.log if line["msg"] == "state secret of another item passed over"}
+    passed_over = {line["secret"] for line in result.log if line["msg"] == "skipped state Secret of another item"}
     assert passed_over == foreign
-    assert foreign <= secrets(kube, namespace), "what is not ours is not ours to remove"
+    assert foreign <= secrets(kube, namespace), "Secrets of other items must not be deleted"
 
 
 def test_no_secrets_no_state(pod, namespace, account):
@@ -186,16 +186,16 @@ def test_no_secrets_no_state(pod, namespace, account):
     assert pod.run({}, env=env, service_account=directory).must_succeed().line("no state to restore")["source"] == "secrets"
 
 
-def test_a_role_that_forbids_it_is_named(pod, apiserver, namespace, account):
+def test_a_missing_permission_is_reported(pod, apiserver, namespace, account):
     directory, env = account
     pod.write("serviceaccount/token", apiserver.service_account("nobody", namespace))
     env["LONGSHORE_INIT_DEADLINE"] = "1s"
-    result = pod.run({}, env=env, service_account=directory).must_fail("state secrets")
+    result = pod.run({}, env=env, service_account=directory).must_fail("state Secrets")
     assert result.failure["kind"] == "denied" and "role" in result.failure["advice"]
 
 
-def test_an_api_server_that_is_away_for_a_while(pod, apiserver, kube, namespace, account):
-    """Nobody listens when init starts. As the server is others' too, a port that leads to it opens late instead."""
+def test_an_api_server_that_is_not_up_yet(pod, apiserver, kube, namespace, account):
+    """The port of a proxy to the API server is closed when init starts."""
     directory, env = account
     samples.create(kube, namespace, samples.own(SMALL, 1))
     with FaultProxy(apiserver) as proxy:
@@ -211,7 +211,7 @@ def test_an_api_server_that_is_away_for_a_while(pod, apiserver, kube, namespace,
     assert proxy.requests
 
 
-def test_without_a_token_the_api_is_left_alone(pod):
-    """Our controller mounts no token: an API server's address in the environment alone means nothing."""
+def test_the_api_is_not_used_without_a_token(pod):
+    """Our controller mounts no token. The address of the API server is in the environment of every pod."""
     env = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": "1", "POD_NAMESPACE": "x"}
     assert pod.run({}, env=env).must_succeed().line("no state to restore")["source"] == "none"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of `longshore run` share: a place to run in, as root and as a plain user, and images."""
+"""Fixtures for tests of `longshore run`: a home directory of root and of an unprivileged user, and images."""
 
 import functools
 import json
@@ -50,7 +50,7 @@ class Result:
 
 
 class Local:
-    """One user's machine: a home directory with programs, an image cache and whatever the test puts there."""
+    """A home directory of one user, with the programs and an image, to run longshore in."""
 
     def __init__(self, user, home):
         self.user, self.home = user, home
@@ -95,7 +95,7 @@ class Local:
         return Result(done.returncode, done.stdout, done.stderr)
 
     def run_item(self, document, *arguments, **more):
-        """The item as JSON result; the image is busybox unless the item names one."""
+        """Runs an item with -o json; the image is busybox unless the item names one."""
         config = document["spec"].get("config", {})
         config.setdefault("image", f"oci-archive:{self.image}")
         return self.run(self.documents(document), "-o", "json", *arguments, **more)
@@ -106,7 +106,7 @@ class Local:
         return found[0]
 
     def leftovers(self):
-        """Processes and mounts of this home that outlived their run."""
+        """Processes and mounts of this home directory that still exist."""
         left = [line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines() if str(self.home) in line]
         for process in pathlib.Path("/proc").glob("[0-9]*"):
             try:
@@ -133,9 +133,9 @@ def plain_user():
 
 @pytest.fixture(params=["root", "plain"])
 def local(request):
-    """A machine's user: every test runs as root and as a plain user."""
+    """A home directory; every test runs as root and as an unprivileged user."""
     if os.geteuid() != 0:
-        pytest.fail("the tests of the local run need root: they make a user and run as root and as that user")
+        pytest.fail("tests of the local run need root: they create a user, and run as root and as that user")
     user = "root" if request.param == "root" else plain_user()
     home = pathlib.Path(tempfile.mkdtemp(prefix="longshore-local-"))
     home.chmod(0o755)
@@ -147,17 +147,17 @@ def local(request):
 
 
 def wait_for_line(process, text):
-    """Reads stderr until a line has this text; returns what was read."""
+    """Reads stderr up to the first line with this text; returns what was read."""
     seen = []
     for line in process.stderr:
         seen.append(line)
         if text in line:
             return "".join(seen)
-    raise AssertionError(f"{text!r} never came:\n" + "".join(seen))
+    raise AssertionError(f"no line with {text!r}:\n" + "".join(seen))
 
 
 def end(process, signal_number=None):
-    """Sends a signal, waits for the end; returns (code, out, err)."""
+    """Sends a signal, if one is given, and waits for the process to end."""
     if signal_number is not None:
         process.send_signal(signal_number)
     out, err = process.communicate(timeout=60)
@@ -165,7 +165,7 @@ def end(process, signal_number=None):
 
 
 def wait_gone(machine, seconds=20):
-    """The kernel ends a killed run's processes a moment later."""
+    """Waits until nothing of a killed run is left: the kernel ends its processes asynchronously. Returns what is left."""
     deadline = time.monotonic() + seconds
     while machine.leftovers() and time.monotonic() < deadline:
         time.sleep(0.05)

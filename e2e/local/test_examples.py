@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples that the documents show are what a user gets."""
+"""The examples in the documentation work as shown."""
 
 import importlib.util
 import re
@@ -28,11 +28,11 @@ def test_component_with_blueprint_from_a_registry(local, registry):
     assert result.data["exports"] == {"files": 2, "version": "1.2.0"}
 
 
-def test_program_that_fails_says_so_and_keeps_its_state(local):
+def test_failing_program_keeps_its_state(local):
     shutil.copy(EXAMPLES / "fails/item.yaml", local.home / "fails.yaml")
     local.own()
     result = local.run("fails.yaml")
     assert result.code == 3
     assert "main | the crane is out of order" in result.err
-    assert result.out.startswith("Failed\nerror:\n  main ended with code 3")
+    assert result.out.startswith("Failed\nerror:\n  main exited with code 3")
     assert "1 file" in result.out, "the state of a failed run is kept"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of the cluster, replayed here: everything is read from the API server, nothing is written to it."""
+"""--from-cluster reads everything from the API server and writes nothing to it."""
 
 import base64
 import gzip
@@ -52,7 +52,7 @@ def test_replays_item_target_context_and_state_and_writes_nothing(local, apiserv
     assert verbs <= {"get", "list"}, "nothing is written to the cluster"
 
 
-def test_missing_item_is_named(local, apiserver, namespace):
+def test_missing_item_is_reported(local, apiserver, namespace):
     local.write("kubeconfig", open(apiserver.kubeconfig, "rb").read())
     result = local.run("--from-cluster", f"{namespace}/nothing", "--kubeconfig", "kubeconfig")
     assert result.code == 125 and f"{namespace}/nothing" in result.err, result

@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The life of an item on one machine: inputs, main, state, exports, and how it ends."""
+"""A DeployItem on one machine: inputs, main, state, exports, and every way to end."""
 
+import gzip
 import json
+import os
+import re
+import shutil
 import subprocess
+import time
 
+import pytest
 import yaml
 
+from bench import images, oci
 from local.conftest import SIGNALS, end, item, shell, wait_for_line, wait_gone
 
 
-def test_exports_and_state_come_back(local):
+def test_exports_and_state_are_kept_between_runs(local):
     count = shell('n=$(cat $STATE_PATH/n 2>/dev/null || echo 0); n=$((n+1)); echo $n > $STATE_PATH/n; '
                   'echo "{\\"runs\\": $n}" > $EXPORTS_PATH')
     for expected in (1, 2, 3):
@@ -24,7 +31,7 @@ def test_exports_and_state_come_back(local):
     assert not (local.state_of() / "run").exists()
 
 
-def test_main_sees_what_the_contract_promises(local):
+def test_main_gets_the_documented_environment(local):
     target = {"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "Target",
               "metadata": {"name": "t", "namespace": "example"}, "spec": {"type": "x", "secretRef": {"name": "s", "key": "k"}}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "example"},
@@ -51,8 +58,32 @@ def test_imports_and_image_from_the_command_line(local):
     document = shell('cat $IMPORTS_PATH > $EXPORTS_PATH', importValues={"greeting": "overruled"})
     result = local.run_item(document, "--imports", "values.yaml")
     assert result.data["exports"] == {"greeting": "hello"}, result
-    only_image = local.run("--image", f"oci-archive:{local.image}", "-o", "json")
-    assert only_image.code in (0, 2, 126, 127) and only_image.data["phase"], only_image
+
+
+@pytest.mark.parametrize("script, code, phase, exports", [
+    ("echo from: image > $EXPORTS_PATH", 0, "Succeeded", {"from": "image"}),
+    ("echo from: image > $EXPORTS_PATH; exit 7", 7, "Failed", {}),
+])
+def test_image_without_an_item_runs_its_own_command(local, script, code, phase, exports):
+    archive = local.write("own.oci.tar", oci.archive(images.busybox(command=[script]), "localhost/own:1"))
+    result = local.run("--image", f"oci-archive:{archive}", "-o", "json")
+    assert (result.code, result.data["exitCode"], result.data["phase"]) == (code, code, phase), result
+    assert result.data["exports"] == exports, result
+
+
+def test_image_of_many_layers_has_its_top_layer(local):
+    base = images.busybox()
+    layers = [base.layer, *(oci.layer_of({"top": str(number).encode()}) for number in range(600))]
+    config = json.loads(base.config.data)
+    config["rootfs"]["diff_ids"] = [oci.digest_of(gzip.decompress(layer.data)) for layer in layers]
+    config = oci.Blob(json.dumps(config).encode(), oci.CONFIG)
+    manifest = oci.manifest_of(config, layers)
+    files = {"oci-layout": b'{"imageLayoutVersion":"1.0.0"}',
+             "index.json": json.dumps({"schemaVersion": 2, "manifests": [manifest.descriptor()]}).encode()}
+    files |= {"blobs/sha256/" + blob.digest.partition(":")[2]: blob.data for blob in (config, manifest, *layers)}
+    archive = local.write("many.oci.tar", oci.tar_of(files))
+    result = local.run_item(shell("echo \"top: $(cat /top)\" > $EXPORTS_PATH", image=f"oci-archive:{archive}"))
+    assert result.code == 0 and result.data["exports"] == {"top": 599}, result
 
 
 def test_item_from_standard_input(local):
@@ -79,10 +110,19 @@ def test_delete_gets_the_last_state_and_leaves_nothing(local):
     assert list((local.state_of() / "state").iterdir()), "a failed DELETE keeps the state"
     result = local.run_item(shell('[ "$OPERATION" = DELETE ] && [ "$(cat $STATE_PATH/f)" = 1 ]'), "--operation", "DELETE")
     assert result.code == 0 and result.data["phase"] == "Succeeded", result
+    assert "note: state removed\n" in result.err
     assert not list((local.state_of() / "state").iterdir())
 
 
-def test_exports_that_are_no_object_fail_with_line_and_column(local):
+def test_files_of_the_run_are_kept_on_request(local):
+    result = local.run_item(shell("true"), "--keep")
+    kept = local.state_of() / "run"
+    assert result.code == 0 and f'kept in "{kept}"' in result.err, result
+    assert (kept / "bundle/config.json").exists()
+    assert local.run_item(shell("true")).code == 0 and not kept.exists()
+
+
+def test_invalid_exports_are_reported_with_line_and_column(local):
     for text, complaint in (("- a\n- b\n", "object"), ("a: b: c\n", "line 1"), ("[1", "line")):
         result = local.run_item(shell(f"printf '{text}' > $EXPORTS_PATH; echo s > $STATE_PATH/s"))
         assert result.code == 125 and result.data["phase"] == "Failed", result
@@ -90,7 +130,7 @@ def test_exports_that_are_no_object_fail_with_line_and_column(local):
         assert result.data["state"]["files"] == 1, "the state is stored whatever the exports are"
 
 
-def test_export_that_is_a_link_is_refused_by_name(local):
+def test_exports_file_must_not_be_a_symlink(local):
     result = local.run_item(shell("ln -s /etc/passwd $EXPORTS_PATH"))
     assert result.code == 125 and "values" in result.data["error"], result
     assert "root:" not in result.out + result.err
@@ -126,7 +166,7 @@ def test_second_ctrl_c_kills(local):
     assert result.code == 130 and result.data["exitCode"] == 137, result
 
 
-def test_kill_9_leaves_nothing_and_the_next_run_goes_on(local):
+def test_kill_9_leaves_nothing_and_the_next_run_has_the_last_state(local):
     assert local.run_item(shell("echo first > $STATE_PATH/f")).code == 0
     document = shell("echo second > $STATE_PATH/f; echo started; while :; do sleep 0.1; done",
                      image=f"oci-archive:{local.image}")
@@ -139,6 +179,21 @@ def test_kill_9_leaves_nothing_and_the_next_run_goes_on(local):
     assert not (local.state_of() / "run").exists()
 
 
+def test_state_that_can_not_be_stored_is_kept_for_the_next_run(local):
+    """The state directory is removed while main runs: wait delivers the state, but it can't be moved there."""
+    script = "echo saved > $STATE_PATH/f; echo started; while [ ! -e /data/ls/shared/go ]; do sleep 0.05; done"
+    process = local.start(local.documents(shell(script, image=f"oci-archive:{local.image}")), "-o", "json")
+    wait_for_line(process, "main | started")
+    workspace = local.state_of()
+    shutil.rmtree(workspace / "state")
+    (workspace / "run/ls/shared/go").touch()
+    result = end(process)
+    assert result.code == 125 and result.data["phase"] == "Failed", result
+    assert str(workspace / "run") in result.data["error"], result
+    result = local.run_item(shell("echo \"was: $(cat $STATE_PATH/f)\" > $EXPORTS_PATH"))
+    assert result.data["exports"] == {"was": "saved"}, result
+
+
 def test_one_run_at_a_time(local):
     document = shell("echo started; while :; do sleep 0.1; done", image=f"oci-archive:{local.image}")
     process = local.start(local.documents(document))
@@ -149,7 +204,17 @@ def test_one_run_at_a_time(local):
     wait_gone(local)
 
 
-def test_mistakes_are_named_before_anything_runs(local):
+def test_each_state_directory_has_a_control_group_of_its_own(local):
+    """Runs of one item with different state directories may be in progress at the same time."""
+    document = shell("echo \"group: '$(grep -o '/longshore-.*' /proc/self/cgroup | head -n 1)'\" > $EXPORTS_PATH")
+    groups = [local.run_item(document, "--state", name).data["exports"]["group"] for name in ("one", "two", "one")]
+    if local.user == "root":
+        assert groups[0] and groups[0] == groups[2] != groups[1], groups
+    else:
+        assert groups == ["", "", ""], groups
+
+
+def test_mistakes_are_reported_before_anything_runs(local):
     wrong = item(env=[{"name": "STATE_PATH", "value": "x"}], image="example.com/UPPER", blueprint={"ref": {"resourceName": "b"}})
     result = local.run(local.documents(wrong))
     assert result.code == 2
@@ -158,12 +223,23 @@ def test_mistakes_are_named_before_anything_runs(local):
     missing = shell("true", image=f"oci-archive:{local.image}")
     missing["spec"]["target"] = {"name": "nowhere"}
     result = local.run(local.documents(missing))
-    assert result.code == 2 and "nowhere" in result.err and "--target" in result.err
+    assert result.code == 2 and 'target "example/nowhere" of the item not found' in result.err and "--target" in result.err
+    missing = shell("true", image=f"oci-archive:{local.image}")
+    missing["spec"]["context"] = "own"
+    result = local.run(local.documents(missing))
+    assert result.code == 2 and 'context "example/own" of the item not found' in result.err and "--context" in result.err
 
 
-def test_a_field_that_no_one_reads_is_named(local):
+def test_unknown_field_is_a_warning(local):
     result = local.run_item(shell("true", immage="typo"))
-    assert result.code == 0 and "immage" in result.err
+    assert result.code == 0 and "warning: spec.config.immage: unknown field, ignored\n" in result.err, result
+
+
+def test_program_that_does_not_exist_is_reported_by_the_runtime(local):
+    result = local.run_item(item(command=["/no/such/program"]))
+    assert result.code == 125 and result.data["phase"] == "Failed", result
+    assert re.match(r"(crun|runc) failed: .*no/such/program", result.data["error"]), result
+    assert "main |" not in result.err, "messages of the runtime are not output of main"
 
 
 def test_main_without_network(local):
@@ -172,7 +248,7 @@ def test_main_without_network(local):
     assert result.data["exports"] == {"interfaces": 0}, result
 
 
-def test_root_file_system_is_mains_own_and_forgotten(local):
+def test_changes_to_the_root_file_system_are_discarded(local):
     first = local.run_item(shell("echo x > /tmp/mark && ls /tmp/mark"))
     assert first.code == 0, first
     second = local.run_item(shell("[ ! -e /tmp/mark ]"))
@@ -183,7 +259,30 @@ def test_outputs_in_a_directory(local):
     result = local.run_item(shell("echo a: 1 > $EXPORTS_PATH"), "--out", "out")
     assert result.code == 0, result
     assert json.loads((local.home / "out/exports.json").read_text()) == {"a": 1}
-    assert json.loads((local.home / "out/result.json").read_text())["phase"] == "Succeeded"
+    assert json.loads((local.home / "out/result.json").read_text()) == result.data
+
+
+def test_output_directory_is_checked_before_main_runs(local):
+    local.write("out", "a file")
+    result = local.run_item(shell("echo 1 > $STATE_PATH/f; echo started"), "--out", "out")
+    assert result.code == 125 and "--out" in result.data["error"], result
+    assert "started" not in result.err
+
+
+def test_closed_standard_streams_are_replaced(local):
+    """Otherwise another file would get one of their numbers, and the output."""
+    local.documents(shell("while [ ! -e /data/ls/shared/go ]; do sleep 0.05; done", image=f"oci-archive:{local.image}"))
+    command = " ".join(local.command("run", "item.yaml", "--state", "state"))
+    process = subprocess.Popen(["sh", "-c", f"exec {command} <&- >&- 2>&-"], cwd=local.home, env=local.environment())
+    shared = local.home / "state/run/ls/shared"
+    while not (shared / "exports").is_dir():  # init has begun
+        assert process.poll() is None
+        time.sleep(0.02)
+    paths = [f"/proc/{process.pid}/fd/{number}" for number in range(3)]
+    streams = [os.readlink(path) if os.path.lexists(path) else None for path in paths]
+    (shared / "go").touch()
+    assert process.wait(timeout=60) == 0
+    assert streams == ["/dev/null"] * 3
 
 
 def test_any_umask_of_the_caller(local):
@@ -195,8 +294,8 @@ def test_any_umask_of_the_caller(local):
     assert json.loads(done.stdout)["exports"] == {"ok": True}, done
 
 
-def test_a_machine_without_hosts_file_and_name_server(local):
-    """As in a small container image: main gets what there is."""
+def test_machine_without_hosts_file_and_resolv_conf(local):
+    """As in a minimal container: the files are not mounted."""
     document = shell("echo 'ran: true' > $EXPORTS_PATH")
     document["spec"]["config"]["image"] = f"oci-archive:{local.image}"
     upper = local.home / "upper"

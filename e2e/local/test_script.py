@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Script items on one machine: how the program reaches main, and the examples that the documents show."""
+"""Script items on one machine, and the examples of the documentation."""
 
 import http.server
 import json
@@ -33,7 +33,7 @@ def command(local, *arguments):
     return Result(done.returncode, done.stdout, done.stderr)
 
 
-# --- how the program reaches main ------------------------------------------------------------------------------------
+# --- script and files ------------------------------------------------------------------------------------------------
 
 def test_script_is_a_read_only_file_and_the_kernel_starts_it(local):
     result = local.run_item(script(
@@ -41,14 +41,14 @@ def test_script_is_a_read_only_file_and_the_kernel_starts_it(local):
         "{ echo \"files: '$(stat -c '%a %g %n' $0 ${0%/*}/lib.sh | tr '\\n' ' ')'\"\n"
         "  echo \"process: $$\"; echo \"arguments: '$(tr '\\0' ' ' < /proc/$$/cmdline)'\"\n"
         "  . ${0%/*}/lib.sh\n"
-        "  (echo x >> $0) 2>/dev/null || echo 'script: read-only'; (touch ${0%/*}/new) 2>/dev/null || echo 'folder: read-only'\n"
+        "  echo \"mount: $(awk '$5 == \"/data/ls/script\" { split($6, option, \",\"); print option[1] }' /proc/self/mountinfo)\"\n"
         "  echo \"elsewhere: $(env | grep -c MARK_OF_THE_SCRIPT)\"\n"
         "} > $EXPORTS_PATH\n", files={"lib.sh": "echo 'lib: sourced'\n"}, args=["one", "two words"]))
     assert result.code == 0, result
     assert result.data["exports"] == {
         "files": "555 2000 /data/ls/script/script 555 2000 /data/ls/script/lib.sh ",
         "process": 1, "arguments": "/bin/sh /data/ls/script/script one two words ", "lib": "sourced",
-        "script": "read-only", "folder": "read-only", "elsewhere": 0}
+        "mount": "ro", "elsewhere": 0}
 
 
 SAY = 'echo "started: \'$(tr "\\0" " " < /proc/$$/cmdline)\'" > $EXPORTS_PATH\n'
@@ -60,30 +60,30 @@ SAY = 'echo "started: \'$(tr "\\0" " " < /proc/$$/cmdline)\'" > $EXPORTS_PATH\n'
     ("#!/bin/nonsense\n" + SAY, "/bin/sh", "/bin/sh"),
     (SAY, ["/bin/sh", "-eu"], "/bin/sh -eu"),
 ], ids=["default", "first-line", "text", "list"])
-def test_interpreter_is_the_items_the_first_lines_or_the_shell(local, text, interpreter, started):
+def test_interpreter(local, text, interpreter, started):
     result = local.run_item(script(text, **({"interpreter": interpreter} if interpreter else {})))
     assert result.code == 0, result
     assert result.data["exports"] == {"started": f"{started} /data/ls/script/script "}
 
 
-def test_half_a_mebibyte_runs_and_one_byte_more_is_refused_by_name(local):
+def test_script_size_limit(local):
     text = "echo size: $(wc -c < $0) > $EXPORTS_PATH\nexit\n"
     text += "#" * (512 * 1024 - len(text))
     result = local.run_item(script(text))
     assert result.code == 0 and result.data["exports"] == {"size": 512 * 1024}, result
     refused = local.run_item(script(text + "#"))
-    assert refused.code == 2 and "script: Too long: may not be more than 512 KiB" in refused.err
+    assert refused.code == 2 and "script: Too long: must not exceed 512 KiB" in refused.err
     assert "####" not in refused.err
 
 
-def test_both_spellings_of_the_environment_for_both_types(local):
+def test_historical_variable_names_exist_for_both_types(local):
     probe = '[ "$EXPORT_PATH" = "$EXPORTS_PATH" ] && [ "$STATE" = "$STATE_PATH" ] && echo "state: $STATE" > $EXPORT_PATH\n'
     for document in (script(probe, "as-script"), shell(probe, "as-container")):
         result = local.run_item(document)
         assert result.code == 0 and result.data["exports"] == {"state": "/data/ls/shared/state"}, result
 
 
-def test_no_word_of_the_script_is_ever_printed(local):
+def test_script_is_never_printed(local):
     secret = "canary-of-the-script"
     config = {"files": {"lib.sh": f": {secret}\n"}}
     for text, more, code in ((f": {secret}\n", {}, 0), (f": {secret}\nexit 3\n", {}, 3), (f"#!/{secret}\n", {}, None),
@@ -98,7 +98,7 @@ def test_no_word_of_the_script_is_ever_printed(local):
         assert secret not in told.out + told.err
 
 
-def test_mistakes_of_a_script_are_named_before_anything_runs(local):
+def test_mistakes_in_a_script_item_are_reported_before_anything_runs(local):
     wrong = script("true", interpreter=[], command=["sh"], files={"../up": "", "script": ""})
     result = local.run(local.documents(wrong))
     assert result.code == 2
@@ -123,7 +123,7 @@ def test_validate_and_render_know_the_type(local):
 # --- the examples ----------------------------------------------------------------------------------------------------
 
 class Harbour(http.server.ThreadingHTTPServer):
-    """The API of the examples: GET /ships/NAME, POST /berths, DELETE /berths/ID, all with the token."""
+    """The API of the examples: GET /ships/NAME, POST /berths, DELETE /berths/ID, with a token."""
 
     daemon_threads = True
 
@@ -174,15 +174,16 @@ def harbour():
 
 @pytest.fixture(scope="module")
 def python_image():
-    """A root file system with this machine's python3, in place of an image that would have to be fetched."""
+    """A root file system with the python3 of this machine, so that no image has to be pulled."""
     root = pathlib.Path(tempfile.mkdtemp(prefix="longshore-python-"))
     root.chmod(0o755)
     programs = ["/usr/bin/python3", "/usr/bin/env"]
-    linked = subprocess.run(["ldd", *programs], check=True, capture_output=True, text=True).stdout
+    library = sysconfig.get_path("stdlib")
+    modules = map(str, pathlib.Path(library).glob("lib-dynload/_ctypes.*.so"))
+    linked = subprocess.run(["ldd", *programs, *modules], check=True, capture_output=True, text=True).stdout
     for file in {*programs, *re.findall(r"(/\S+) \(0x", linked)}:
         (root / file[1:]).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, root / file[1:])
-    library = sysconfig.get_path("stdlib")
     shutil.copytree(library, root / library[1:], symlinks=True,
                     ignore=shutil.ignore_patterns("__pycache__", "config-*", "test", "idlelib", "lib2to3", "*-packages", "ensurepip"))
     yield f"rootfs:{root}"
@@ -190,18 +191,39 @@ def python_image():
 
 
 def example(local, name, image, *arguments, url=""):
-    """Runs an example as it stands, but for the API's address and, as nothing is fetched here, the image."""
+    """Runs an example with the address of the test API and another image, so that nothing has to be pulled."""
     text = (EXAMPLES / name / "item.yaml").read_text().replace("https://harbour.example/api", url)
     return local.run(local.write(f"{name}.yaml", text), "--image", image, "-o", "json", *arguments)
 
 
-def test_rest_example_asks_with_the_targets_token_and_exports_a_field(local, harbour, python_image):
+def test_rest_example_uses_the_targets_token_and_exports_a_field(local, harbour, python_image):
     result = example(local, "script-rest", python_image, url=harbour.url)
     assert result.code == 0, result
     assert result.data["exports"] == {"berth": 7}
     assert harbour.calls == ["GET /ships/Albatross"]
     assert "main | Albatross lies at 7" in result.err
     assert "the-harbour-masters" not in result.out + result.err
+
+
+def test_main_can_not_create_namespaces(local, python_image):
+    """clone() with a namespace flag is denied, clone3() does not exist: as with containerd's default profile."""
+    program = ("import ctypes, json, os\n"
+               "libc = ctypes.CDLL(None, use_errno=True)\n"
+               "clone = {'x86_64': 56, 'aarch64': 220}[os.uname().machine]\n"
+               "seen = {}\n"
+               "for flag in (0, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000):\n"
+               "    pid = libc.syscall(clone, flag | 17, 0, 0, 0, 0)\n"
+               "    if pid == 0:\n"
+               "        os._exit(0)\n"
+               "    seen[hex(flag)] = 'allowed' if pid > 0 else os.strerror(ctypes.get_errno())\n"
+               "libc.syscall(435, 0, 0)\n"
+               "seen['clone3'] = os.strerror(ctypes.get_errno())\n"
+               "json.dump(seen, open(os.environ['EXPORTS_PATH'], 'w'))\n")
+    result = local.run_item(script(program, interpreter="/usr/bin/python3", image=python_image))
+    assert result.code == 0, result
+    seen = result.data["exports"]
+    assert (seen.pop("0x0"), seen.pop("clone3")) == ("allowed", "Function not implemented"), result
+    assert set(seen.values()) == {"Operation not permitted"}, seen
 
 
 def test_counter_example_counts_in_the_state(local):
@@ -221,7 +243,7 @@ def test_cleanup_example_gives_back_on_delete_what_it_booked(local, harbour, pyt
     assert not list((local.state_of("booking") / "state").iterdir())
 
 
-def test_cleanup_example_is_fine_with_a_berth_that_is_gone(local, harbour, python_image):
+def test_cleanup_example_accepts_that_the_berth_is_gone(local, harbour, python_image):
     assert example(local, "script-cleanup", python_image, url=harbour.url).code == 0
     harbour.berths.clear()
     result = example(local, "script-cleanup", python_image, "--operation", "DELETE", url=harbour.url)
@@ -229,15 +251,15 @@ def test_cleanup_example_is_fine_with_a_berth_that_is_gone(local, harbour, pytho
 
 
 @pytest.mark.parametrize("name", ["script-rest", "script-counter", "script-cleanup"])
-def test_document_shows_the_examples_as_they_are(name):
+def test_documentation_shows_the_examples_unchanged(name):
     text = (ROOT / "docs/script-items.md").read_text()
     shown = re.search(rf"<!-- {name} -->\n```yaml\n(.*?)```\n", text, re.S).group(1)
     config = yaml.safe_load(next(iter((EXAMPLES / name / "item.yaml").read_text().split("---\n"))))["spec"]["config"]
     assert yaml.safe_load(shown) == {key: value for key, value in config.items() if key not in ("apiVersion", "kind")}
 
 
-def test_configurations_in_the_document_are_valid(local):
-    """Every example of docs/provider-configuration.md, without a warning."""
+def test_configurations_in_the_documentation_are_valid(local):
+    """Every example in docs/provider-configuration.md is valid, without warnings."""
     blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/provider-configuration.md").read_text(), re.S)
     for config in map(yaml.safe_load, blocks):
         document = item()

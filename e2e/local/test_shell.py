@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--shell: a shell in main's place, on the user's terminal, with main's inputs; its state is kept."""
+"""--shell runs a shell on the terminal instead of main's program, with the same inputs; its state is saved."""
 
 import os
 import pty
@@ -16,7 +16,7 @@ def read_until(terminal, text, seconds=60):
         if select.select([terminal], [], [], 1)[0]:
             try:
                 seen += os.read(terminal, 4096).decode(errors="replace")
-            except OSError:  # the other side has gone
+            except OSError:  # the other end is closed
                 break
     assert text in seen, seen
     return seen

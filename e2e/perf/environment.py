@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the measurements of the controller share: an API server with items."""
+"""Shared by the measurements of the controller: an API server with items."""
 
 import collections
 import contextlib
@@ -17,11 +17,11 @@ _spec = importlib.util.spec_from_file_location(
     "controller_harness", pathlib.Path(__file__).resolve().parents[1] / "api/controller/harness.py")
 harness = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(harness)
-# What users run: the static program of the image, not the one that tests can look into.
+# The static program of the image, which users run, instead of the test build.
 harness.PROGRAM = RELEASE / "deployer" / "longshore"
 
 
-# What every item deploys to: with a Secret, so that a run reads all that it can.
+# The target of every item. It has a Secret, so that a run reads every kind of object that it can.
 TARGET = "target"
 
 
@@ -38,12 +38,12 @@ def world():
         made.kubelet.close()
         for controller in made.controllers:
             controller.stop()
-        # With all that is in it: nobody looks at what is left of thousands of objects.
+        # Delete everything at once: cleaning up thousands of objects one by one would take too long.
         server.close()
 
 
 def counted(made, controller, mark):
-    """{"verb resource": how often}, watches aside."""
+    """{"verb resource": number of requests}, without watches."""
     found = made.apiserver.audit.entries(mark, user=controller.user)
     return dict(collections.Counter(f"{e['verb']} {resource_of(e)}" for e in found if e["verb"] != "watch"))
 
@@ -57,14 +57,14 @@ def item(name, namespace):
 
 
 def trigger(name, namespace, job):
-    """The request by which Landscaper asks for a run."""
+    """The request by which Landscaper triggers a run."""
     return load.request("patch", DEPLOYITEMS, namespace, name, "status", {"status": {
         "jobID": job, "jobIDGenerationTime": harness.now(), "observedGeneration": 0,
         "transitionTimes": {"triggerTime": harness.now()}}})
 
 
 def create_items(made, prefix, count, first=0, finished=False):
-    """Items prefix-0 to prefix-(count - 1); finished ones look as after a run of ours."""
+    """Creates items prefix-0 to prefix-(count - 1). With finished they have the status that a run of ours leaves."""
     name = f"{prefix}{first}-{load.N}"
     requests = [load.request("create", DEPLOYITEMS, made.namespace, body=item(name, made.namespace))]
     if finished:
@@ -80,7 +80,7 @@ def create_items(made, prefix, count, first=0, finished=False):
 
 
 def settled(made, controller, mark):
-    """The list is read once the watch on items was opened and no request came for a second."""
+    """Waits until the watch on items is open and no request arrived for a second: then the list has been read."""
     deadline = time.monotonic() + 300
     seen = -1
     while time.monotonic() < deadline:
@@ -90,4 +90,4 @@ def settled(made, controller, mark):
             return
         seen = len(entries)
         time.sleep(1)
-    raise TimeoutError("the controller has not read its list")
+    raise TimeoutError("the controller did not finish reading its list")

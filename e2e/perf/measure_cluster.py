@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole deployer in a real cluster, installed by its chart: from item to result, beside a bare pod with the same image."""
+"""Measures the deployer in a real cluster, installed by its chart: from item to result, compared to a bare pod with the same image."""
 
 import importlib.util
 import pathlib
@@ -20,7 +20,7 @@ SCRIPT = "echo 'a: 1' > $EXPORTS_PATH; date > $STATE_PATH/f"
 
 
 def _until(kube, resource, namespace, name, condition, begin):
-    """The time from begin until a watch shows the object so; a poll would measure its own interval."""
+    """The time from begin until a watch reports that the object meets the condition. Polling would measure its own interval."""
     version = kube.list(resource, namespace)["metadata"]["resourceVersion"]
     found = kube.find(resource, name, namespace)
     if found and condition(found):
@@ -28,7 +28,7 @@ def _until(kube, resource, namespace, name, condition, begin):
     for _, thing in kube.watch(resource, namespace, timeout=120, fieldSelector=f"metadata.name={name}", resourceVersion=version):
         if condition(thing):
             return time.monotonic() - begin
-    raise TimeoutError(f"{resource} {name}")
+    raise TimeoutError(f"timed out waiting for {resource} {name}")
 
 
 def _bare_pod(node, number):
@@ -68,7 +68,7 @@ def latency(quick):
         _bare_pod(node, "warm")
         _item(world, "warm", "job-1")
         bare, first, repeated = [], [], []
-        # In turns, so that a slow moment of the machine meets all three.
+        # Alternate the three, so that a slow phase of the machine affects all of them.
         for number in range(rounds):
             bare.append(_bare_pod(node, number))
             first.append(_item(world, f"item-{number}", "job-1"))

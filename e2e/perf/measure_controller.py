@@ -1,40 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The controller against a real API server: requests of a run, memory by number of items, start with many items."""
+"""Measures the controller against a real API server: requests per run, memory by number of items, start with many items."""
 
 import time
 
 from bench.kube import DEPLOYITEMS
 from bench.proc import cpu_seconds, memory as memory_of
 from bench.waiting import wait_until
-from stage import TARGET, counted, create_items, harness, settled, world
+from environment import TARGET, counted, create_items, harness, settled, world
 
 
 def requests(quick):
-    """Requests of the controller by verb and resource; an item with target Secret, context, state and export."""
+    """Requests of the controller by verb and resource, for an item with a target Secret, a context, state and an export."""
     with world() as made:
         made.kubelet.behaviour = harness.with_export_and_state
         controller = made.start()
         made.item("first")
         made.finished("first")
-        made.quiet()
+        made.wait_for_cleanup()
         result = {}
         for name, act in (("first", lambda: made.item("counted", target=TARGET)),
                           ("repeated", lambda: made.trigger("counted", "job-2"))):
             mark = made.apiserver.audit.mark()
             act()
             made.finished("counted", "job-1" if name == "first" else "job-2")
-            made.quiet()
+            made.wait_for_cleanup()
             result[name] = counted(made, controller, mark)
         mark = made.apiserver.audit.mark()
         made.delete("counted", "job-3")
-        made.gone("counted")
-        time.sleep(1)  # what comes after the finalizer would be counted too
+        made.wait_until_deleted("counted")
+        time.sleep(1)  # include requests that follow the removal of the finalizer
         result["deletion"] = counted(made, controller, mark)
         return result
 
 
 def memory(quick):
-    """Resident memory with finished items, the requests that they cost at start, and CPU until they are read."""
+    """Resident memory with finished items, the requests for them at start, and the CPU time until they are read."""
     rows = []
     with world() as made:
         made.kubelet.close()
@@ -55,7 +55,7 @@ def memory(quick):
 
 
 def _read_all(kube, namespace):
-    """How long a bare client takes to read the list, page by page, without looking at it."""
+    """How long a bare client takes to read the list, page by page, without processing it."""
     begin = time.monotonic()
     query = {"limit": 500}
     while True:
@@ -67,7 +67,7 @@ def _read_all(kube, namespace):
 
 
 def cold_start(quick):
-    """From the start of the process, beside finished items, to the pod of an item that was triggered before."""
+    """The time from the start of the process, with finished items, to the pod of an item that was triggered before."""
     count = 100 if quick else 10000
     with world() as made:
         made.kubelet.behaviour = harness.ignore

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The local run beside the OCI runtime alone, with the same image and program."""
+"""Measures a local run compared to the OCI runtime alone, with the same image and program."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs as files and images: size, and instructions from start to end of the smallest thing they do."""
+"""Measures the programs: size of files and images, and the number of instructions of the shortest command."""
 
 import os
 import pathlib

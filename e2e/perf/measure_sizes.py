@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""init and wait by the size of what they carry: memory must not grow with it; bytes stored beside those of a plain tar.gz."""
+"""Measures init and wait with inputs of different sizes: memory must not grow with them. Compares the stored bytes to a plain
+tar.gz."""
 
 import gzip
 import io
@@ -34,7 +35,7 @@ def _random_files(mib, seed=7):
 
 
 def _peak_while(process):
-    """The largest RssAnon and VmRSS of a process until it has ended."""
+    """The largest RssAnon and VmRSS of a process during its life."""
     peak = {"RssAnon": 0, "VmRSS": 0}
     while process.poll() is None:
         try:
@@ -81,7 +82,7 @@ def init_by_size(quick):
 
 
 def _tar_gz_size(files):
-    """Of an archive as Python writes it, with the level that ours has by default."""
+    """The size of an archive as Python writes it, with our default compression level."""
     out = io.BytesIO()
     with gzip.GzipFile(fileobj=out, mode="wb", compresslevel=6) as packed, tarfile.open(fileobj=packed, mode="w") as archive:
         for name, data in files.items():

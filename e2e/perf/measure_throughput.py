@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a second of the controller beside the floor: the same requests, sent by a bare client to the same API server."""
+"""Measures runs per second of the controller, compared to a baseline: a bare client that sends the same requests to the same
+API server."""
 
 import resource
 import statistics
@@ -10,7 +11,7 @@ from bench.kube import DEPLOYITEMS
 from bench.metrics import runs_ended
 from bench.proc import cpu_seconds, memory
 from bench.waiting import wait_until
-from stage import TARGET, counted, create_items, trigger, world
+from environment import TARGET, counted, create_items, trigger, world
 
 _RBAC = "rbac.authorization.k8s.io/v1"
 _RESOURCES = {"deployitems": DEPLOYITEMS, "roles": f"{_RBAC}/roles", "rolebindings": f"{_RBAC}/rolebindings",
@@ -21,7 +22,7 @@ _VERSIONS = {"pods": ("v1", "Pod"), "secrets": ("v1", "Secret"), "serviceaccount
 
 
 def _bare(thing, plural, name):
-    """An object as one would create it, under another name."""
+    """A copy of an object without server-set fields and with another name."""
     metadata = {key: thing["metadata"][key] for key in ("labels", "annotations", "namespace") if key in thing["metadata"]}
     version, kind = _VERSIONS[plural]
     found = {key: value for key, value in thing.items() if key not in ("metadata", "status")}
@@ -32,9 +33,9 @@ def _bare(thing, plural, name):
 
 
 def _samples(made):
-    """One object of each kind that a run makes: that of a pod which no kubelet sees."""
+    """One object of each kind that a run creates, taken from a run whose pod no kubelet executes."""
     made.item("sample", target=TARGET)
-    wait_until(made.pods, "the sample's pod", 60)
+    wait_until(made.pods, "the pod of the sample item", 60)
     found = {}
     for plural in ("pods", "secrets", "serviceaccounts", "roles", "rolebindings"):
         things = [thing for thing in made.kube.items(_RESOURCES.get(plural, plural), made.host)
@@ -45,10 +46,10 @@ def _samples(made):
 
 
 def _step(made, verb, plural, subresource, number, samples):
-    """One request of a run's kind, for objects of our own names."""
+    """One request as a run sends it, for objects with our own names."""
     path, name = _RESOURCES.get(plural, plural), f"floor-{load.N}-{number}"
     if plural == "deployitems":
-        # A patch that changes nothing would cost the server less than those of a run.
+        # A patch without a change would cost the server less than the patches of a run.
         change = {"status": {"deployer": {"version": str(number)}}} if subresource else \
             {"metadata": {"annotations": {"number": str(number)}}}
         return load.request("patch", path, made.namespace, f"item0-{load.N}", subresource or None, change)
@@ -72,33 +73,33 @@ def _step(made, verb, plural, subresource, number, samples):
 
 
 def _script(made, counts, samples):
-    """The requests of one run, as counted, plus what wait and kubelet write: what makes something first, deletes last."""
+    """The requests of one run, as counted, plus those of wait and the kubelet: creating requests first, deletes last."""
     order = {"create": 0, "apply": 0, "get": 1, "list": 1, "patch": 2, "update": 2, "delete": 3, "deletecollection": 3}
     steps = []
     for what, count in counts.items():
         verb, _, resource = what.partition(" ")
         plural, _, subresource = resource.partition("/")
         if verb == "patch" and plural in samples and plural != "pods":
-            verb = "apply"  # the audit log has one word for both
+            verb = "apply"  # the audit log uses the same verb for both
         steps += [(verb, plural, subresource, number) for number in range(count)]
     steps += [("create", "secrets", "", "state"), ("apply", "secrets", "", "export"), ("patch", "pods", "status", 0)]
     return [_step(made, *step, samples) for step in sorted(steps, key=lambda step: order[step[0]])]
 
 
-# Of ten thousand items these are run: with all of them at once the API server answers 130 requests a second.
+# At most this many items run: with ten thousand items at once the API server answers only 130 requests a second.
 RUNS_MAX = 1000
 
 
 def _one_by_one(made, controller, rounds=5, runs=30):
-    """CPU ms a run if each item comes when the last one is done: nothing is shared between runs then, least of all the caches
-    with whoever else has the machine. So it is the median of some rounds."""
+    """CPU time per run in ms if each item starts after the previous one has finished, so that runs share no work. Other processes on
+    the machine affect the CPU caches, so this is the median of several rounds."""
     used = []
     for turn in range(rounds):
         before = cpu_seconds(controller.pid)
         for number in range(runs):
             made.item(f"alone-{turn}-{number}", target=TARGET)
             made.finished(f"alone-{turn}-{number}")
-        made.quiet()
+        made.wait_for_cleanup()
         used.append((cpu_seconds(controller.pid) - before) * 1000 / runs)
     return statistics.median(used)
 
@@ -117,19 +118,19 @@ def _one(count, one_by_one=False):
         samples = _samples(made)
         kubelet = load.kubelet(made.apiserver, made.host)
         create_items(made, "item", count)
-        # The sample's pod is one that this kubelet has not seen begin; the first that it has warms everything up.
+        # This kubelet does not process the pod of the sample, which started before it. The first item is a warm-up.
         made.kube.delete("pods", samples["pods"]["metadata"]["name"], made.host, gracePeriodSeconds=0)
         made.finished("sample", timeout=120)
         made.item("warm", target=TARGET)
         made.finished("warm")
-        made.quiet()
+        made.wait_for_cleanup()
         ended = runs_ended(address)
         mark, cpu, begin = made.apiserver.audit.mark(), cpu_seconds(controller.pid), time.monotonic()
         load.repeat(made.apiserver, [trigger(f"item0-{load.N}", made.namespace, "job-1")], runs, width=8)
         wait_until(lambda: runs_ended(address) >= ended + runs, f"{runs} runs", 1800, 0.1)
         seconds = time.monotonic() - begin
         used = cpu_seconds(controller.pid) - cpu
-        made.quiet(timeout=120)
+        made.wait_for_cleanup(timeout=120)
         counts = counted(made, controller, mark)
         peak = memory(controller.pid)["VmHWM"]
         alone = {"cpuMsPerRunOneByOne": _one_by_one(made, controller)} if one_by_one else {}
@@ -137,7 +138,7 @@ def _one(count, one_by_one=False):
         kubelet.stop()
         per_run = {what: round(number / runs) for what, number in counts.items() if round(number / runs)}
         script = _script(made, per_run, samples)
-        # With the triggers, which go to the same server in the controller's time.
+        # Includes the triggers, which go to the same server while the controller works.
         script.append(trigger(f"item0-{load.N}", made.namespace, "job-2"))
         bare_cpu = _children_cpu()
         floor = load.repeat(made.apiserver, script, runs, width=64)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""wait: from main's end to the export Secret, and what it costs while it waits."""
+"""Measures wait: the time from the end of main to the export Secret, and the resources that it uses while it waits."""
 
 import statistics
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random walks with faults (e2e/faults): how many, how many faults they met, and that none was broken."""
+"""Random walks with faults (e2e/faults): their number, the number of faults, and the number of failed walks."""
 
 from faults import walks as faults_walks
 

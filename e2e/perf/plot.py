@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plots as SVG, without any library."""
+"""Draws plots as SVG without a library."""
 
 
 def bars(title, pairs):
-    """Bars of (label, value)."""
+    """A bar chart of (label, value) pairs."""
     top = max(value for _, value in pairs) or 1
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="{40 + 26 * len(pairs)}" font-family="sans-serif" '
              f'font-size="13"><rect width="100%" height="100%" fill="#fff"/><text x="8" y="20" font-weight="bold">{title}</text>']

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures as a table on the terminal and as a page with plots."""
+"""Prints the results as a table and writes them as a page with plots."""
 
 import plot
 
-# Measured on a machine like the one this was written on; where there is no figure, nobody has measured one.
+# Measured by the project's maintainers on the Go container deployer (v0.153.0-dev, January 2026) on a machine of the same size, before
+# this repository existed. Neither the programs nor the logs of that measurement are part of it, so nothing here reproduces these numbers.
 ORIGINAL = {"first": "63", "repeated": "38", "cpu": "112", "runs": "2", "binary": "160 MB", "rss10000": "195", "start10000": "12",
             "endToExport": "2,000 to 45,000", "waiting": "85", "clusterFirst": "about 19 times", "clusterRepeated": "about 12 times"}
 
@@ -17,7 +18,7 @@ def _programs(found):
         if program.get("staticBytes"):
             yield f"{name}, static, bytes", f"{program['staticBytes']:,}", ORIGINAL["binary"]
         if program.get("imageBytes"):
-            yield f"{name}, image as it is pulled, bytes", f"{program['imageBytes']:,}", ""
+            yield f"{name}, compressed image, bytes", f"{program['imageBytes']:,}", ""
         yield f"{name}, instructions to start", f"{program.get('staticStartInstructions', program['startInstructions']):,}", ""
 
 
@@ -29,13 +30,13 @@ def _requests(found):
 def _controller(found):
     for row in found:
         items = f"{row['items']:,} items" + (f", {row['runs']:,} of them run" if row["runs"] < row["items"] else "")
-        yield f"{items}: runs a second", f"{row['runsPerSecond']:.1f}", ORIGINAL["runs"]
-        yield f"{items}: of the floor (a bare client)", f"{row['ofTheFloor']:.2f}", ""
-        yield f"{items}: CPU a run, ms", f"{row['cpuMsPerRun']:.1f}", ORIGINAL["cpu"]
-        yield "  beside as many bare requests", f"{row['cpuOfBareRequests']:.2f} times", ""
-        yield f"{items}: RSS at most, MB", _mb(row["peakBytes"]), ""
+        yield f"{items}: runs per second", f"{row['runsPerSecond']:.1f}", ORIGINAL["runs"]
+        yield f"{items}: relative to the baseline (a bare client)", f"{row['ofTheFloor']:.2f}", ""
+        yield f"{items}: CPU per run, ms", f"{row['cpuMsPerRun']:.1f}", ORIGINAL["cpu"]
+        yield "  compared to as many bare requests", f"{row['cpuOfBareRequests']:.2f} times", ""
+        yield f"{items}: peak RSS, MB", _mb(row["peakBytes"]), ""
         if "cpuMsPerRunOneByOne" in row:
-            yield "items one after the other: CPU a run, ms", f"{row['cpuMsPerRunOneByOne']:.1f}", ORIGINAL["cpu"]
+            yield "items one after the other: CPU per run, ms", f"{row['cpuMsPerRunOneByOne']:.1f}", ORIGINAL["cpu"]
 
 
 def _memory(found):
@@ -47,38 +48,38 @@ def _memory(found):
 
 def _start(found):
     yield f"start with {found['items']:,} items to the first new pod, s", f"{found['secondsToPod']:.2f}", ORIGINAL["start10000"]
-    yield "  beside reading the list with a bare client", f"{found['ratio']:.2f} times", ""
+    yield "  compared to reading the list with a bare client", f"{found['ratio']:.2f} times", ""
 
 
 def _wait(found):
-    yield "main's end to export, median ms", f"{found['endToExport']['medianMs']:.1f}", ORIGINAL["endToExport"]
-    yield "main's end to export, p99 ms", f"{found['endToExport']['p99Ms']:.1f}", ""
+    yield "end of main to export, median ms", f"{found['endToExport']['medianMs']:.1f}", ORIGINAL["endToExport"]
+    yield "end of main to export, p99 ms", f"{found['endToExport']['p99Ms']:.1f}", ""
 
 
 def _wait_by_size(found):
     yield "RSS of wait while it waits, MB", _mb(max(row["waitingRssBytes"] for row in found)), ORIGINAL["waiting"]
     for row in found:
         yield f"RSS of wait storing {row['mib']} MiB, MB", _mb(row["storingRssBytes"]), ""
-        yield f"  bytes stored beside a tar.gz of {row['mib']} MiB", f"{row['storedBytes'] / row['tarGzBytes']:.3f} times", ""
+        yield f"  bytes stored compared to a tar.gz of {row['mib']} MiB", f"{row['storedBytes'] / row['tarGzBytes']:.3f} times", ""
 
 
 def _init_by_size(found):
     for row in found:
-        yield f"own memory of init, blueprint of {row['mib']} MiB, MB", _mb(row["blobAnonBytes"]), ""
-        yield f"own memory of init, state of {row['mib']} MiB, MB", _mb(row["stateAnonBytes"]), ""
+        yield f"anonymous memory of init, blueprint of {row['mib']} MiB, MB", _mb(row["blobAnonBytes"]), ""
+        yield f"anonymous memory of init, state of {row['mib']} MiB, MB", _mb(row["stateAnonBytes"]), ""
 
 
 def _cluster(found):
-    yield "real cluster: item to result beside a bare pod", f"{found['first']:.2f} times", ORIGINAL["clusterFirst"]
-    yield "real cluster: again at once, while the last pod goes", f"{found['repeated']:.2f} times", ORIGINAL["clusterRepeated"]
+    yield "real cluster: item to result compared to a bare pod", f"{found['first']:.2f} times", ORIGINAL["clusterFirst"]
+    yield "real cluster: repeated at once, while the previous pod is deleted", f"{found['repeated']:.2f} times", ORIGINAL["clusterRepeated"]
 
 
 def _local(found):
-    yield "longshore run beside runc run", f"{found['ratio']:.2f} times", ""
+    yield "longshore run compared to runc run", f"{found['ratio']:.2f} times", ""
 
 
 def _walks(found):
-    yield (f"random walks: {found['walks']:,} with {found['faults']:,} faults, {found['crashes']:,} of them kills; broken ones",
+    yield (f"random walks: {found['walks']:,} with {found['faults']:,} faults, {found['crashes']:,} of them kills; failed walks",
            str(found["broken"]), "")
 
 
@@ -88,7 +89,7 @@ PARTS = {"programs": _programs, "requests": _requests, "controller": _controller
 
 
 def rows(results):
-    """(what, ours, the Go original where it was measured)"""
+    """(label, our result, result of the Go original if it was measured)"""
     return [row for name, part in PARTS.items() if name in results for row in part(results[name])]
 
 
@@ -99,7 +100,7 @@ def table(results):
 
 
 def _plots(results, docs):
-    """Writes the plots; returns lines that show them."""
+    """Writes the plots and returns the Markdown lines that include them."""
     lines = []
 
     def show(name, title, pairs):
@@ -107,7 +108,7 @@ def _plots(results, docs):
         lines.append(f"![{title}]({name}.svg)")
 
     if "requests" in results:
-        show("requests", "API requests a run", [
+        show("requests", "API requests per run", [
             ("longshore, first run", sum(results["requests"]["first"].values())), ("Go, first run", int(ORIGINAL["first"])),
             ("longshore, repeated", sum(results["requests"]["repeated"].values())), ("Go, repeated", int(ORIGINAL["repeated"]))])
     if "controller" in results:
@@ -127,10 +128,12 @@ def _plots(results, docs):
 
 def page(results, docs):
     text = ["# Performance", "",
-            "Made by `e2e/perf/run.py`, which `make bench` calls; run it to get the figures of your machine. What was not measured is not here.",
-            "Counts do not depend on the machine, times do: read them as ratios. The column of the Go original was measured on a machine like the one of",
-            "the last run. The floor is a bare client that sends the same requests to the same API server in the same run; the bare pod has",
-            "the image of the item and nothing of ours.", "",
+            "Written by `make bench` (`e2e/perf/run.py`); run it to get the figures of your machine. Counts do not depend on the machine, times do: read",
+            "them as ratios. \"The baseline\" is a bare client that sends the same requests to the same API server in the same run. \"A bare pod\" has the same image as",
+            "the item and nothing else.", "",
+            "The Go column is not measured by `make bench`. The maintainers measured it once on the Go container deployer (v0.153.0-dev, January 2026) on a machine of",
+            "the same size (2 cores, 24 GiB), before this repository existed; neither the programs nor the logs of that measurement are part of it. Read it as an order of",
+            "magnitude. An empty cell means that it was not measured.", "",
             "| | longshore | Go original |", "|---|---:|---:|"]
     text += [f"| {what.strip()} | {ours} | {original} |" for what, ours, original in rows(results)]
     for line in _plots(results, docs):

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""make bench: counts and ratios of one run on one machine, as a table, as out/bench.json and as docs/performance.md.
+"""make bench: measures counts and ratios on this machine and writes them as a table, to out/bench.json and to docs/performance.md.
 
     run.py [--quick] [--page] [SECTION ...]
 
---quick does little of everything and writes no page; --page writes the page from what out/bench.json has, measuring nothing.
+--quick measures everything with small numbers and writes no page. --page measures nothing and writes the page from out/bench.json.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def main():
     options = parser.parse_args()
     unknown = [name for name in options.sections if name not in SECTIONS]
     if unknown:
-        parser.error(f"no section {' '.join(unknown)}; there are {' '.join(SECTIONS)}")
+        parser.error(f"unknown section {' '.join(unknown)}; the sections are {' '.join(SECTIONS)}")
     leftovers.clean()
     out = HERE.parents[1] / "out"
     out.mkdir(exist_ok=True)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ships: images and chart."""
+"""Tests of the release: images and chart."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node of its own: releases come and go here, and a deployer of other tests would take the same items."""
+"""Uses a separate node: these tests install and remove releases, and a deployer of other tests would process the same items."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Helm, as a person would call it."""
+"""Runs Helm as a user does."""
 
 import json
 import pathlib
@@ -13,7 +13,7 @@ CHART = paths.CHECKOUT / "charts" / "container-deployer"
 
 
 class HelmError(Exception):
-    """What helm wrote when it failed."""
+    """The output of a helm command that failed."""
 
 
 def program():
@@ -21,7 +21,7 @@ def program():
 
 
 def run(*arguments, kubeconfig=None, values=None, namespace=None, kube_version=None):
-    """Runs helm; returns its output. values is a dict, or the path of a file."""
+    """Runs helm and returns its output. values is a dict, or the path of a file."""
     command = [program(), *map(str, arguments)]
     if kubeconfig is not None:
         command += ["--kubeconfig", str(kubeconfig)]
@@ -42,7 +42,7 @@ def run(*arguments, kubeconfig=None, values=None, namespace=None, kube_version=N
 
 
 def render(apiserver, values=None, release="deployer", namespace="default"):
-    """The objects of a release as helm would send them to this API server, hooks included."""
+    """The objects of a release as helm would send them to this API server, including hooks."""
     answer = json.loads(run("install", release, CHART, "--dry-run=server", "--output", "json", kubeconfig=apiserver.kubeconfig,
                             values=values, namespace=namespace))
     texts = [answer.get("manifest", "")] + [hook["manifest"] for hook in answer.get("hooks", [])]
@@ -50,7 +50,7 @@ def render(apiserver, values=None, release="deployer", namespace="default"):
 
 
 def template(values=None, release="deployer", namespace="default"):
-    """The same without an API server, in a tenth of the time: for what does not depend on one."""
+    """The same without an API server, which is ten times faster, for objects that do not depend on one."""
     policies = "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy"
     rendered = run("template", release, CHART, "--api-versions", policies, values=values if values is not None else {}, namespace=namespace, kube_version="1.34.0")
     return [thing for thing in yaml.safe_load_all(rendered) if thing]
@@ -58,5 +58,5 @@ def template(values=None, release="deployer", namespace="default"):
 
 def find(things, kind, name=None):
     found = [thing for thing in things if thing["kind"] == kind and name in (None, thing["metadata"]["name"])]
-    assert len(found) == 1, f"{len(found)} of {kind} {name or ''}"
+    assert len(found) == 1, f"found {len(found)} objects of kind {kind} {name or ''}"
     return found[0]

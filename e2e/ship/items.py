@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DeployItems on the node, with the jobs that Landscaper would give them."""
+"""DeployItems on the node, with jobs as Landscaper creates them."""
 
 import base64
 import json
@@ -22,7 +22,7 @@ def new_job(node, namespace, name, job):
 
 
 def run_item(node, namespace, name, script, job, *, spec=None, config=None):
-    """Runs a script in busybox as an item, made if need be; returns the item when the job has ended."""
+    """Runs a script in busybox as an item, which is created if necessary. Returns the item when the job has finished."""
     if node.kube.find(CONTEXTS, "default", namespace) is None:
         node.kube.create({"apiVersion": API, "kind": "Context", "metadata": {"name": "default", "namespace": namespace}})
     if node.kube.find(DEPLOYITEMS, name, namespace) is None:
@@ -35,7 +35,7 @@ def run_item(node, namespace, name, script, job, *, spec=None, config=None):
 
 
 def delete_item(node, namespace, name, job):
-    """Deletes an item, with the job that runs its DELETE; returns when it is gone."""
+    """Deletes an item with a job for its DELETE run, and waits until it is gone."""
     node.kube.delete(DEPLOYITEMS, name, namespace)
     new_job(node, namespace, name, job)
     node.kube.wait_for(DEPLOYITEMS, name, lambda found: found is None, namespace, timeout=180)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The release build: OCI archives and SPDX documents of the checkout, built once for a run of the tests."""
+"""The release build: OCI archives and SPDX documents of the checkout, built once per test run."""
 
 import fcntl
 import functools
@@ -18,7 +18,7 @@ OUT = pathlib.Path(os.environ.get("LONGSHORE_OUT") or paths.CHECKOUT / "out")
 
 
 def build(checkout, step="all", **environment):
-    """Runs images/build of a checkout; fails with its output."""
+    """Runs images/build of a checkout. Raises an error with its output if it fails."""
     done = subprocess.run([str(pathlib.Path(checkout) / "images" / "build"), step], env={**os.environ, **environment},
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
@@ -28,9 +28,9 @@ def build(checkout, step="all", **environment):
 
 @functools.cache
 def archives():
-    """{name: path of its OCI archive}, of the checkout as it is."""
+    """{name: path of its OCI archive} of the current checkout."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    with open(BUILD / ".tests.lock", "w") as lock:  # two runs of the tests on one checkout
+    with open(BUILD / ".tests.lock", "w") as lock:  # two test runs may use the same checkout
         fcntl.flock(lock, fcntl.LOCK_EX)
         print("building the images", file=sys.__stderr__)
         build(paths.CHECKOUT, LONGSHORE_RELEASE_BUILD=str(BUILD), LONGSHORE_OUT=str(OUT))
@@ -38,13 +38,13 @@ def archives():
 
 
 def libraries():
-    """The directory of the static libraries that the archives were linked with."""
+    """The directory of the static libraries that are linked into the programs."""
     archives()
     return pathlib.Path((BUILD / "libraries.txt").read_text().strip())
 
 
 class Archive:
-    """What is in an OCI archive of one image with one layer."""
+    """The content of an OCI archive with one image that has one layer."""
 
     def __init__(self, path):
         with tarfile.open(path) as archive:
@@ -66,6 +66,6 @@ class Archive:
 
 
 def load(node):
-    """Puts the images on the node, under the names that the chart's defaults have."""
+    """Loads the images on the node, under the default names of the chart."""
     for path in archives().values():
         node.load_archive(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chart's admission policy: what the token of a wait container can do with Secrets, on a real API server."""
+"""The admission policy of the chart: what the token of a wait container may do with Secrets, on a real API server."""
 
 import copy
 import functools
@@ -32,7 +32,7 @@ def hash_of(namespace, name):
 
 @functools.cache
 def render(namespace, name, host):
-    """What the controller would make for an item: {kind: object}."""
+    """The objects that the controller would create for an item: {kind: object}."""
     item = {"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "DeployItem", "metadata": {"name": name, "namespace": namespace},
             "spec": {"type": "landscaper.gardener.cloud/container", "config": {
                 "apiVersion": f"{GROUP}/v1alpha1", "kind": "ProviderConfiguration", "image": "registry.example/image:1"}}}
@@ -47,7 +47,7 @@ def render(namespace, name, host):
 
 
 def labels_of(namespace, name):
-    """The labels of an item that wait writes."""
+    """The labels of the item on objects that wait writes."""
     labels = render(namespace, name, "any")["ServiceAccount"]["metadata"]["labels"]
     return {key: value for key, value in labels.items() if key.partition("/")[0] in (f"deployitem.{GROUP}", OURS, "app.kubernetes.io")}
 
@@ -60,7 +60,7 @@ def secret(namespace, name, called, kind=None):
 
 
 class Wait:
-    """The account of a wait container, as the controller makes it, and what it is told."""
+    """The account and the settings of a wait container, as the controller creates them."""
 
     def __init__(self, apiserver, host, namespace, name):
         self.kube, self.host, self.item = apiserver.kube, host, (namespace, name)
@@ -68,11 +68,11 @@ class Wait:
         for kind in ("ServiceAccount", "Role", "RoleBinding"):
             apiserver.kube.apply(made[kind])
         container, = [container for container in made["Pod"]["spec"]["containers"] if container["name"] == "wait"]
-        told = {entry["name"]: entry.get("value") for entry in container["env"]}
+        settings = {entry["name"]: entry.get("value") for entry in container["env"]}
         self.export = made["Pod"]["metadata"]["annotations"][f"{OURS}/export"]
-        self.prefix = told["LONGSHORE_STATE_NAME_PREFIX"].rstrip("-")
+        self.prefix = settings["LONGSHORE_STATE_NAME_PREFIX"].rstrip("-")
         self.client = apiserver.token_client(apiserver.kube.token(made["ServiceAccount"]["metadata"]["name"], host))
-        wait_until(lambda: self.may("create") and self.may("update", self.export), "the Role is known to the API server", 30)
+        wait_until(lambda: self.may("create") and self.may("update", self.export), "the API server to apply the Role", 30)
 
     def may(self, verb, name=""):
         wanted = {"namespace": self.host, "verb": verb, "resource": "secrets", "name": name}
@@ -91,7 +91,7 @@ class Wait:
 
 @pytest.fixture(scope="module")
 def in_force(apiserver):
-    """The policy of a release in this namespace, in force."""
+    """Installs the policy of a release in this namespace and waits until it is enforced."""
     kube, namespace = apiserver.kube, "admission-policy"
     kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     things = helm.render(apiserver, namespace=namespace)
@@ -107,7 +107,7 @@ def in_force(apiserver):
         except ApiError as error:
             return "ValidatingAdmissionPolicy" in error.message
         return False
-    wait_until(refuses, "the policy is in force", 60)
+    wait_until(refuses, "the policy to be enforced", 60)
     yield namespace
     for thing in made:
         kube.delete(kube.resource_of(thing), thing["metadata"]["name"])
@@ -126,8 +126,8 @@ def wait(apiserver, policy):
 
 
 @pytest.mark.parametrize("which", ITEMS)
-def test_own_state_and_own_export_are_written(apiserver, policy, which):
-    """With the names that the controller makes, so that the policy's idea of them can't drift away."""
+def test_wait_can_write_its_own_state_and_export(apiserver, policy, which):
+    """Uses the names that the controller generates, so that the test fails if the policy and the controller differ."""
     wait = Wait(apiserver, policy, *ITEMS[which])
     wait.create(wait.state())
     made = wait.create(wait.exported())
@@ -142,7 +142,7 @@ def refused(call, *arguments):
     return caught.value.message
 
 
-def test_the_token_of_another_account_is_not_to_be_had(wait, kube):
+def test_wait_cannot_get_the_token_of_another_account(wait, kube):
     for thing in (wait.state(), wait.exported()):
         thing["type"] = "kubernetes.io/service-account-token"
         thing["metadata"]["annotations"] = {"kubernetes.io/service-account.name": "default"}
@@ -151,7 +151,7 @@ def test_the_token_of_another_account_is_not_to_be_had(wait, kube):
 
 
 @pytest.mark.parametrize("kind", ["kubernetes.io/dockerconfigjson", "kubernetes.io/tls", "helm.sh/release.v1", "bootstrap.kubernetes.io/token"])
-def test_other_types_are_refused(wait, kind):
+def test_other_secret_types_are_rejected(wait, kind):
     thing = wait.state()
     thing["type"] = kind
     with pytest.raises(ApiError):
@@ -160,23 +160,23 @@ def test_other_types_are_refused(wait, kind):
 
 @pytest.mark.parametrize("called", [
     "anything", "team-b-hello-export", "state-x", "sh.helm.release.v1.deployer.v1", f"state-{UUID}", f"x-state-a-{UUID}-0", f"state-a-{UUID}-0-more"])
-def test_names_that_are_not_its_own_are_refused(wait, called):
+def test_names_of_other_secrets_are_rejected(wait, called):
     refused(wait.create, wait.state(called))
     thing = wait.exported()
     thing["metadata"]["name"] = called
     refused(wait.create, thing)
 
 
-def test_state_of_another_item_is_refused(wait):
+def test_state_of_another_item_is_rejected(wait):
     others = {"item of another name": ("team-a", "other"), "item of the same start": ("team-a", "hello-more"), "same name elsewhere": ("team-b", "hello")}
     for item in others.values():
         refused(wait.create, secret(*item, f"state-x-{UUID}-0", "state"))
-        forged = secret(*item, f"state-x-{UUID}-0", "state")  # the right hash and the wrong name; Go's reader goes by the name
+        forged = secret(*item, f"state-x-{UUID}-0", "state")  # the right hash with the wrong name; the Go deployer uses the name
         forged["metadata"]["labels"][f"{OURS}/item"] = hash_of("team-a", "hello")
         refused(wait.create, forged)
 
 
-def test_without_the_labels_of_its_item_nothing_is_written(wait):
+def test_secrets_without_the_labels_of_the_item_are_rejected(wait):
     for label in (f"{OURS}/item", f"deployitem.{GROUP}/name", f"deployitem.{GROUP}/namespace"):
         thing = wait.state()
         del thing["metadata"]["labels"][label]
@@ -186,7 +186,7 @@ def test_without_the_labels_of_its_item_nothing_is_written(wait):
     refused(wait.create, thing)
 
 
-def test_an_export_can_not_turn_into_state(wait):
+def test_an_export_cannot_be_changed_into_state(wait):
     made = wait.create(wait.exported())
     changed = copy.deepcopy(made)
     changed["metadata"]["labels"][f"{GROUP}/type"] = "state"
@@ -196,7 +196,7 @@ def test_an_export_can_not_turn_into_state(wait):
     refused(wait.client.replace, changed)
 
 
-def test_orders_to_other_programs_are_refused(wait):
+def test_annotations_that_control_other_programs_are_rejected(wait):
     changes = [("labels", {"argocd.argoproj.io/secret-type": "cluster"}), ("annotations", {"reflector.example/allowed": "true"}),
                ("finalizers", ["example.test/stay"]),
                ("ownerReferences", [{"apiVersion": "v1", "kind": "Pod", "name": "x", "uid": UUID}])]
@@ -206,7 +206,7 @@ def test_orders_to_other_programs_are_refused(wait):
         refused(wait.create, thing)
 
 
-def test_other_accounts_and_other_namespaces_are_left_alone(apiserver, policy, kube):
+def test_other_accounts_and_other_namespaces_are_not_affected(apiserver, policy, kube):
     for account in ("builder", "hello-run", "hello-0123456789abcdeg-run"):
         token = apiserver.service_account(account, policy)
         kube.allow(f"{policy}:{account}", [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}], policy,
@@ -221,4 +221,4 @@ def _creates(client, name, namespace):
     except ApiError as error:
         if "ValidatingAdmissionPolicy" in error.message:
             raise
-        return None  # RBAC is a moment behind
+        return None  # RBAC rules take effect with a delay

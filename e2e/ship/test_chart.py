@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chart, as real Helm renders it and a real API server takes it."""
+"""The chart as rendered by the real Helm and accepted by a real API server."""
 
 import base64
 import json
@@ -44,7 +44,7 @@ MATRIX = {
     "no election": {"deployer": {"leaderElection": {"enabled": False}}},
     "a name of 53 characters": {},
 }
-# Only what the chart writes of the Prometheus operator's kinds needs to be there.
+# Minimal definitions of the kinds of the Prometheus operator that the chart uses.
 MONITORING = [("ServiceMonitor", "servicemonitors"), ("PrometheusRule", "prometheusrules")]
 
 
@@ -63,7 +63,7 @@ def monitoring(apiserver):
 
 
 def dry_run(kube, thing, namespace):
-    """Creates the object without keeping it: defaults, validation and admission of the real server."""
+    """Creates the object in a dry run: with defaults, validation and admission of the real server."""
     namespace = thing["metadata"].get("namespace") or namespace
     resource = kube.resource_of(thing)
     scoped = thing["kind"] in ("ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "ValidatingAdmissionPolicy",
@@ -74,7 +74,7 @@ def dry_run(kube, thing, namespace):
 
 
 class Loader(yaml.SafeLoader):
-    """Knows "=" as the text that it is for Kubernetes."""
+    """Parses "=" as a string, as Kubernetes does."""
 
 
 Loader.yaml_implicit_resolvers = {key: value for key, value in yaml.SafeLoader.yaml_implicit_resolvers.items() if key != "="}
@@ -89,14 +89,14 @@ def config_of(things):
     return yaml.load(config_text(things), Loader)
 
 
-def test_lint_finds_nothing():
+def test_helm_lint_reports_nothing():
     helm.run("lint", "--strict", helm.CHART, kube_version="1.34.0")
     helm.run("lint", "--strict", helm.CHART, kube_version="1.34.0", values=paths.CHECKOUT / "e2e" / "ship" / "original-values.yaml")
 
 
 @pytest.mark.parametrize("case", MATRIX)
-def test_the_api_server_takes_every_object_and_the_program_its_configuration(apiserver, kube, namespace, monitoring, tmp_path, case):
-    # A real pod is what a Deployment makes; restricted is what many namespaces demand of it.
+def test_the_api_server_accepts_every_object_and_the_program_its_configuration(apiserver, kube, namespace, monitoring, tmp_path, case):
+    # Creates the pod of the Deployment too, because many namespaces enforce the restricted Pod Security standard on pods.
     kube.patch("namespaces", namespace, {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
     release = "a" * 53 if "53" in case else "deployer"
     things = helm.render(apiserver, MATRIX[case], release=release, namespace=namespace)
@@ -108,7 +108,7 @@ def test_the_api_server_takes_every_object_and_the_program_its_configuration(api
     pods = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "made", "labels": template["metadata"]["labels"]}, "spec": template["spec"]},
             helm.find(things, "Pod")]
     for pod in pods:
-        pod["spec"]["serviceAccountName"] = "bench"  # the release's own does not exist in a dry run
+        pod["spec"]["serviceAccountName"] = "bench"  # the account of the release does not exist in a dry run
         error = dry_run(kube, pod, namespace)
         assert error is None, error
     check_configuration(things, tmp_path)
@@ -118,7 +118,7 @@ def test_values_of_the_original_chart_keep_their_meaning(apiserver, tmp_path):
     things = helm.render(apiserver, paths.CHECKOUT / "e2e" / "ship" / "original-values.yaml", release="old", namespace="default")
     check_configuration(things, tmp_path)
     names = {(thing["kind"], thing["metadata"]["name"]) for thing in things}
-    # Another chart with other names would leave the objects of the old release orphaned at the upgrade.
+    # Different object names would leave the objects of the old release orphaned after an upgrade.
     assert {("Secret", "my-deployer-config"), ("Secret", "my-deployer-registry"), ("ServiceAccount", "deployer-account-tmp"),
             ("Deployment", "my-deployer")} <= names
     assert config_of(things) == {
@@ -129,9 +129,9 @@ def test_values_of_the_original_chart_keep_their_meaning(apiserver, tmp_path):
         "defaultImage": {"image": "registry.example/tools/shell:3.20"},
         "oci": {"allowPlainHttp": False, "insecureSkipVerify": False, "configFiles": ["/app/ls/registry/secrets/default"]},
         "targetSelector": [{"annotations": [{"key": "region", "operator": "=", "values": ["europe"]}]}],
-        # "controller" is taken and not handed on: its fields have no effect, and the program would say so at every start.
+        # "controller" is accepted but not passed on: its fields have no effect, and the program would warn about them at every start.
         "hpa": {"maxReplicas": 1, "averageCpuUtilization": 80, "averageMemoryUtilization": 80},
-        # Ours, with their defaults.
+        # Our additional fields, with their defaults.
         "script": {"enabled": True},
         "deleteOperation": "run", "imageGracePeriod": "5m", "state": {"generations": 2}, "logTail": {"lines": 20},
         "leaderElection": {"enabled": True, "leaseName": "my-deployer"}, "serve": {"metricsPort": 8080, "healthPort": 8081}}
@@ -156,7 +156,7 @@ def test_values_of_the_original_chart_keep_their_meaning(apiserver, tmp_path):
     assert pod["serviceAccountName"] == "deployer-account-tmp"
     assert pod["imagePullSecrets"] == [{"name": "mirror"}]
     assert pod["nodeSelector"] == {"disk": "fast"}
-    # What they set is kept, what they left out is restricted.
+    # Fields that the values set are kept; the others get restricted defaults.
     assert pod["securityContext"]["fsGroup"] == 2000 and pod["securityContext"]["runAsNonRoot"] is True
     assert container["securityContext"]["runAsUser"] == 1000 and container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
     assert container["resources"] == {"requests": {"cpu": "200m", "memory": "256Mi"}, "limits": {"memory": "512Mi"}}
@@ -169,14 +169,14 @@ def test_a_numeric_verbosity_of_older_charts_is_translated():
 
 
 @pytest.mark.parametrize("most, replicas", [(1, 1), (1, 3), (2, 1), (5, 2)])
-def test_an_autoscaler_from_two_replicas_on_and_a_fixed_number_before(most, replicas):
+def test_two_or_more_replicas_get_an_autoscaler_and_one_replica_does_not(most, replicas):
     things = helm.template({"hpa": {"maxReplicas": most}, "replicaCount": replicas})
     spec = helm.find(things, "Deployment")["spec"]
     scalers = [thing["spec"] for thing in things if thing["kind"] == "HorizontalPodAutoscaler"]
     if most == 1:
         assert (spec["replicas"], spec["strategy"], scalers) == (replicas, {"type": "Recreate"}, [])
         return
-    # An upgrade that names a number would undo what the autoscaler has done.
+    # A fixed number of replicas would undo the scaling at every upgrade.
     assert "replicas" not in spec
     assert [(scaler["minReplicas"], scaler["maxReplicas"], scaler["scaleTargetRef"]["name"]) for scaler in scalers] == [(1, most, "deployer-container-deployer")]
     assert config_of(things)["hpa"]["maxReplicas"] == most
@@ -189,7 +189,7 @@ SWITCHES = {
     "CustomResourceDefinition": {"crds": {"install": True}}}
 
 
-def test_what_has_a_switch_is_there_with_it_alone():
+def test_optional_objects_are_rendered_only_if_enabled():
     before = {thing["kind"] for thing in helm.template()}
     assert not before & set(SWITCHES)
     for kind, values in SWITCHES.items():
@@ -206,20 +206,20 @@ def test_definitions_have_structural_schemas_and_columns():
             assert [column["name"] for column in version["additionalPrinterColumns"]], file.name
 
 
-def test_switching_the_election_off_reaches_the_program():
+def test_disabling_leader_election_reaches_the_program():
     assert config_of(helm.template({"deployer": {"leaderElection": {"enabled": False}}}))["leaderElection"]["enabled"] is False
 
 
 @pytest.mark.parametrize("values, is_enabled", [({}, True), ({"deployer": {"script": {"enabled": False}}}, False),
                                                 ({"deployer": {"script": {"image": "registry.example/shell:1"}}}, True)])
-def test_the_switch_of_script_items_reaches_the_program(tmp_path, values, is_enabled):
+def test_disabling_script_items_reaches_the_program(tmp_path, values, is_enabled):
     things = helm.template(values)
     assert config_of(things)["script"]["enabled"] is is_enabled
     check_configuration(things, tmp_path)
 
 
 def check_configuration(things, directory):
-    """The program itself must take the configuration, and know every field of it."""
+    """The program must accept the configuration and know all of its fields."""
     (directory / "config.yaml").write_text(config_text(things))
     done = subprocess.run([BUILD / "deployer" / "longshore", "validate", directory / "config.yaml"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -252,7 +252,7 @@ def test_definitions_for_use_without_a_landscaper(make_apiserver):
     ({"networkPolicy": {"enabeld": True}}, "enabeld"),
     ({"deployer": {"landscaperClusterKubeconfig": {"secret": "x"}}}, "landscaperClusterKubeconfig"),
 ], ids=lambda value: value if isinstance(value, str) else "")
-def test_wrong_values_are_named(values, complaint):
+def test_invalid_values_are_reported(values, complaint):
     with pytest.raises(helm.HelmError, match=complaint):
         helm.run("template", "x", helm.CHART, kube_version="1.34.0", values=values)
 
@@ -265,7 +265,7 @@ def paths_of(values, prefix=""):
             yield prefix + key
 
 
-def test_the_readme_names_every_value():
+def test_the_readme_lists_every_value():
     values = yaml.safe_load((helm.CHART / "values.yaml").read_text())
     documented = set(re.findall(r"^\| `([^`]+)` \|", (helm.CHART / "README.md").read_text(), re.MULTILINE))
     known = set(paths_of(values))
@@ -274,8 +274,8 @@ def test_the_readme_names_every_value():
     assert {name for name in documented if not any(path == name or path.startswith(name + ".") for path in known)} == set()
 
 
-def test_alerts_and_dashboard_ask_for_metrics_that_exist():
-    written = (paths.CHECKOUT / "deployer" / "controller" / "metrics.c").read_text()
+def test_alerts_and_dashboard_use_metrics_that_exist():
+    written = (paths.CHECKOUT / "deployer" / "serve" / "metrics.c").read_text()
     exist = set(re.findall(r'"((?:longshore|controller_runtime|workqueue|rest_client|leader_election|process)_[a-z_]+)', written))
     asked = set()
     for file in ("alerts.yaml", "dashboard.json"):

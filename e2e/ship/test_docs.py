@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of docs/images.md do what the page says."""
+"""The examples in docs/images.md do what the page says, and the tables in other pages match the source."""
 
 import base64
 import json
@@ -22,7 +22,7 @@ def example(language):
 
 
 class Volume:
-    """The files of a run, without the run."""
+    """The files of a run, without a deployer."""
 
     def __init__(self, root):
         self.imports, self.exports, self.state = root / "import.json", root / "values", root / "state"
@@ -53,7 +53,7 @@ def test_the_shell_script(volume, tmp_path):
 def test_the_python_program(volume, tmp_path):
     script = tmp_path / "run.py"
     script.write_text(example("python"))
-    volume.run(["/usr/bin/python3", script], "RECONCILE")  # no imports at all
+    volume.run(["/usr/bin/python3", script], "RECONCILE")  # without imports
     assert json.loads(volume.exports.read_text()) == {"names": []}
     volume.imports.write_text('{"names": ["a", "b"]}')
     assert volume.run(["/usr/bin/python3", script], "RECONCILE") == "making a\nmaking b\n"
@@ -62,14 +62,14 @@ def test_the_python_program(volume, tmp_path):
     assert volume.run(["/usr/bin/python3", script], "DELETE") == "removing a\nremoving b\n"
 
 
-def test_the_item_is_taken(kube, namespace):
+def test_the_item_is_accepted(kube, namespace):
     item = yaml.safe_load(example("yaml"))
     item["metadata"]["namespace"] = namespace
     assert kube.create(item)["spec"]["config"]["image"] == "registry.example/names:1"
 
 
-def test_the_quick_start_for_a_cluster_is_three_commands_that_fit_together():
-    """What is built is what is pushed is what the chart asks for."""
+def test_the_quick_start_for_a_cluster_has_three_consistent_commands():
+    """The images that are built are those that are pushed and those that the chart uses."""
     block, = re.findall(r"^## In a cluster\n.*?((?:^    [^\n]*\n)+)", (paths.CHECKOUT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
     build, push, install = [line.strip() for line in block.splitlines()]
     assert build == "make images"
@@ -85,3 +85,10 @@ def test_the_quick_start_for_a_cluster_is_three_commands_that_fit_together():
         where = rendered.stdout if name == "longshore" else "".join(
             base64.b64decode(text).decode() for text in re.findall(r"config\.yaml: (\S+)", rendered.stdout))
         assert pushed in where, pushed
+
+
+def test_the_documented_rules_of_the_controller_match_the_source():
+    table = re.search(r"^} rules\[\] = \{$(.*?)^\};$", (paths.CHECKOUT / "deployer/protocol/decide.c").read_text(), re.MULTILINE | re.DOTALL)[1]
+    page = (paths.CHECKOUT / "docs/controller.md").read_text().partition("\n## Rules\n")[2].partition("\n#")[0]
+    source, documented = re.findall(r"RULE\((\w+)\)", table), re.findall(r"^\| `(\w+)` \| .+ \| .+ \|$", page, re.MULTILINE)
+    assert len(source) > 30 and documented == source

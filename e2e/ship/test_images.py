@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The images of the release build: what is in them, and that nothing else is."""
+"""The images of the release build: their exact content and configuration."""
 
 import datetime
 import hashlib
@@ -37,7 +37,7 @@ def program(image, tmp_path):
     return path
 
 
-def test_it_holds_the_program_its_old_name_and_nothing_else(image):
+def test_an_image_contains_only_the_program_and_its_compatibility_link(image):
     files = {image.program, ENTRY[image.program]}
     if image.program != "longshore-wait":
         files |= {"etc", "etc/ssl", "etc/ssl/certs", BUNDLE}
@@ -46,15 +46,15 @@ def test_it_holds_the_program_its_old_name_and_nothing_else(image):
     assert link.issym() and link.linkname == image.program
     for entry in image.entries.values():
         assert (entry.uid, entry.gid) == (0, 0)
-        assert entry.issym() or not entry.mode & 0o022, f"{entry.name} can be changed"
+        assert entry.issym() or not entry.mode & 0o022, f"{entry.name} is writable for others"
         assert not entry.mode & 0o6000
 
 
-def test_it_is_small(image):
+def test_the_image_is_small(image):
     assert image.size <= SIZE_MAX
 
 
-def test_its_configuration(image):
+def test_the_configuration_of_the_image(image):
     config = image.config["config"]
     assert config["User"] == "65532:65532"
     assert config["Entrypoint"] == ["/" + ENTRY[image.program]]
@@ -68,7 +68,7 @@ def test_its_configuration(image):
     assert config["Labels"] == annotations
 
 
-def test_every_blob_is_what_its_digest_says(image):
+def test_every_blob_matches_its_digest(image):
     with tarfile.open(release.archives()[image.program]) as archive:
         blobs = [entry for entry in archive if entry.name.startswith("blobs/sha256/") and entry.isfile()]
         assert len(blobs) == 3
@@ -76,9 +76,9 @@ def test_every_blob_is_what_its_digest_says(image):
             assert hashlib.sha256(archive.extractfile(blob).read()).hexdigest() == blob.name.rpartition("/")[2]
 
 
-def test_certificates_are_those_that_debian_ships(image):
+def test_certificates_are_those_of_debian(image):
     shipped = sorted(pathlib.Path("/usr/share/ca-certificates/mozilla").glob("*.crt"))
-    # A machine's own list may have certificates of its owner in it; those must not get into an image.
+    # The list of a machine may contain certificates of its owner, which must not get into an image.
     assert image.data.get(BUNDLE, b"").count(b"BEGIN CERTIFICATE") == (0 if image.program == "longshore-wait" else len(shipped))
 
 
@@ -93,14 +93,46 @@ def test_the_program_is_static_and_hardened(program):
     assert b"__stack_chk_fail" not in program.read_bytes(), "symbols are not stripped"
 
 
-def test_no_directory_of_the_build_is_in_it(program):
+def compile_units(program):
+    """{source file: compiler options that affect code} of our own files, from the debug information of the release."""
+    release.archives()
+    text = subprocess.run(["readelf", "--wide", "--debug-dump=info", "--dwarf-depth=1", release.BUILD / "debug" / f"{program}.debug"],
+                          capture_output=True, text=True, check=True).stdout
+    found = re.findall(r"DW_AT_producer.*?: (GNU C.*)\n(?:.*\n)*?.*DW_AT_name +: (?:\(.*?\): )?(\S+)", text)
+    # Our paths are relative to the checkout; other paths belong to the C library and to other packages.
+    return {name: producer.split() for producer, name in found if (paths.CHECKOUT / name).is_file()}
+
+
+def test_all_our_code_is_compiled_with_the_hardening_options(image):
+    units = compile_units(image.program)
+    assert len(units) > 30 and any(name.endswith("/main.c") for name in units), units.keys()
+    for name, options in units.items():
+        missing = {"-fstack-protector-strong", "-fstack-clash-protection", "-fcf-protection=full", "-ftrivial-auto-var-init=zero"} - set(options)
+        assert not missing and ("-fPIE" in options or "-fPIC" in options), (name, options)
+        assert not [option for option in options if option.startswith(("-fno-stack", "-fcf-protection=none"))], (name, options)
+
+
+def test_all_our_code_is_compiled_with_fortified_functions(image):
+    """Macros are not in the debug information, so this checks the compile commands and the called functions in the object files."""
+    units = compile_units(image.program)
+    commands = {entry["file"]: entry["command"].split() for entry in json.loads((release.BUILD / "compile_commands.json").read_text())}
+    for name in units:
+        command = commands[str((paths.CHECKOUT / name).resolve())]
+        fortified = [option for option in command if "_FORTIFY_SOURCE" in option]
+        assert fortified == ["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=3"] and "-O2" in command, (name, fortified)
+    libraries = [path for path in release.BUILD.rglob("*.a") if "CMakeFiles" not in path.parts]
+    used = subprocess.run(["nm", "--undefined-only", "--format=posix", *libraries], capture_output=True, text=True, check=True).stdout
+    assert {"__stack_chk_fail", "__vsnprintf_chk", "__memcpy_chk"} <= {line.split()[0] for line in used.splitlines() if line.strip()}
+
+
+def test_no_directory_of_the_build_is_in_the_program(program):
     data = program.read_bytes()
-    for place in (paths.CHECKOUT, release.BUILD, pathlib.Path.home() / ".cache"):
-        assert str(place).encode() not in data
+    for directory in (paths.CHECKOUT, release.BUILD, pathlib.Path.home() / ".cache"):
+        assert str(directory).encode() not in data
 
 
-def test_it_starts_in_an_empty_root_under_both_names(image, program, tmp_path):
-    """No file of any system is needed: no loader, no libraries, no nsswitch.conf, no /proc."""
+def test_the_program_starts_in_an_empty_root_under_both_names(image, program, tmp_path):
+    """It needs no files of a system: no dynamic loader, no libraries, no nsswitch.conf, no /proc."""
     root = tmp_path / "root"
     root.mkdir(mode=0o755)
     program.rename(root / image.program)
@@ -112,15 +144,15 @@ def test_it_starts_in_an_empty_root_under_both_names(image, program, tmp_path):
         assert image.manifest["annotations"]["org.opencontainers.image.version"] in done.stdout
 
 
-# --- what is linked --------------------------------------------------------------------------------------------------
+# --- SBOM ------------------------------------------------------------------------------------------------------------
 
-def bill(name):
+def sbom(name):
     release.archives()
     return json.loads((release.OUT / f"{name}.spdx.json").read_text())
 
 
-def test_the_bill_names_what_is_linked(image):
-    document = bill(image.program)
+def test_the_sbom_lists_what_is_linked(image):
+    document = sbom(image.program)
     assert (document["spdxVersion"], document["dataLicense"]) == ("SPDX-2.3", "CC0-1.0")
     packages = {package["name"]: package for package in document["packages"]}
     described = packages[image.program]
@@ -141,17 +173,17 @@ def test_the_bill_names_what_is_linked(image):
     assert len({package["SPDXID"] for package in document["packages"]}) == len(document["packages"])
 
 
-def test_the_bill_has_the_versions_of_the_packages(image):
-    for package in bill(image.program)["packages"]:
+def test_the_sbom_has_the_versions_of_the_packages(image):
+    for package in sbom(image.program)["packages"]:
         if package["name"] in ("curl", "libarchive", image.program):
             continue
         installed = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package["name"]], capture_output=True, text=True, check=True).stdout
         assert package["versionInfo"] == installed
 
 
-def test_a_library_of_unknown_licence_stops_the_build(tmp_path):
+def test_a_library_with_an_unknown_licence_fails_the_build(tmp_path):
     (tmp_path / "sources.txt").write_text("")
-    archive, name = shutil.which("dpkg"), "dpkg"  # a file of a package that the list does not know
+    archive, name = shutil.which("dpkg"), "dpkg"  # a file of a package that is not in the list
     (tmp_path / "map").write_text(f"Archive member included to satisfy reference by file (symbol)\n\nMemory Configuration\n\nLOAD {tmp_path}/x.o\n")
     (tmp_path / "x.o").symlink_to(archive)
     done = subprocess.run(["/usr/bin/python3", paths.CHECKOUT / "images" / "sbom.py", "--image", release.archives()["longshore-wait"],
@@ -161,7 +193,7 @@ def test_a_library_of_unknown_licence_stops_the_build(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_library_below_a_directory_with_spaces_is_in_the_bill_too(tmp_path):
+def test_the_sbom_lists_a_library_in_a_directory_with_spaces(tmp_path):
     libraries = tmp_path / "a cache"
     (libraries / "licenses").mkdir(parents=True)
     (libraries / "licenses" / "libcurl").write_text("free")
@@ -173,10 +205,10 @@ def test_a_library_below_a_directory_with_spaces_is_in_the_bill_too(tmp_path):
     assert [package["name"] for package in json.loads((tmp_path / "out").read_text())["packages"]] == ["longshore-wait", "curl"]
 
 
-# --- built again -----------------------------------------------------------------------------------------------------
+# --- reproducible builds ---------------------------------------------------------------------------------------------
 
 def checkout():
-    """{name: content} of the files that git knows or would add."""
+    """{name: content} of all files that git tracks or would add."""
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=paths.CHECKOUT,
                             capture_output=True, check=True).stdout.decode().split("\0")
     return {name: (paths.CHECKOUT / name).read_bytes() for name in listed if name and (paths.CHECKOUT / name).is_file()}
@@ -188,21 +220,21 @@ def is_built(name):
 
 
 def build_here(tries=3):
-    """The archives of the checkout, and the files that they were built from: again, if somebody edited these meanwhile."""
+    """The archives of the checkout and the source files. Builds again if a source file changed during the build."""
     for _ in range(tries):
         release.archives.cache_clear()
         before = checkout()
         archives = release.archives()
         if all(before.get(name) == content for name, content in checkout().items() if is_built(name)):
             return archives, before
-    raise AssertionError("the checkout changes all the time")
+    raise AssertionError("files of the checkout changed during every build")
 
 
-def spread(files, place):
+def write_files(files, directory):
     for name, content in files.items():
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        (place / name).write_bytes(content)
-        (place / name).chmod((paths.CHECKOUT / name).stat().st_mode)
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_bytes(content)
+        (directory / name).chmod((paths.CHECKOUT / name).stat().st_mode)
 
 
 def stamp_of(archive):
@@ -213,17 +245,17 @@ def stamp_of(archive):
 
 @pytest.fixture(scope="module")
 def built_twice(tmp_path_factory):
-    """make images of the checkout, and the Containerfile of a copy: other directories for sources, build and libraries."""
+    """Builds the checkout with `make images`, and a copy with the Containerfile: with other source, build and library directories."""
     archives, files = build_here()
-    place = tmp_path_factory.mktemp("containerfile")
-    spread(files, place / "checkout")
-    with containerfile.Builder(place, release.libraries()) as builder:
+    directory = tmp_path_factory.mktemp("containerfile")
+    write_files(files, directory / "checkout")
+    with containerfile.Builder(directory, release.libraries()) as builder:
         builder.arguments = stamp_of(archives["longshore"])
-        yield archives, {target: builder.build(target) for target in ("out", *release.NAMES)}, place / "checkout"
+        yield archives, {target: builder.build(target) for target in ("out", *release.NAMES)}, directory / "checkout"
 
 
-def test_the_containerfile_builds_the_archives_and_documents_of_make_images(built_twice):
-    """Which also shows that two builds in two places are the same: the same bytes."""
+def test_the_containerfile_produces_the_same_bytes_as_make_images(built_twice):
+    """Also shows that builds in different directories give the same bytes."""
     archives, built, _ = built_twice
     assert {path.name for path in built["out"].root.iterdir()} == {f"{name}{end}" for name in archives for end in (".oci.tar", ".spdx.json")}
     for name, path in archives.items():
@@ -249,15 +281,15 @@ def test_an_image_of_the_containerfile_has_the_files_of_make_images(image, built
     assert (built.config["User"], built.config["Entrypoint"]) == (image.config["config"]["User"], image.config["config"]["Entrypoint"])
 
 
-def test_a_directory_with_spaces_in_its_name_does_no_harm(built_twice, tmp_path):
+def test_a_checkout_path_with_spaces_can_be_built(built_twice, tmp_path):
     archives, _, checkout_copy = built_twice
-    place = tmp_path / "a much longer name, with spaces"
-    shutil.copytree(checkout_copy / "images", place / "checkout" / "images")
-    shutil.copy(checkout_copy / "CMakeLists.txt", place / "checkout")
-    shutil.copytree(release.BUILD / "bin", place / "release" / "bin")
+    directory = tmp_path / "a much longer name, with spaces"
+    shutil.copytree(checkout_copy / "images", directory / "checkout" / "images")
+    shutil.copy(checkout_copy / "CMakeLists.txt", directory / "checkout")
+    shutil.copytree(release.BUILD / "bin", directory / "release" / "bin")
     for file in ("libraries.txt", *(f"{name}.map" for name in release.NAMES)):
-        shutil.copy(release.BUILD / file, place / "release")
-    release.build(place / "checkout", "archives", LONGSHORE_RELEASE_BUILD=str(place / "release"), LONGSHORE_OUT=str(place / "out"),
+        shutil.copy(release.BUILD / file, directory / "release")
+    release.build(directory / "checkout", "archives", LONGSHORE_RELEASE_BUILD=str(directory / "release"), LONGSHORE_OUT=str(directory / "out"),
                   **stamp_of(archives["longshore"]))
     for path in archives.values():
-        assert path.read_bytes() == (place / "out" / path.name).read_bytes()
+        assert path.read_bytes() == (directory / "out" / path.name).read_bytes()

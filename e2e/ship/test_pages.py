@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Man pages and completions: all of --help is in them, groff takes the pages without a word, and real shells complete with the scripts."""
+"""Man pages and completions: they contain all of --help, groff formats the pages without warnings, and real shells use the scripts."""
 
 import functools
 import os
@@ -26,7 +26,7 @@ def run(*command, **options):
 
 
 def words_of(page):
-    """What a person types for the program or command of a page."""
+    """The words of the command line for the program or command of a page."""
     return [page] if page in PROGRAMS else ["longshore", page.removeprefix("longshore-")]
 
 
@@ -44,28 +44,28 @@ def script(shell, program="longshore"):
     return run(LONGSHORE, "completion", shell, program)
 
 
-def test_the_commands_of_these_tests_are_those_of_help():
+def test_the_list_of_commands_matches_help():
     assert re.findall(r"^  ([a-z]+) +\S", run(LONGSHORE, "--help"), re.MULTILINE) == list(COMMANDS)
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_has_every_option_of_help_and_groff_says_nothing(page, tmp_path):
+def test_a_man_page_has_every_option_of_help_and_no_groff_warnings(page, tmp_path):
     file = tmp_path / f"{page}.1"
     file.write_text(run(LONGSHORE, "man", page))
     done = subprocess.run(["groff", "-man", "-Tascii", "-ww", "-P-cbou", "-rLL=500n", file], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     text = re.sub(r"\s+", " ", done.stdout)
     assert f"{page} - " in text and "SYNOPSIS" in text and "DESCRIPTION" in text
-    told = options_of(page)
-    assert "--help" in told
-    for option in told:
+    offered = options_of(page)
+    assert "--help" in offered
+    for option in offered:
         assert re.search(rf"(?<![\w-]){option}(?![\w-])", done.stdout), option
-    # What an option takes, and what it is if not given, is in both.
+    # The defaults are in both.
     for default in re.findall(r"\(default [^)]+\)", help_of(page)):
         assert default in text
 
 
-def test_every_command_of_the_table_answers_and_others_are_named():
+def test_every_command_has_help_and_unknown_commands_fail():
     for name in COMMANDS:
         assert run(LONGSHORE, "help", name).startswith(f"Usage: longshore {name}")
     for command in (["man", "nothing"], ["nothing"], ["help", "nothing"], ["completion", "tcsh"], ["completion", "bash", "ls"],
@@ -76,7 +76,7 @@ def test_every_command_of_the_table_answers_and_others_are_named():
 
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_the_shell_takes_the_script(shell, program, tmp_path):
+def test_the_shell_accepts_the_script(shell, program, tmp_path):
     file = tmp_path / "script"
     file.write_text(script(shell, program))
     run(shell, "-n", file)
@@ -94,7 +94,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 
 
 def ask_bash(tmp_path, *words, cwd=None):
-    """What bash offers for the last of the words."""
+    """The completions that bash offers for the last word."""
     (tmp_path / "bash").write_text(script("bash", words[0]))
     offered = run("bash", "--norc", "-c", ASK_BASH, "ask", tmp_path / "bash", *words, cwd=cwd)
     return {line for line in offered.splitlines() if line}
@@ -147,7 +147,7 @@ def test_fish_completes_commands_values_and_files(tmp_path):
 
 # --- zsh -------------------------------------------------------------------------------------------------------------
 
-# Completion of zsh needs a terminal; what the script tells zsh's two helpers can be asked without one.
+# Completion in zsh needs a terminal, but the arguments of its two helper functions can be checked without one.
 ASK_ZSH = r"""
 compdef() { :; }
 _describe() { print -rl -- ${commands%%:*}; }
@@ -166,21 +166,21 @@ def ask_zsh(tmp_path, *words):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_zsh_completes_every_option(page, tmp_path):
-    told = {match.group(1) for row in ask_zsh(tmp_path, *words_of(page), "") if (match := re.match(r"(?:\*|\([^)]*\))?(--?[a-z-]*[a-z])[+=]?\[", row))}
-    assert told == options_of(page)
+    offered = {match.group(1) for row in ask_zsh(tmp_path, *words_of(page), "") if (match := re.match(r"(?:\*|\([^)]*\))?(--?[a-z-]*[a-z])[+=]?\[", row))}
+    assert offered == options_of(page)
 
 
 def test_zsh_completes_commands_values_and_files(tmp_path):
     assert set(COMMANDS) <= set(ask_zsh(tmp_path, "longshore", ""))
-    told = ask_zsh(tmp_path, "longshore", "run", "")
-    assert "--operation=[what main is told to do]:OP:(RECONCILE DELETE)" in told
-    assert "*--target=[file with the Target, and its Secret; may be repeated]:FILE:_files" in told
-    assert told[-1] == "*:FILE:_files"
+    offered = ask_zsh(tmp_path, "longshore", "run", "")
+    assert "--operation=[operation that main is asked to perform]:OP:(RECONCILE DELETE)" in offered
+    assert "*--target=[file with the Target and its Secret; may be repeated]:FILE:_files" in offered
+    assert offered[-1] == "*:FILE:_files"
 
 
-# --- installed -------------------------------------------------------------------------------------------------------
+# --- installation ----------------------------------------------------------------------------------------------------
 
-def test_install_puts_programs_pages_and_completions_where_they_are_looked_for(tmp_path):
+def test_install_puts_programs_pages_and_completions_into_the_standard_directories(tmp_path):
     prefix = tmp_path / "prefix"
     run("cmake", "--install", BUILD, "--prefix", prefix)
     found = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file()}

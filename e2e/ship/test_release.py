@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A release on a real node: installed, tested, upgraded, rolled back, removed, and nothing left."""
+"""A release on a real node: install, test, upgrade, roll back and uninstall, with nothing left afterwards."""
 
 import pytest
 import yaml
 
-from bench.kube import DEPLOYITEMS
 from ship import helm, release
 from ship.items import SCRIPT, delete_item, export_of, run_item
 
@@ -12,7 +11,7 @@ pytestmark = pytest.mark.node
 
 NAME = "deployer"
 FULL = f"{NAME}-container-deployer"
-# Where a release, or a run, can leave something.
+# The resources in which a release or a run may leave objects.
 NAMESPACED = ["pods", "secrets", "configmaps", "serviceaccounts", "services", "apps/v1/deployments", "apps/v1/replicasets",
               "rbac.authorization.k8s.io/v1/roles", "rbac.authorization.k8s.io/v1/rolebindings", "coordination.k8s.io/v1/leases",
               "autoscaling/v2/horizontalpodautoscalers", "policy/v1/poddisruptionbudgets", "networking.k8s.io/v1/networkpolicies"]
@@ -26,7 +25,7 @@ def loaded(node):
 
 
 def things(node, namespace):
-    """Everything there is, but for what Kubernetes itself keeps in every namespace."""
+    """All objects except those that Kubernetes creates in every namespace."""
     found = {(kind, thing["metadata"]["name"]) for kind in NAMESPACED for thing in node.kube.items(kind, namespace)}
     found |= {(kind, thing["metadata"]["name"]) for kind in CLUSTER for thing in node.kube.items(kind)}
     return {entry for entry in found if entry[1] not in ("default", "kube-root-ca.crt")}
@@ -44,14 +43,14 @@ def test_install_upgrade_rollback_uninstall_leave_nothing(node, node_namespace):
     def call(*arguments, **options):
         return helm.run(*arguments, kubeconfig=node.kubeconfig, namespace=namespace, **options)
 
-    # Install: ready by its own probes, and its own test passes.
+    # Install: the pod becomes ready and the test of the chart passes.
     call("install", NAME, helm.CHART, "--wait", "--timeout", "3m")
     call("test", NAME, "--timeout", "2m")
     item = run_item(node, namespace, "counter", SCRIPT, "job-1")
     assert item["status"]["phase"] == "Succeeded", item["status"]
     assert export_of(node, item) == {"count": 1}
 
-    # Upgrade: other values reach a new pod, and the state is still there.
+    # Upgrade: new values reach a new pod, and the state is kept.
     first = template_of(node, namespace)
     call("upgrade", NAME, helm.CHART, "--wait", "--timeout", "3m",
          values={"podLabels": {"revision": "two"}, "replicaCount": 2, "podDisruptionBudget": {"enabled": True}, "networkPolicy": {"enabled": True}})
@@ -59,24 +58,24 @@ def test_install_upgrade_rollback_uninstall_leave_nothing(node, node_namespace):
     item = run_item(node, namespace, "counter", SCRIPT, "job-2")
     assert export_of(node, item) == {"count": 2}
 
-    # Rollback: what the upgrade added is gone.
+    # Rollback: the additions of the upgrade are removed.
     call("rollback", NAME, "1", "--wait", "--timeout", "3m")
     assert template_of(node, namespace) == first
     assert kube.items("policy/v1/poddisruptionbudgets", namespace) == []
     item = run_item(node, namespace, "counter", SCRIPT, "job-3")
     assert export_of(node, item) == {"count": 3}
 
-    # The item goes with everything that was made for it.
+    # Deleting the item removes everything that was created for it.
     delete_item(node, namespace, "counter", "job-4")
 
-    # Uninstall: nothing of the release, nothing of its runs.
+    # Uninstall: no object of the release or of its runs is left.
     call("uninstall", NAME, "--wait", "--timeout", "2m")
-    leases = {("coordination.k8s.io/v1/leases", FULL)}  # nobody's: a dead leader's successor must find it
-    node.kube.wait_for("namespaces", namespace, lambda _: things(node, namespace) - before <= leases, what="everything is gone", timeout=60)
+    leases = {("coordination.k8s.io/v1/leases", FULL)}  # kept without an owner, so that the next leader finds it
+    node.kube.wait_for("namespaces", namespace, lambda _: things(node, namespace) - before <= leases, what="removal of all objects", timeout=60)
 
 
 def test_a_values_file_of_the_original_chart_installs(node, node_namespace):
-    """As it was written, but for the places that images and a second cluster are at."""
+    """The unchanged file, except for the image repositories and the kubeconfig of a second cluster."""
     old = yaml.safe_load((helm.CHART.parent.parent / "e2e" / "ship" / "original-values.yaml").read_text())
     version = release.Archive(release.archives()["longshore"]).name.rpartition(":")[2]
     old["deployer"]["namespace"] = node_namespace
@@ -85,7 +84,7 @@ def test_a_values_file_of_the_original_chart_installs(node, node_namespace):
         old["deployer"][part] = {"repository": f"localhost/{name}", "tag": version}
     old["image"] = {"repository": "localhost/longshore", "tag": version, "pullPolicy": "IfNotPresent"}
     old["deployer"]["targetSelector"] = []
-    # "Landscaper's cluster" is this one, through a kubeconfig.
+    # The Landscaper cluster is this one, reached through a kubeconfig.
     kubeconfig = node.kubeconfig.read_text()
     node.kube.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "my-landscaper", "namespace": node_namespace},
                       "stringData": {"kubeconfig": kubeconfig}})
@@ -95,6 +94,6 @@ def test_a_values_file_of_the_original_chart_installs(node, node_namespace):
         assert item["status"]["phase"] == "Succeeded", item["status"]
         assert item["status"]["deployer"]["identity"] == "container-europe"
     except helm.HelmError as error:
-        raise AssertionError(node.describe(node_namespace)) from error  # before the next line removes it
+        raise AssertionError(node.describe(node_namespace)) from error  # before the next line removes the namespace
     finally:
         helm.run("uninstall", "old", "--wait", kubeconfig=node.kubeconfig, namespace=node_namespace)

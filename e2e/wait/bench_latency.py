@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long it takes from the change of the pod's status to the export Secret: reported, not asserted.
+"""Measures the time from the change of the pod's status to the export Secret; reports it without asserting it.
 
     /usr/bin/python3 -m pytest -s e2e/wait/bench_latency.py      # LONGSHORE_RUNS=100 by default
 
-Two numbers a run: until the Secret is there (seen by a watch of the test, so its own delay is in it), and until the program has
-ended. For comparison: the original looks every 30 to 279 seconds.
+Two numbers per run: until the Secret exists (seen by a watch of the test, whose delay is included), and until the program has
+ended. For comparison: the Go program polls every 30 to 279 seconds.
 """
 
 import os
@@ -25,7 +25,7 @@ def _report(name, seconds):
 
 
 def _one_run(item):
-    # As the controller does at a run's end.
+    # As the controller does at the end of a run.
     if item.kube.find("secrets", item.export_name, item.namespace):
         item.kube.delete("secrets", item.export_name, item.namespace)
     process = item.start(flags=["-v", "debug"], last=("", ""))

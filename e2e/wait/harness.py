@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs longshore-wait as it runs in a pod, with a test that plays kubelet: a pod object whose status the test patches, a
-directory in place of the shared volume, and a token with the Role that the controller (ours or Go's) gives."""
+"""Runs longshore-wait as in a pod. The test takes the part of the kubelet and patches the status of a pod object. A directory
+replaces the shared volume, and the token has the permissions that the controller (ours or Go's) grants."""
 
 import base64
 import json
@@ -19,19 +19,19 @@ PROGRAM = BUILD / "wait" / "longshore-wait"
 
 
 def our_rules(pod, export):
-    """All that our controller's Role gives."""
+    """The rules of the Role that our controller creates."""
     return [{"apiGroups": [""], "resources": ["pods"], "resourceNames": [pod], "verbs": ["get", "watch"]},
             {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [export], "verbs": ["get", "update"]},
             {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}]
 
 
-# What the Go controller's Role gives: no watch on pods.
+# The rules of the Role of the Go controller: no watch on pods.
 GO_RULES = [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["create", "update", "get", "list"]},
             {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]
 
 
 class Item:
-    """A DeployItem as wait knows it: a name, an account, objects on the host. Several runs may follow each other."""
+    """A DeployItem as wait sees it: a name, an account and objects in the host namespace. It may have several runs in a row."""
 
     def __init__(self, apiserver, namespace, *, name=None, item_namespace="team", is_go=False):
         self.apiserver, self.kube, self.namespace = apiserver, apiserver.kube, namespace
@@ -65,11 +65,12 @@ class Item:
 
     # --- the pod ---
 
-    def create_pod(self):
+    def create_pod(self, grace=630):
         container = {"image": "example.com/none:1", "terminationMessagePolicy": "FallbackToLogsOnError"}
         created = self.kube.create({
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": self.pod, "namespace": self.namespace},
             "spec": {"restartPolicy": "Never", "serviceAccountName": self.account, "automountServiceAccountToken": False,
+                     "terminationGracePeriodSeconds": grace,
                      "containers": [{"name": "main", **container}, {"name": "wait", **container}]}})
         self.set_main({"running": {"startedAt": "2024-01-01T00:00:00Z"}})
         return created
@@ -84,22 +85,26 @@ class Item:
         self.kube.patch("pods", self.pod, {"status": {"phase": "Running", "containerStatuses": statuses}}, self.namespace,
                         subresource="status")
 
+    def fail_to_start_main(self, reason="ImagePullBackOff"):
+        self.set_main({"waiting": {"reason": reason, "message": "Back-off pulling image"}})
+
     def end_main(self, code=0, reason=None):
         self.set_main({"terminated": {"exitCode": code, "reason": reason or ("Error" if code else "Completed"),
                                       "startedAt": "2024-01-01T00:00:00Z", "finishedAt": "2024-01-01T00:01:00Z"}})
 
     # --- a run of the program ---
 
-    def start(self, *, server=None, job=None, last=None, sequence=None, pod=True, flags=(), env=None):
-        """One run. last is (sequence, sha256) as the controller tells them; under Go's controller nothing is told."""
+    def start(self, *, server=None, job=None, last=None, sequence=None, pod=True, grace=630, flags=(), env=None):
+        """Starts one run. last is (sequence, sha256) of the last generation; the Go controller does not pass it.
+        grace is the pod's terminationGracePeriodSeconds."""
         self.runs += 1
         if pod:
             self.delete_pod()
-            self.pod_uid = self.create_pod()["metadata"]["uid"]
-        host, port = server or (self.apiserver.place.address, self.apiserver.port)
+            self.pod_uid = self.create_pod(grace)["metadata"]["uid"]
+        host, port = server or (self.apiserver.location.address, self.apiserver.port)
         log = self.directory / f"termination-log-{self.runs}"
         environment = {
-            # The leak checker of a sanitizer build needs more of /proc than the sandbox leaves.
+            # LeakSanitizer needs files in /proc that the sandbox forbids.
             "PATH": os.environ["PATH"], "ASAN_OPTIONS": "detect_leaks=0",
             "KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": str(port),
             "STATE_PATH": str(self.state), "EXPORTS_PATH": str(self.exports),
@@ -123,7 +128,7 @@ class Item:
         return process
 
     def run(self, code=0, timeout=120, **options):
-        """A whole run: main ends at once with code. Returns the ended process."""
+        """A complete run in which main ends at once with code. Returns the ended process."""
         process = self.start(**options)
         self.end_main(code)
         process.wait(timeout)
@@ -137,7 +142,7 @@ class Item:
             (self.state / name).parent.mkdir(parents=True, exist_ok=True)
             (self.state / name).write_bytes(content)
 
-    # --- what came out ---
+    # --- results ---
 
     def state_secrets(self):
         selector = ",".join([f"deployitem.{GROUP}/name={self.name}", f"deployitem.{GROUP}/namespace={self.item_namespace}",
@@ -151,7 +156,7 @@ class Item:
 
 
 def ended(process, code):
-    """Asserts how a run ended, with its log in the message."""
+    """Asserts the exit code; the message has the log."""
     assert process.exit_code == code, process.output()
 
 
@@ -167,7 +172,7 @@ def wait_for_log(process, text):
     process.wait_until(lambda: text in process.output(), f"'{text}' in the log")
 
 
-# The reader stands in a module of its own; it is imported last because it uses nothing of the above.
+# Imported last: wait.reader is also used without this module.
 from wait.reader import newest_generation  # noqa: E402
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads state Secrets without any code of ours: once as our format says (count, sha256, sequence), once as the Go deployer
+"""Independent readers of state Secrets: one for our format (count, sha256, sequence), one that does what the Go deployer
 does (newest group by creation time, chunks by number, gzip and tar up to the end-of-archive blocks)."""
 
 import base64
@@ -46,7 +46,7 @@ def _joined(secrets):
 
 
 def whole_generations(secrets):
-    """Every generation that is whole by its own word, newest first."""
+    """All complete generations, newest first."""
     whole = []
     for name, chunks in groups(secrets).items():
         count = int(_annotation(chunks[0], "chunks"))
@@ -81,9 +81,9 @@ def contents(data):
 
 
 def go_restores(secrets):
-    """What the Go deployer would restore: files only, parents made as needed. Raises where it would fail."""
+    """The files that the Go deployer would restore. Raises an exception if it would fail."""
     newest = max(groups(secrets).values(), key=lambda chunks: min(s["metadata"]["creationTimestamp"] for s in chunks))
-    # Its gzip reader is asked for more only while tar wants more, so a short trailer or garbage goes unnoticed.
+    # Its tar reader stops at the end of the archive, so a truncated gzip trailer or garbage goes unnoticed.
     unpacked = zlib.decompressobj(wbits=31).decompress(_joined(newest))
     found = {}
     with tarfile.open(fileobj=io.BytesIO(unpacked), mode="r:", ignore_zeros=False) as archive:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""longshore-wait under the Go controller: its env, its Role, its readers; and what Go's readers make of our state."""
+"""longshore-wait under the Go controller: with its environment and Role; and our state read as the Go deployer reads it."""
 
 import base64
 import os
@@ -15,12 +15,12 @@ def item(apiserver, namespace):
     return Item(apiserver, namespace, is_go=True)
 
 
-def test_a_denied_watch_becomes_a_get_every_second_and_the_log_says_so_once(apiserver, item):
+def test_a_forbidden_watch_is_replaced_by_polling_and_logged_once(apiserver, item):
     item.write_state({"f": b"1"})
     item.exports.write_text("a: 1")
     mark = apiserver.audit.mark()
     process = item.start()
-    wait_for_log(process, "watching the pod is denied")
+    wait_for_log(process, "watching the pod is forbidden")
     process.wait_until(lambda: apiserver.audit.count(mark, verb="get", resource="pods", user=item.user) >= 3, "three polls")
     item.end_main()
     process.wait()
@@ -28,7 +28,7 @@ def test_a_denied_watch_becomes_a_get_every_second_and_the_log_says_so_once(apis
     assert item.export() == b"a: 1"
     assert newest_generation(item.kube, item).files == {"f": b"1"}
     assert [line["msg"] for line in log_lines(process)].count(
-        "watching the pod is denied, asking for it again and again instead") == 1
+        "watching the pod is forbidden, polling it instead") == 1
     assert apiserver.audit.count(mark, verb="watch", resource="pods", user=item.user) <= 1
 
 
@@ -48,14 +48,14 @@ def test_the_last_generation_is_found_by_a_list_of_metadata(apiserver, item):
     assert second.sequence > first.sequence
 
 
-def test_the_sequence_is_no_less_than_the_second_in_which_the_pod_was_made(item):
-    """So that of two pods the later one wins, whatever they have seen of each other."""
+def test_the_sequence_is_at_least_the_creation_time_of_the_pod(item):
+    """The later one of two pods wins, even if they do not know of each other."""
     item.write_state({"f": b"1"})
     ended(item.run(), 0)
     assert newest_generation(item.kube, item).sequence > 1_700_000_000
 
 
-def test_marks_of_the_run_are_those_that_are_known(item):
+def test_unknown_job_and_known_pod_in_annotations(item):
     item.write_state({"f": b"1"})
     item.exports.write_text("{}")
     ended(item.run(), 0)
@@ -65,7 +65,7 @@ def test_marks_of_the_run_are_those_that_are_known(item):
     assert export["metadata"]["labels"][f"{GROUP}/name"] == item.name
 
 
-def test_the_older_names_of_the_environment(item):
+def test_the_old_names_of_variables(item):
     item.write_state({"f": b"1"})
     item.exports.write_text("a: 1")
     process = item.run(env={"EXPORTS_PATH": None, "EXPORT_PATH": str(item.exports), "STATE_PATH": None,
@@ -94,11 +94,11 @@ def test_gos_reader_restores_what_we_write(item, size):
     assert go_restores(item.state_secrets()) == files
 
 
-def test_a_pod_that_is_gone_ends_the_polls(item):
+def test_a_pod_that_is_not_found_ends_the_polling(item):
     item.write_state({"f": b"1"})
     process = item.start()
-    wait_for_log(process, "watching the pod is denied")
+    wait_for_log(process, "watching the pod is forbidden")
     item.delete_pod()
     process.wait()
     ended(process, 1)
-    assert "the pod is gone; state: stored" in message(process)
+    assert "the pod no longer exists; state: stored" in message(process)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What longshore-wait does in a pod, against a real API server, with the Role that our controller gives."""
+"""longshore-wait in a pod, with a real API server and the Role that our controller creates."""
 
 import base64
 import os
@@ -18,9 +18,9 @@ def item(apiserver, namespace):
     return Item(apiserver, namespace)
 
 
-# --- the good case ---------------------------------------------------------------------------------------------------
+# --- success ---------------------------------------------------------------------------------------------------------
 
-def test_state_and_exports_come_out_when_main_ends(item):
+def test_state_and_exports_are_stored_when_main_ends(item):
     item.write_state({"count": b"1", "deep/er/file": b"x" * 1000})
     (item.state / "empty").mkdir()
     (item.state / "link").symlink_to("count")
@@ -38,7 +38,7 @@ def test_state_and_exports_come_out_when_main_ends(item):
     assert message(process) == ""
 
 
-def test_objects_carry_what_go_looks_for_and_what_binds_them_to_the_run(item):
+def test_secrets_have_the_metadata_of_go_and_name_the_run(item):
     item.write_state({"f": b"1"})
     item.exports.write_text("{}")
     ended(item.run(job="job-7", sequence=1234), 0)
@@ -62,13 +62,13 @@ def test_objects_carry_what_go_looks_for_and_what_binds_them_to_the_run(item):
     assert export["metadata"]["annotations"][f"{OURS}/pod-uid"] == item.pod_uid
 
 
-def test_no_request_beyond_one_watch_while_waiting_and_one_for_each_secret(apiserver, item):
+def test_one_watch_while_waiting_and_one_request_per_secret(apiserver, item):
     item.write_state({"noise": os.urandom(2_500_000)})
     item.exports.write_text("a: 1")
     mark = apiserver.audit.mark()
     process = item.start()
     wait_for_log(process, "waiting for main to end")
-    time.sleep(5)  # long enough for Go's successor of a poll, had there been one
+    time.sleep(5)  # long enough for several polls, if there were any
     item.end_main()
     process.wait()
     ended(process, 0)
@@ -82,14 +82,14 @@ def test_stored_bytes_are_exact(item):
     generation = newest_generation(item.kube, item)
     assert len(sizes) == 2 and sizes[1] == 1048576
     assert sum(sizes) == len(generation.data) < 1_500_000 * 1.01 + 2048
-    # Not a byte more than the gzip member: Python's reader is strict about what follows it.
+    # Nothing follows the gzip member: Python's reader would fail.
     assert generation.files["noise"] == (item.state / "noise").read_bytes()
 
 
 # --- main's end ------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("code, reason", [(1, "Error"), (137, "OOMKilled")])
-def test_a_failed_main_keeps_its_state_and_exports_nothing(item, code, reason):
+def test_the_state_of_a_failed_main_is_stored_but_not_its_exports(item, code, reason):
     item.write_state({"f": b"1"})
     item.exports.write_text("a: 1")
     process = item.start()
@@ -99,10 +99,10 @@ def test_a_failed_main_keeps_its_state_and_exports_nothing(item, code, reason):
     assert newest_generation(item.kube, item).files == {"f": b"1"}
     assert item.export() is None
     assert f"main ended with code {code} ({reason})" in message(process)
-    assert "state: stored" in message(process) and "exports: not due" in message(process)
+    assert "state: stored" in message(process) and "exports: skipped" in message(process)
 
 
-def test_an_end_before_the_start_is_seen_at_once(item):
+def test_a_main_that_ended_before_wait_started(item):
     item.exports.write_text("a: 1")
     item.delete_pod()
     item.pod_uid = item.create_pod()["metadata"]["uid"]
@@ -113,13 +113,13 @@ def test_an_end_before_the_start_is_seen_at_once(item):
     assert item.export() == b"a: 1"
 
 
-def test_sigterm_waits_for_main_and_saves_when_it_has_ended(item):
+def test_after_sigterm_the_state_is_stored_when_main_has_ended(item):
     item.write_state({"f": b"1"})
     item.exports.write_text("a: 1")
     process = item.start()
     wait_for_log(process, "waiting for main to end")
     process.signal(signal.SIGTERM)
-    wait_for_log(process, "told to stop")
+    wait_for_log(process, "stopping: ")
     item.write_state({"f": b"saved by main at the last moment"})
     item.end_main(143)
     process.wait()
@@ -128,20 +128,67 @@ def test_sigterm_waits_for_main_and_saves_when_it_has_ended(item):
     assert item.export() is None
 
 
-def test_sigterm_saves_what_is_there_within_the_grace_time(item):
+@pytest.mark.parametrize("options, seconds", [
+    ({"env": {"LONGSHORE_MAIN_GRACE_SECONDS": "2"}}, 2),
+    ({"grace": 4}, 2),                # half of the pod's grace period is kept for storing
+    ({"flags": ["--grace=4"]}, 2),
+], ids=["main's grace", "pod's grace", "option"])
+def test_a_main_that_ignores_sigterm_loses_no_state_and_exports_nothing(item, options, seconds):
     item.write_state({"f": b"1"})
     item.exports.write_text("a: 1")
-    process = item.start(flags=["--grace=4"])
-    wait_for_log(process, "waiting for main to end")
+    process = item.start(**{**options, "flags": ["-v", "debug", *options.get("flags", ())]})
+    wait_for_log(process, "the pod was seen")
     process.signal(signal.SIGTERM)
     process.wait()
     ended(process, 1)
     assert newest_generation(item.kube, item).files == {"f": b"1"}
     assert item.export() is None
-    assert message(process).startswith("the pod was stopped before main's end was known; state: stored as ")
+    assert message(process).startswith(
+        f"the pod was stopped and main did not end within {seconds} s of SIGTERM; state: stored as generation ")
 
 
-def test_a_main_that_ended_well_although_told_to_stop_exports(item):
+# A wait that waited for main's grace period would not end before the test times out.
+A_DAY = {"env": {"LONGSHORE_MAIN_GRACE_SECONDS": "80000"}, "grace": 86000}
+
+
+@pytest.mark.parametrize("how", ["SIGTERM", "deletion"])
+def test_a_main_that_was_never_started_is_not_waited_for(item, how):
+    item.write_state({"f": b"1"})
+    ended(item.run(), 0)
+    process = item.start(**A_DAY, flags=["-v", "debug"])
+    wait_for_log(process, "the pod was seen")
+    item.fail_to_start_main()
+    wait_for_log(process, "ImagePullBackOff")
+    assert process.running  # its image may still be pulled
+    if how == "SIGTERM":
+        process.signal(signal.SIGTERM)
+        process.wait()
+    else:
+        delete_but_keep_object(item)
+        process.wait()
+        release_object(item)
+    ended(process, 1)
+    assert message(process) == ("the pod was stopped before main was started (ImagePullBackOff); state: unchanged; "
+                                "exports: skipped")
+
+
+def test_a_main_that_started_late_is_waited_for(item):
+    process = item.start(**A_DAY, flags=["-v", "debug"])
+    wait_for_log(process, "the pod was seen")
+    item.fail_to_start_main("ErrImagePull")
+    wait_for_log(process, "ErrImagePull")
+    item.set_main({"running": {"startedAt": "2024-01-01T00:00:00Z"}})
+    wait_for_log(process, "main is running")
+    process.signal(signal.SIGTERM)
+    wait_for_log(process, "stopping: ")
+    item.write_state({"f": b"saved by main at the last moment"})
+    item.end_main(143)
+    process.wait()
+    ended(process, 1)
+    assert newest_generation(item.kube, item).files == {"f": b"saved by main at the last moment"}
+
+
+def test_a_main_that_succeeds_after_sigterm_exports(item):
     item.exports.write_text("a: 1")
     process = item.start()
     wait_for_log(process, "waiting for main to end")
@@ -152,6 +199,16 @@ def test_a_main_that_ended_well_although_told_to_stop_exports(item):
     assert item.export() == b"a: 1"
 
 
+def delete_but_keep_object(item):
+    """A finalizer keeps the object, as a kubelet does until the containers have ended."""
+    item.kube.patch("pods", item.pod, {"metadata": {"finalizers": ["example.com/kept"]}}, item.namespace)
+    item.kube.delete("pods", item.pod, item.namespace)
+
+
+def release_object(item):
+    item.kube.patch("pods", item.pod, {"metadata": {"finalizers": None}}, item.namespace)
+
+
 def test_a_deleted_pod_object_ends_the_wait(item):
     item.write_state({"f": b"1"})
     process = item.start(flags=["-v", "debug"])
@@ -159,25 +216,23 @@ def test_a_deleted_pod_object_ends_the_wait(item):
     item.delete_pod()
     process.wait()
     ended(process, 1)
-    assert "the pod is gone; state: stored" in message(process)
+    assert "the pod no longer exists; state: stored" in message(process)
 
 
-def test_a_pod_that_is_being_deleted_is_a_sigterm_that_was_missed(item):
+def test_a_deletion_without_sigterm_is_noticed(item):
     item.write_state({"f": b"1"})
     process = item.start(flags=["--grace=4", "-v", "debug"])
     wait_for_log(process, "the pod was seen")
-    # A finalizer keeps the object, as a kubelet does until the containers have ended.
-    item.kube.patch("pods", item.pod, {"metadata": {"finalizers": ["example.com/kept"]}}, item.namespace)
-    item.kube.delete("pods", item.pod, item.namespace)
+    delete_but_keep_object(item)
     process.wait()
-    item.kube.patch("pods", item.pod, {"metadata": {"finalizers": None}}, item.namespace)
+    release_object(item)
     ended(process, 1)
     assert newest_generation(item.kube, item).files == {"f": b"1"}
 
 
 # --- state over several runs -----------------------------------------------------------------------------------------
 
-def test_an_unchanged_state_costs_no_write(apiserver, item):
+def test_an_unchanged_state_is_not_written(apiserver, item):
     item.write_state({"f": b"1"})
     ended(item.run(), 0)
     mark = apiserver.audit.mark()
@@ -196,12 +251,12 @@ def test_deleted_files_and_an_empty_state_are_saved(item):
     item.write_state({})
     ended(item.run(), 0)
     assert newest_generation(item.kube, item).files == {}
-    # And Go's reader takes the empty archive for what it is.
+    # The Go deployer can read the empty archive, too.
     assert go_restores(newest_generation(item.kube, item).secrets) == {}
 
 
-def test_a_stale_pod_never_overrules_a_newer_one(item):
-    """A pod that was cut off wakes up after its successor has saved and exported: nothing of it counts."""
+def test_an_old_pod_never_replaces_the_results_of_a_newer_one(item):
+    """A pod that was cut off from the API server stores after its successor: its results are ignored."""
     item.write_state({"f": b"old"})
     item.exports.write_text("run: old")
     stale_pod_sequence, new_sequence = 100, 101
@@ -212,11 +267,11 @@ def test_a_stale_pod_never_overrules_a_newer_one(item):
     ended(process, 1)
     assert newest_generation(item.kube, item).files == {"f": b"old"}
     assert item.export() == b"run: old"
-    assert "a newer run of this item has written it" in message(process)
+    assert "it was written by a newer run of this item" in message(process)
 
 
-def test_a_pod_of_the_same_name_is_not_taken_for_ours(item):
-    """Pods of an item have a fixed name: a wait that was cut off must not read its successor's status."""
+def test_a_later_pod_of_the_same_name_is_not_ours(item):
+    """All pods of an item have the same name: a wait that was cut off must not read the status of a later pod."""
     item.write_state({"f": b"1"})
     item.exports.write_text("a: 1")
     process = item.start(flags=["-v", "debug"])
@@ -243,7 +298,7 @@ def test_an_export_of_an_earlier_job_is_overwritten(item):
     assert export["metadata"]["annotations"][f"{OURS}/job"] == "two"
 
 
-def test_an_export_of_an_earlier_job_is_emptied_where_this_one_has_none(item):
+def test_an_export_of_an_earlier_job_is_cleared_if_there_is_none(item):
     item.exports.write_text("run: 1")
     ended(item.run(job="one"), 0)
     item.exports.unlink()
@@ -253,7 +308,7 @@ def test_an_export_of_an_earlier_job_is_emptied_where_this_one_has_none(item):
     assert export["metadata"]["annotations"][f"{OURS}/job"] == "two"
 
 
-def test_no_export_and_none_before_writes_nothing(item):
+def test_without_exports_no_secret_is_written(item):
     ended(item.run(), 0)
     assert item.export() is None
 
@@ -263,26 +318,26 @@ def test_no_export_and_none_before_writes_nothing(item):
     (b"total 4\n", "got a string"),
     (b"a: 1\nb:\n  c: d\n e: f\n", "line 4, column"),
     (b'{"a": 1,\n "b" 2}', "line 2, column"),
-    (b'{"a": "' + b"x" * 1048576 + b'"}', "bytes are more than the 1048576 that an export may have"),
+    (b'{"a": "' + b"x" * 1048576 + b'"}', "bytes are more than the maximum of 1048576"),
 ], ids=["list", "text", "yaml", "json", "large"])
-def test_a_bad_export_is_named_with_its_place_and_the_state_is_kept(item, content, says):
+def test_an_invalid_export_is_an_error_with_line_and_column_and_the_state_is_stored(item, content, says):
     item.write_state({"f": b"1"})
     item.exports.write_bytes(content)
     process = item.run()
     ended(process, 1)
     assert item.export() is None
-    assert says in message(process) and "exports/values" in message(process)
+    assert says in message(process) and "exports: not stored: $EXPORTS_PATH: " in message(process)
     assert newest_generation(item.kube, item).files == {"f": b"1"}
 
 
-# --- a main that means harm ------------------------------------------------------------------------------------------
+# --- hostile main -----------------------------------------------------------------------------------------------------
 
-def test_a_symlink_to_the_token_is_refused_by_name_and_exports_nothing(apiserver, item):
+def test_a_symlink_to_the_token_is_not_exported(apiserver, item):
     item.exports.symlink_to(item.token_directory / "token")
     process = item.run()
     ended(process, 1)
     assert item.export() is None
-    assert "exports/values" in message(process)
+    assert "$EXPORTS_PATH" in message(process)
     token = (item.token_directory / "token").read_text()
     assert token not in message(process) and token not in process.output()
 
@@ -306,11 +361,11 @@ def test_state_directory_replaced_by_a_symlink_to_the_token(item):
     process = item.run()
     ended(process, 1)
     assert item.state_secrets() == []
-    assert item.export() == b"a: 1"  # each is tried whatever became of the other
+    assert item.export() == b"a: 1"  # stored even though the state failed
     assert "state: not stored" in message(process) and "exports: stored" in message(process)
 
 
-def test_fifos_and_sockets_in_the_state_neither_block_nor_break(item):
+def test_fifos_and_sockets_in_the_state_are_not_stored(item):
     item.write_state({"f": b"1"})
     os.mkfifo(item.state / "fifo")
     server = socket.socket(socket.AF_UNIX)
@@ -320,7 +375,7 @@ def test_fifos_and_sockets_in_the_state_neither_block_nor_break(item):
     server.close()
     ended(process, 0)
     assert newest_generation(item.kube, item).files == {"f": b"1"}
-    named = [line["path"] for line in log_lines(process) if line["msg"].startswith("left out of the state")]
+    named = [line["path"] for line in log_lines(process) if line["msg"].startswith("not stored: ")]
     assert sorted(named) == ["fifo", "socket"]
 
 
@@ -331,7 +386,7 @@ def test_a_fifo_as_export_does_not_block(item):
     assert item.export() is None
 
 
-def test_a_sparse_giant_as_export_is_refused(item):
+def test_a_huge_sparse_file_as_export_is_refused(item):
     with open(item.exports, "wb") as file:
         file.truncate(1 << 40)
     process = item.run()
@@ -339,7 +394,7 @@ def test_a_sparse_giant_as_export_is_refused(item):
     assert item.export() is None
 
 
-def test_links_in_the_state_are_kept_as_links(item):
+def test_symlinks_in_the_state_are_stored_as_symlinks(item):
     (item.state / "token").symlink_to(item.token_directory / "token")
     ended(item.run(), 0)
     assert newest_generation(item.kube, item).files == {"token": f"-> {item.token_directory / 'token'}"}
@@ -362,14 +417,14 @@ def test_names_of_253_characters(apiserver, namespace):
 
 # --- the sandbox -----------------------------------------------------------------------------------------------------
 
-def test_locked_in_while_it_waits(item):
+def test_sandboxed_while_waiting(item):
     process = item.start(flags=["-v", "debug"])
     wait_for_log(process, "waiting for main to end")
     status = dict(line.split(":\t", 1) for line in open(f"/proc/{process.pid}/status").read().splitlines() if ":\t" in line)
     assert status["NoNewPrivs"] == "1"
     assert status["Seccomp"] == "2"
     assert {status[name] for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {"0" * 16}
-    locked, = [line for line in log_lines(process) if line["msg"] == "locked in"]
+    locked, = [line for line in log_lines(process) if line["msg"] == "sandbox entered"]
     assert locked["landlock"] == 1
     item.end_main()
     process.wait()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same program delivers to a directory, as the local run starts it: no API server, main's end on a descriptor."""
+"""longshore-wait in a local run: stores into a directory, without API server; main's end is reported on a descriptor."""
 
 import json
 import os
@@ -31,7 +31,7 @@ class Local:
                        "LONGSHORE_MAIN_END_FD": "9", "LONGSHORE_STATE_SEQUENCE": str(self.last[0]),
                        "LONGSHORE_STATE_SHA256": self.last[1], "LONGSHORE_TERMINATION_LOG": str(log),
                        "ASAN_OPTIONS": "detect_leaks=0", **env}
-        # Popen hands down the standard descriptors only; a shell moves one of them.
+        # Process passes on the standard descriptors only; the shell moves one of them.
         process = Process("longshore-wait", ["/bin/sh", "-c", 'exec "$@" 9<&0', "sh", PROGRAM, *flags],
                           env=environment, stdin=reader)
         os.close(reader)
@@ -53,7 +53,7 @@ class Local:
         return json.loads((self.sink / "result.json").read_text())
 
     def generations(self):
-        """Sequence to files, of those that have their name."""
+        """Complete generations: sequence to files."""
         found = {}
         for path in (self.sink / "state").iterdir():
             if path.name.startswith("."):
@@ -68,7 +68,7 @@ def local():
     return Local()
 
 
-def test_state_and_exports_become_files(local):
+def test_state_and_exports_are_written_to_files(local):
     (local.state / "f").write_bytes(b"1")
     local.exports.write_text("a: 1\n")
     process = local.run()
@@ -99,7 +99,7 @@ def test_a_failed_main(local):
     local.exports.write_text("a: 1\n")
     process = local.run(code=3)
     ended(process, 1)
-    assert local.result["exitCode"] == 3 and local.result["exports"] == "not due"
+    assert local.result["exitCode"] == 3 and local.result["exports"] == "skipped"
     assert local.generations() == {1: {"f": b"1"}}
     assert "main ended with code 3" in message(process)
 
@@ -115,11 +115,11 @@ def test_the_runner_dies(local):
     assert local.generations() == {1: {"f": b"1"}}
 
 
-def test_bad_exports_are_named(local):
+def test_invalid_exports_are_an_error(local):
     local.exports.write_text("- 1\n")
     process = local.run()
     ended(process, 1)
-    assert local.result["exports"].startswith("failed: export file ")
+    assert local.result["exports"].startswith("failed: $EXPORTS_PATH: ")
     assert not (local.sink / "exports").exists()
 
 
@@ -134,15 +134,15 @@ def test_sigterm_saves_within_the_grace_time(local):
     os.close(local.writer)
 
 
-def test_killed_while_it_writes_leaves_no_half_generation(local):
-    """Whatever has its name is whole: everything is written aside and renamed."""
+def test_a_kill_while_writing_leaves_no_incomplete_generation(local):
+    """Everything is written under a temporary name and renamed."""
     (local.state / "f").write_bytes(b"1")
     ended(local.run(), 0)
     local.last = (1, local.result["state"]["sha256"])
     (local.state / "noise").write_bytes(os.urandom(40_000_000))
     process = local.start()
     local.end_main()
-    # Somewhere in the middle: the first chunk aside is there.
+    # In the middle: the first chunk was written under a temporary name.
     process.wait_until(lambda: any(path.name.startswith(".") for path in (local.sink / "state").iterdir()), "a chunk")
     process.kill()
     assert set(local.generations()) <= {1, 2}
@@ -151,9 +151,9 @@ def test_killed_while_it_writes_leaves_no_half_generation(local):
     assert set(local.generations()[2]) == {"f", "noise"}
 
 
-def test_it_is_out_of_reach_of_the_network(local):
+def test_sandboxed_in_a_local_run(local):
     process = local.start(flags=["-v", "debug"])
-    wait_for_log(process, "locked in")
+    wait_for_log(process, "sandbox entered")
     status = open(f"/proc/{process.pid}/status").read()
     assert "Seccomp:\t2" in status and "NoNewPrivs:\t1" in status
     local.end_main()

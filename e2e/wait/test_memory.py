@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it costs to have longshore-wait beside main, in a dynamic build.
+"""Memory of longshore-wait next to main, in a dynamic build.
 
-RSS is the memory of our own (RssAnon) and pages of program and libraries that are mapped at the moment (RssFile), most of them
-of what Debian's libcurl drags in (GnuTLS, Kerberos, LDAP ...). The program lets go of the latter when it has nothing to do.
+RSS is the sum of anonymous memory (RssAnon) and mapped pages of program and libraries (RssFile). Most of the latter belong to
+dependencies of Debian's libcurl (GnuTLS, Kerberos, LDAP ...). wait/memory_trim.c unmaps them while the program is idle.
 """
 
 import random
@@ -41,7 +41,7 @@ def test_waiting_costs_at_most_8_mib(item):
 
 
 class Peaks(threading.Thread):
-    """The highest of each number while the process lives, looked at every few milliseconds."""
+    """The maximum of each number, sampled every few milliseconds while the process runs."""
 
     def __init__(self, process):
         super().__init__(daemon=True)

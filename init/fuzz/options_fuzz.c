@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What init is told: options that were read have absolute paths and a time to wait; written out
- * again they are the same; a refusal says why. Input: words, each ended by a NUL, of which those
- * that are NAME=value of the contract are the environment. */
+/* Reads flags and environment. Property: accepted options have absolute paths and a positive
+ * deadline, and are the same when written out and read again; an error has a text. Input:
+ * NUL-terminated arguments; NAME=value of a known variable is the environment. */
 #include "common/contract.h"
-#include "common/fuzz/words.h"
+#include "common/fuzz/arguments.h"
 #include "init/options.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -47,17 +47,17 @@ static void check(const struct options *options)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct words words = {0};
+    struct arguments arguments = {0};
     struct options options = {0};
     struct error err = {0};
 
-    words_split(&words, data, size);
-    words_to_environment(&words, names, array_length(names));
-    if (options_from_arguments(words.count, words.items, &options, &err) < 0 ||
+    arguments_split(&arguments, data, size);
+    arguments_to_environment(&arguments, names, array_length(names));
+    if (options_from_arguments(arguments.count, arguments.items, &options, &err) < 0 ||
         options_from_environment(&options, &err) < 0)
         must(err.kind == ERROR_INVALID && err.text[0]);
     else
         check(&options);
-    words_done(&words);
+    arguments_done(&arguments);
     return 0;
 }

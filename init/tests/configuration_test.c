@@ -25,9 +25,12 @@ static const struct {
     {"\n { \"importValues\" :\ttrue\n}", "true"},
     {"importValues:\n  key: val1\n", "{\"key\":\"val1\"}"},
     {"importValues: abc", "\"abc\""},
+    {"{\"apiVersion\": \"container.deployer.landscaper.gardener.cloud/v1alpha1\", \"kind\": "
+     "\"ProviderConfiguration\", \"importValues\": 3}",
+     "3"},
 };
 
-static void import_values_are_passed_on_to_the_byte(void **state)
+static void import_values_are_passed_on_verbatim(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(imports); i++) {
@@ -64,7 +67,7 @@ static void a_reference_and_a_blueprint_are_read(void **state)
     assert_null(configuration.inline_blueprint);
 }
 
-static void inline_wins_over_reference(void **state)
+static void inline_overrides_reference(void **state)
 {
     static const char text[] =
         "{\"componentDescriptor\": {\"inline\": {\"a\": 1}, \"ref\": {}}, "
@@ -87,8 +90,8 @@ static const struct {
     {"[]", "expected an object"},
     {"{\"a\": ]", "line 1"},
     {"{\"importValues\": {\"a\": ]}", "line 1"},
-    {"{\"importValues\": 1, \"importValues\": 2}", "twice"},
-    {"{\"componentDescriptor\": {}}", "componentDescriptor: no inline"},
+    {"{\"importValues\": 1, \"importValues\": 2}", "duplicate key"},
+    {"{\"componentDescriptor\": {}}", "componentDescriptor: neither"},
     {"{\"componentDescriptor\": {\"ref\": {}}}", "componentDescriptor: ref: componentName"},
     {"{\"componentDescriptor\": {\"ref\": {\"componentName\": \"a\"}}}", "version"},
     {"{\"componentDescriptor\": {\"ref\": {\"componentName\": \"a\", \"version\": 1}}}",
@@ -96,12 +99,19 @@ static const struct {
     {"{\"componentDescriptor\": {\"ref\": {\"componentName\": \"a\", \"version\": \"1\", "
      "\"repositoryContext\": []}}}",
      "repositoryContext: expected an object"},
-    {"{\"blueprint\": {}}", "blueprint: no remote"},
+    {"{\"apiVersion\": \"v1\", \"kind\": \"ProviderConfiguration\"}", "apiVersion: expected"},
+    {"{\"apiVersion\": \"manifest.deployer.landscaper.gardener.cloud/v1alpha1\", \"kind\": "
+     "\"ProviderConfiguration\"}",
+     "found \"manifest.deployer.landscaper.gardener.cloud/v1alpha1\""},
+    {"apiVersion: container.deployer.landscaper.gardener.cloud/v1alpha1\nkind: ConfigMap\n",
+     "kind: expected \"ProviderConfiguration\", found \"ConfigMap\""},
+    {"{\"kind\": 5}", "kind: expected a string"},
+    {"{\"blueprint\": {}}", "blueprint: neither"},
     {"{\"blueprint\": {\"ref\": {}}}", "resourceName"},
     {"{\"blueprint\": {\"ref\": {\"resourceName\": \"x\"}}}", "componentDescriptor"},
 };
 
-static void what_is_wrong_is_named(void **state)
+static void invalid_configurations_name_the_field(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(wrong); i++) {
@@ -119,10 +129,10 @@ static void what_is_wrong_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(import_values_are_passed_on_to_the_byte),
+        cmocka_unit_test(import_values_are_passed_on_verbatim),
         cmocka_unit_test(a_reference_and_a_blueprint_are_read),
-        cmocka_unit_test(inline_wins_over_reference),
-        cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(inline_overrides_reference),
+        cmocka_unit_test(invalid_configurations_name_the_field),
     };
 
     doc_setup();

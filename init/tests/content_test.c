@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/archive/tests/folder.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
-#include "folder.h"
-#include "init/blueprint/content.h"
+#include "init/content.h"
 
 #define GOOD "apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Blueprint\n"
 
@@ -56,7 +56,7 @@ static void only_a_blueprint_is_published(void **state)
     }
 }
 
-static void what_an_earlier_run_left_is_replaced_as_a_whole(void **state)
+static void content_of_an_earlier_run_is_replaced(void **state)
 {
     struct folder folder = {0};
     struct content_counts counts = {0};
@@ -74,7 +74,7 @@ static void what_an_earlier_run_left_is_replaced_as_a_whole(void **state)
     folder_remove(&folder);
 }
 
-static void a_directory_is_copied_but_not_its_links(void **state)
+static void a_directory_is_copied_unless_it_has_symlinks(void **state)
 {
     for (int with_link = 0; with_link <= 1; with_link++) {
         struct folder folder = {0};
@@ -127,8 +127,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_a_blueprint_is_published),
-        cmocka_unit_test(what_an_earlier_run_left_is_replaced_as_a_whole),
-        cmocka_unit_test(a_directory_is_copied_but_not_its_links),
+        cmocka_unit_test(content_of_an_earlier_run_is_replaced),
+        cmocka_unit_test(a_directory_is_copied_unless_it_has_symlinks),
         cmocka_unit_test(a_packed_blob_is_unpacked),
     };
 

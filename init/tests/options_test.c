@@ -13,7 +13,7 @@
 #include "common/contract.h"
 #include "init/options.h"
 
-/* Splits at blanks and parses. */
+/* Splits text at blanks and parses the arguments. */
 static int parse(const char *line, struct options *ret_options, struct error *err)
 {
     cleanup_free char *copy = xstrdup(line);
@@ -47,7 +47,7 @@ static const struct {
      LOG_FORMAT_JSON},
 };
 
-static void the_flags_of_the_go_program_are_taken(void **state)
+static void the_flags_of_the_go_program_are_accepted(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(lines); i++) {
@@ -62,7 +62,7 @@ static void the_flags_of_the_go_program_are_taken(void **state)
     }
 }
 
-static void unknown_flags_and_operands_are_refused(void **state)
+static void unknown_flags_and_operands_are_rejected(void **state)
 {
     static const char *const wrong[] = {"init -v loud", "init --format=xml", "init --what",
                                         "init operand", "init -v"};
@@ -122,13 +122,13 @@ static void all_missing_variables_are_named_at_once(void **state)
     (void)setenv(ENV_TARGET_PATH, "", 1);
     (void)unsetenv(ENV_DEPLOY_ITEM_NAMESPACE);
     assert_int_equal(options_from_environment(&options, &err), -1);
-    assert_non_null(strstr(err.text, "CONFIGURATION_PATH has to be defined"));
-    assert_non_null(strstr(err.text, "TARGET_PATH has to be defined"));
-    assert_non_null(strstr(err.text, "DEPLOY_ITEM_NAMESPACE has to be defined"));
+    assert_non_null(strstr(err.text, "CONFIGURATION_PATH is not set"));
+    assert_non_null(strstr(err.text, "TARGET_PATH is not set"));
+    assert_non_null(strstr(err.text, "DEPLOY_ITEM_NAMESPACE is not set"));
     assert_null(strstr(err.text, "STATE_PATH"));
 }
 
-static void the_older_names_still_count(void **state)
+static void older_names_of_variables_are_accepted(void **state)
 {
     struct options options = {0};
     struct error err = {0};
@@ -141,7 +141,7 @@ static void the_older_names_still_count(void **state)
     assert_string_equal(options.state_path, "/s/old");
 }
 
-static void values_that_make_no_sense_are_refused(void **state)
+static void invalid_values_are_rejected(void **state)
 {
     static const struct {
         const char *name, *value;
@@ -165,12 +165,12 @@ static void values_that_make_no_sense_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_flags_of_the_go_program_are_taken),
-        cmocka_unit_test(unknown_flags_and_operands_are_refused),
+        cmocka_unit_test(the_flags_of_the_go_program_are_accepted),
+        cmocka_unit_test(unknown_flags_and_operands_are_rejected),
         cmocka_unit_test(the_environment_has_defaults),
         cmocka_unit_test(all_missing_variables_are_named_at_once),
-        cmocka_unit_test(the_older_names_still_count),
-        cmocka_unit_test(values_that_make_no_sense_are_refused),
+        cmocka_unit_test(older_names_of_variables_are_accepted),
+        cmocka_unit_test(invalid_values_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

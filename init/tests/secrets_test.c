@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/archive/tests/folder.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
-#include "folder.h"
 #include "init/secrets.h"
 
 #define ENTRY(user_) "{\"auths\": {\"h\": {\"username\": \"" user_ "\", \"password\": \"p\"}}}"
@@ -39,8 +39,8 @@ static void the_named_secret_comes_first(void **state)
     folder_remove(&folder);
 }
 
-/* A kubelet's volume: the files are in "..<time>", "..data" and the names are links. */
-static void a_mounted_secret_is_read_once_through_its_links(void **state)
+/* A volume of the kubelet: files are in "..<time>"; "..data" and the names are symlinks. */
+static void a_secret_volume_is_read_once_despite_its_symlinks(void **state)
 {
     struct folder folder = {0};
     cleanup_keyring struct keyring *keyring = keyring_new();
@@ -54,7 +54,7 @@ static void a_mounted_secret_is_read_once_through_its_links(void **state)
     assert_int_equal(symlinkat("..2024", folder.fd, "s/..data"), 0);
     assert_int_equal(symlinkat("..data/.dockerconfigjson", folder.fd, "s/.dockerconfigjson"), 0);
     folder_write_text(&folder, "deep/er/.dockercfg", "{\"i\": {\"auth\": \"dTpw\"}}");
-    /* Where the items of a volume name paths with a directory, the link is to the directory. */
+    /* For an item with a path in a subdirectory the symlink is to the subdirectory. */
     folder_write_text(&folder, "..2024/000/.dockerconfigjson",
                       "{\"auths\": {\"j\": {\"auth\": \"djpw\"}}}");
     assert_int_equal(symlinkat("..2024", folder.fd, "..data"), 0);
@@ -68,7 +68,7 @@ static void a_mounted_secret_is_read_once_through_its_links(void **state)
     folder_remove(&folder);
 }
 
-static void no_directory_is_no_credentials_but_a_bad_file_is_an_error(void **state)
+static void a_missing_directory_is_accepted_but_not_a_malformed_file(void **state)
 {
     struct folder folder = {0};
     cleanup_keyring struct keyring *keyring = keyring_new();
@@ -92,8 +92,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_named_secret_comes_first),
-        cmocka_unit_test(a_mounted_secret_is_read_once_through_its_links),
-        cmocka_unit_test(no_directory_is_no_credentials_but_a_bad_file_is_an_error),
+        cmocka_unit_test(a_secret_volume_is_read_once_despite_its_symlinks),
+        cmocka_unit_test(a_missing_directory_is_accepted_but_not_a_malformed_file),
     };
 
     doc_setup();

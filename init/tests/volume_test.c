@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/archive/tests/folder.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
-#include "folder.h"
 #include "init/inputs.h"
 #include "init/volume.h"
 
@@ -70,12 +70,12 @@ static void the_directories_of_the_contract_are_made(void **state)
         assert_int_equal(folder_count(&paths.folder, name), 0);
     }
     volume_done(&volume);
-    /* The workspace is gone again: only what belongs to the contract is left. */
+    /* The directory for temporary files has been removed. */
     assert_int_equal(folder_count(&paths.folder, "v/shared"), (int)array_length(directories));
     remove_paths(&paths);
 }
 
-static void a_symlink_that_was_left_there_is_not_followed(void **state)
+static void symlinks_in_the_volume_are_not_followed(void **state)
 {
     struct paths paths = {0};
     struct volume volume = {.root_fd = -1, .work_fd = -1};
@@ -92,7 +92,7 @@ static void a_symlink_that_was_left_there_is_not_followed(void **state)
     remove_paths(&paths);
 }
 
-static void a_file_takes_its_name_only_when_it_is_whole(void **state)
+static void a_file_is_visible_only_when_it_is_complete(void **state)
 {
     for (int is_published = 0; is_published <= 1; is_published++) {
         struct paths paths = {0};
@@ -118,7 +118,7 @@ static void a_file_takes_its_name_only_when_it_is_whole(void **state)
     }
 }
 
-static void outputs_without_a_common_directory_are_refused(void **state)
+static void outputs_without_a_common_directory_are_rejected(void **state)
 {
     struct paths paths = {0};
     struct volume volume = {.root_fd = -1, .work_fd = -1};
@@ -190,9 +190,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_directories_of_the_contract_are_made),
-        cmocka_unit_test(a_symlink_that_was_left_there_is_not_followed),
-        cmocka_unit_test(a_file_takes_its_name_only_when_it_is_whole),
-        cmocka_unit_test(outputs_without_a_common_directory_are_refused),
+        cmocka_unit_test(symlinks_in_the_volume_are_not_followed),
+        cmocka_unit_test(a_file_is_visible_only_when_it_is_complete),
+        cmocka_unit_test(outputs_without_a_common_directory_are_rejected),
         cmocka_unit_test(the_target_is_passed_on_in_the_documented_form),
         cmocka_unit_test(imports_are_written_only_if_there_are_some),
     };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table of /proc/net: the verdict is that of a second reader, which cuts lines into words. The
- * inode in a descriptor's link is the one that was written there. Input: the column, then text. */
+/* Properties: the result for a table of /proc/net is that of a second implementation, which splits
+ * lines into words; the inode of a link is the one it was made from. Input: the column, then text.
+ */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,13 +9,13 @@
 
 #include "common/base/memory.h"
 #include "common/fuzz/must.h"
-#include "wait/quiet.h"
+#include "wait/activity.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint64_t own[] = {77, 88};
 
-/* What stands in the column, NULL if the line is shorter. */
+/* The word in the column; NULL if the line is shorter. */
 static const char *word_of(char *line, size_t column)
 {
     char *rest = NULL;
@@ -57,9 +58,9 @@ static void check_link(const char *text)
 {
     cleanup_free char *target = xasprintf("socket:[%s]", text);
     cleanup_free char *written = NULL;
-    uint64_t inode = quiet_socket_inode(target);
+    uint64_t inode = activity_socket_inode(target);
 
-    must(quiet_socket_inode(text) == 0 || strncmp(text, "socket:[", 8) == 0);
+    must(activity_socket_inode(text) == 0 || strncmp(text, "socket:[", 8) == 0);
     if (inode == 0)
         return;
     written = xasprintf("%llu", (unsigned long long)inode);
@@ -71,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t column = size ? data[0] % 12 : 0;
     cleanup_free char *text = size ? xstrndup((const char *)data + 1, size - 1) : xstrdup("");
 
-    must(quiet_has_foreign_socket(text, column, own, array_length(own)) ==
+    must(activity_has_foreign_socket(text, column, own, array_length(own)) ==
          has_foreign(text, column));
     check_link(text);
     return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Property: what passes the check is one object for the YAML reader that stands behind it (or, with
- * tabs, for the JSON reader), and the verdict on the same bytes is always the same. */
+/* Property: a text that is accepted is one object for the YAML parser (or, with tabs, for the JSON
+ * parser), and the result for the same bytes is always the same. */
 #include <stdint.h>
 #include <stdlib.h>
 

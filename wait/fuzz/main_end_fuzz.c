@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Property: a pod or a line never makes success out of anything but an exit code of 0, and every
- * code is one that a process can have. */
+/* Property: only an explicit exit code of 0 counts as success, and every exit code is in the range
+ * of a process. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

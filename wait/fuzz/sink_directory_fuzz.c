@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A name in the local store: a sequence that was read is one after which another fits, and the name
- * is what a generation with it is called. */
+/* Properties of a name in the local store: the parsed sequence has a valid successor, and the name
+ * is that of a generation with this sequence. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A volume and a /proc of the test's own. */
+/* Uses a temporary volume and a fake /proc. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include "common/base/memory.h"
 #include "scratch.h"
-#include "wait/quiet.h"
+#include "wait/activity.h"
 
 #define TCP_HEADER                                                                                 \
     "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout "  \
@@ -28,19 +28,19 @@ static const struct {
     {"nothing at all", "", 9, false},
     {"only the header", TCP_HEADER, 9, false},
     {"our own", TCP_HEADER TCP_LINE("77") TCP_LINE("88"), 9, false},
-    {"somebody else's", TCP_HEADER TCP_LINE("77") TCP_LINE("99"), 9, true},
+    {"foreign TCP socket", TCP_HEADER TCP_LINE("77") TCP_LINE("99"), 9, true},
     {"waiting to be forgotten", TCP_HEADER TCP_LINE("0"), 9, false},
-    {"a unix socket of somebody else", UNIX_HEADER UNIX_LINE("99"), 6, true},
+    {"foreign unix socket", UNIX_HEADER UNIX_LINE("99"), 6, true},
     {"a line cut off", TCP_HEADER "   0: 0100007F:A2B4\n", 9, true},
     {"an empty line", TCP_HEADER "\n", 9, true},
     {"no number where one is expected", TCP_HEADER TCP_LINE("?"), 9, true},
-    {"our own with something behind it", TCP_HEADER TCP_LINE("77x"), 9, true},
+    {"our own inode followed by other characters", TCP_HEADER TCP_LINE("77x"), 9, true},
     {"a number with a sign", TCP_HEADER TCP_LINE("-77"), 9, true},
     {"more than a number can be", TCP_HEADER TCP_LINE("18446744073709551616"), 9, true},
     {"no newline at the end", TCP_HEADER "0: a b c d e f g h 99", 9, true},
 };
 
-static void a_socket_that_is_not_ours_is_found_in_the_kernels_tables(void **state)
+static void foreign_sockets_are_found_in_the_socket_tables(void **state)
 {
     static const uint64_t own[] = {77, 88};
 
@@ -48,7 +48,7 @@ static void a_socket_that_is_not_ours_is_found_in_the_kernels_tables(void **stat
     for (size_t i = 0; i < array_length(lists); i++) {
         print_message("%s\n", lists[i].name);
         assert_int_equal(
-            quiet_has_foreign_socket(lists[i].table, lists[i].column, own, array_length(own)),
+            activity_has_foreign_socket(lists[i].table, lists[i].column, own, array_length(own)),
             lists[i].is_foreign);
     }
 }
@@ -70,17 +70,17 @@ static const struct {
     {"", 0},
 };
 
-static void a_descriptor_of_a_socket_is_told_by_its_link(void **state)
+static void the_inode_of_a_socket_is_read_from_its_link(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(links); i++)
-        assert_int_equal(quiet_socket_inode(links[i].target), links[i].inode);
+        assert_int_equal(activity_socket_inode(links[i].target), links[i].inode);
 }
 
 struct fixture {
     struct scratch *scratch;
     struct volume volume;
-    struct quiet *quiet;
+    struct activity *activity;
 };
 
 static int set_up(void **state)
@@ -115,7 +115,7 @@ static int set_up(void **state)
     *state = fixture;
     return volume_open(state_path, exports_path, &fixture->volume, &err) < 0
                ? -1
-               : quiet_new(&fixture->volume, process_dir, &fixture->quiet, &err);
+               : activity_new(&fixture->volume, process_dir, &fixture->activity, &err);
 }
 
 static int tear_down(void **state)
@@ -123,20 +123,20 @@ static int tear_down(void **state)
     struct fixture *fixture = *state;
     void *scratch = fixture->scratch;
 
-    quiet_free(fixture->quiet);
+    activity_free(fixture->activity);
     volume_done(&fixture->volume);
     (void)scratch_tear_down(&scratch);
     free(fixture);
     return 0;
 }
 
-static void nothing_new_between_two_looks_is_quiet(void **state)
+static void main_is_idle_if_nothing_changed_between_two_checks(void **state)
 {
     struct fixture *fixture = *state;
 
-    assert_false(quiet_look(fixture->quiet)); /* nothing to compare with */
-    assert_true(quiet_look(fixture->quiet));
-    assert_true(quiet_look(fixture->quiet));
+    assert_false(activity_is_idle(fixture->activity)); /* nothing to compare with */
+    assert_true(activity_is_idle(fixture->activity));
+    assert_true(activity_is_idle(fixture->activity));
 }
 
 static void change_file(struct scratch *scratch)
@@ -169,58 +169,59 @@ static void change_mode(struct scratch *scratch)
     assert_int_equal(fchmodat(scratch->fd, "shared/state/d", 0750, 0), 0);
 }
 
-static void any_change_on_the_volume_is_work(void **state)
+static void any_change_on_the_volume_is_activity(void **state)
 {
     static void (*const changes[])(struct scratch *) = {change_file,   add_file,    add_directory,
                                                         add_deep_link, change_mode, remove_file};
     struct fixture *fixture = *state;
 
-    (void)quiet_look(fixture->quiet);
+    (void)activity_is_idle(fixture->activity);
     for (size_t i = 0; i < array_length(changes); i++) {
-        assert_true(quiet_look(fixture->quiet));
+        assert_true(activity_is_idle(fixture->activity));
         changes[i](fixture->scratch);
-        assert_false(quiet_look(fixture->quiet));
+        assert_false(activity_is_idle(fixture->activity));
     }
-    assert_true(quiet_look(fixture->quiet));
+    assert_true(activity_is_idle(fixture->activity));
 }
 
-static void an_open_socket_is_work(void **state)
+static void an_open_socket_is_activity(void **state)
 {
     static const char busy[] = TCP_HEADER TCP_LINE("77") TCP_LINE("99");
     static const char calm[] = TCP_HEADER TCP_LINE("77");
     struct fixture *fixture = *state;
 
-    (void)quiet_look(fixture->quiet);
-    assert_true(quiet_look(fixture->quiet));
+    (void)activity_is_idle(fixture->activity);
+    assert_true(activity_is_idle(fixture->activity));
     scratch_write(fixture->scratch, "proc/net/tcp", busy, sizeof(busy) - 1);
-    assert_false(quiet_look(fixture->quiet));
+    assert_false(activity_is_idle(fixture->activity));
     scratch_write(fixture->scratch, "proc/net/tcp", calm, sizeof(calm) - 1);
-    assert_true(quiet_look(fixture->quiet));
+    assert_true(activity_is_idle(fixture->activity));
 }
 
-static void the_kernels_own_tables_can_be_read(void **state)
+static void the_real_socket_tables_can_be_read(void **state)
 {
     struct fixture *fixture = *state;
-    struct quiet *quiet = NULL;
+    struct activity *activity = NULL;
     struct error err = {0};
 
-    assert_int_equal(quiet_new(&fixture->volume, "/proc/self", &quiet, &err), 0);
-    (void)quiet_look(quiet);
-    quiet_free(quiet);
-    quiet = NULL;
-    assert_int_equal(quiet_new(&fixture->volume, "/nowhere", &quiet, &err), -1);
-    assert_null(quiet);
+    assert_int_equal(activity_new(&fixture->volume, "/proc/self", &activity, &err), 0);
+    (void)activity_is_idle(activity);
+    activity_free(activity);
+    activity = NULL;
+    assert_int_equal(activity_new(&fixture->volume, "/nowhere", &activity, &err), -1);
+    assert_null(activity);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_socket_that_is_not_ours_is_found_in_the_kernels_tables),
-        cmocka_unit_test(a_descriptor_of_a_socket_is_told_by_its_link),
-        cmocka_unit_test_setup_teardown(nothing_new_between_two_looks_is_quiet, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(any_change_on_the_volume_is_work, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_open_socket_is_work, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_kernels_own_tables_can_be_read, set_up, tear_down),
+        cmocka_unit_test(foreign_sockets_are_found_in_the_socket_tables),
+        cmocka_unit_test(the_inode_of_a_socket_is_read_from_its_link),
+        cmocka_unit_test_setup_teardown(main_is_idle_if_nothing_changed_between_two_checks, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(any_change_on_the_volume_is_activity, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_open_socket_is_activity, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_real_socket_tables_can_be_read, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

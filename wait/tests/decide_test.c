@@ -19,21 +19,23 @@ static const struct {
     bool is_store_due, is_export_due;
     uint64_t wake_after_stop_ms, give_up_after_stop_ms; /* 0: none */
 } plans[] = {
-    {"main runs: wait, however long", MAIN_RUNS, 0, false, 0, false, false, 0, 0},
+    {"main runs: wait, however long", MAIN_RUNNING, 0, false, 0, false, false, 0, 0},
+    {"main was not started yet: wait", MAIN_NOT_STARTED, 0, false, 0, false, false, 0, 0},
     {"main fine: store all, no end", MAIN_ENDED, 0, false, 0, true, true, 0, 0},
     {"main failed: state only", MAIN_ENDED, 1, false, 0, true, false, 0, 0},
     {"main killed: state only", MAIN_ENDED, 137, false, 0, true, false, 0, 0},
     {"pod or runner gone: state only", MAIN_LOST, 0, false, 0, true, false, 0, 0},
-    {"stopped: main gets time", MAIN_RUNS, 0, true, 0, false, false, 240000, 295000},
-    {"stopped: still time", MAIN_RUNS, 0, true, 239999, false, false, 240000, 295000},
-    {"stopped: the reserve begins", MAIN_RUNS, 0, true, 240000, true, false, 0, 295000},
-    {"stopped: long ago", MAIN_RUNS, 0, true, 400000, true, false, 0, 295000},
-    {"stopped, then main fine", MAIN_ENDED, 0, true, 5, true, true, 0, 295000},
-    {"stopped, then main failed", MAIN_ENDED, 143, true, 5, true, false, 0, 295000},
-    {"stopped and gone", MAIN_LOST, 0, true, 5, true, false, 0, 295000},
+    {"stopped: main gets its grace", MAIN_RUNNING, 0, true, 0, false, false, 30000, 625000},
+    {"stopped: grace not over", MAIN_RUNNING, 0, true, 29999, false, false, 30000, 625000},
+    {"stopped: grace over, time to store", MAIN_RUNNING, 0, true, 30000, true, false, 0, 625000},
+    {"stopped: long ago", MAIN_RUNNING, 0, true, 700000, true, false, 0, 625000},
+    {"stopped, main never started", MAIN_NOT_STARTED, 0, true, 0, true, false, 0, 625000},
+    {"stopped, then main fine", MAIN_ENDED, 0, true, 5, true, true, 0, 625000},
+    {"stopped, then main failed", MAIN_ENDED, 143, true, 5, true, false, 0, 625000},
+    {"stopped and gone", MAIN_LOST, 0, true, 5, true, false, 0, 625000},
 };
 
-static void plans_whether_to_wait_or_store_and_until_when(void **state)
+static void plan_for_every_state_of_main_and_pod(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(plans); i++) {
@@ -42,7 +44,8 @@ static void plans_whether_to_wait_or_store_and_until_when(void **state)
             .end = {.kind = plans[i].end, .exit_code = plans[i].exit_code},
             .is_stopped = plans[i].is_stopped,
             .stopped_at_ms = plans[i].is_stopped ? stopped_at_ms : 0,
-            .grace_ms = 300000,
+            .main_grace_ms = 30000,
+            .grace_ms = 630000,
         };
         struct plan plan = decide_plan(&observed, stopped_at_ms + plans[i].since_stop_ms);
         uint64_t wake = plans[i].wake_after_stop_ms;
@@ -58,7 +61,7 @@ static void plans_whether_to_wait_or_store_and_until_when(void **state)
 
 static void a_main_that_runs_for_days_is_waited_for(void **state)
 {
-    struct observed observed = {.grace_ms = 300000};
+    struct observed observed = {.main_grace_ms = 30000, .grace_ms = 630000};
 
     (void)state;
     for (uint64_t now_ms = 1; now_ms < 30ULL * 24 * 3600 * 1000; now_ms += 600000) {
@@ -70,46 +73,79 @@ static void a_main_that_runs_for_days_is_waited_for(void **state)
 }
 
 static const struct {
-    uint64_t quiet_since_ms, quiet_ms, now_ms; /* stopped at 1000000; since 0: not quiet */
+    uint64_t idle_since_ms, idle_ms, now_ms; /* stopped at 1000000; since 0: not idle */
     bool is_store_due;
     uint64_t wake_at_ms;
-} silences[] = {
+} idle_mains[] = {
     {0, 20000, 1000000, false, 1240000},
     {0, 20000, 1239999, false, 1240000},
     {1000000, 20000, 1000000, false, 1020000},
     {1000000, 20000, 1019999, false, 1020000},
     {1000000, 20000, 1020000, true, 0},
-    {500000, 20000, 1000001, false, 1020000}, /* silence before it was told to stop is no sign */
+    {500000, 20000, 1000001, false, 1020000}, /* idle before SIGTERM does not count */
     {1100000, 20000, 1119999, false, 1120000},
     {1100000, 20000, 1120000, true, 0},
-    {1230000, 20000, 1235000, false, 1240000}, /* the reserve is kept in any case */
-    {1000000, 0, 1100000, false, 1240000},     /* switched off */
+    {1230000, 20000, 1235000, false, 1240000}, /* main's grace ends first */
+    {1000000, 0, 1100000, false, 1240000},     /* disabled */
 };
 
-static void a_main_that_was_told_to_stop_and_is_quiet_is_not_waited_for_for_long(void **state)
+static void a_stopped_main_that_is_idle_is_taken_for_ended(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < array_length(silences); i++) {
+    for (size_t i = 0; i < array_length(idle_mains); i++) {
         struct observed observed = {
             .is_stopped = true,
             .stopped_at_ms = 1000000,
-            .grace_ms = 300000,
-            .is_quiet = silences[i].quiet_since_ms != 0,
-            .quiet_since_ms = silences[i].quiet_since_ms,
-            .quiet_ms = silences[i].quiet_ms,
+            .main_grace_ms = 240000,
+            .grace_ms = 840000,
+            .is_idle = idle_mains[i].idle_since_ms != 0,
+            .idle_since_ms = idle_mains[i].idle_since_ms,
+            .idle_ms = idle_mains[i].idle_ms,
         };
-        struct plan plan = decide_plan(&observed, silences[i].now_ms);
+        struct plan plan = decide_plan(&observed, idle_mains[i].now_ms);
 
-        assert_int_equal(plan.is_store_due, silences[i].is_store_due);
-        assert_int_equal(plan.wake_at_ms, silences[i].wake_at_ms);
-        observed.is_stopped = false; /* a main that was not told may be quiet for days */
-        assert_false(decide_plan(&observed, silences[i].now_ms).is_store_due);
+        assert_int_equal(plan.is_store_due, idle_mains[i].is_store_due);
+        assert_int_equal(plan.wake_at_ms, idle_mains[i].wake_at_ms);
+        assert_int_equal(plan.is_main_idle, idle_mains[i].is_store_due);
+        observed.is_stopped = false; /* a main that was not stopped may be idle for days */
+        assert_false(decide_plan(&observed, idle_mains[i].now_ms).is_store_due);
     }
 }
 
-static void a_short_grace_time_is_shared_out_and_none_stores_at_once(void **state)
+static const struct {
+    uint64_t main_grace_ms, grace_ms, wait_for_main_ms;
+} graces[] = {
+    {30000, 630000, 30000},   /* our controller's default */
+    {300000, 900000, 300000}, /* an item that asks for more */
+    {30000, 300000, 30000},   /* a pod of the Go controller */
+    {300000, 300000, 240000}, /* a minute is kept for storing */
+    {30000, 30000, 15000},    /* at most half of a short grace period */
+    {0, 630000, 0},
+};
+
+static void main_gets_its_grace_but_never_the_time_that_storing_needs(void **state)
 {
-    struct observed observed = {.is_stopped = true, .stopped_at_ms = 100};
+    (void)state;
+    for (size_t i = 0; i < array_length(graces); i++) {
+        struct observed observed = {.is_stopped = true,
+                                    .stopped_at_ms = 100,
+                                    .main_grace_ms = graces[i].main_grace_ms,
+                                    .grace_ms = graces[i].grace_ms};
+        uint64_t end_ms = 100 + graces[i].wait_for_main_ms;
+
+        assert_true(decide_plan(&observed, end_ms).is_store_due);
+        if (graces[i].wait_for_main_ms)
+            assert_false(decide_plan(&observed, end_ms - 1).is_store_due);
+        /* Storing may take until shortly before SIGKILL, however short main's grace is. */
+        assert_int_equal(decide_plan(&observed, end_ms).give_up_at_ms,
+                         100 + graces[i].grace_ms -
+                             (graces[i].grace_ms / 10 < 5000 ? graces[i].grace_ms / 10 : 5000));
+    }
+}
+
+static void half_of_a_short_grace_period_is_kept_for_storing(void **state)
+{
+    struct observed observed = {.is_stopped = true, .stopped_at_ms = 100, .main_grace_ms = 30000};
     struct plan plan = {0};
 
     (void)state;
@@ -121,15 +157,15 @@ static void a_short_grace_time_is_shared_out_and_none_stores_at_once(void **stat
     assert_true(decide_plan(&observed, 100).is_store_due);
 }
 
-/* The whole space: every end, stop, state and export outcome that can come together. */
-static void exit_code_is_0_only_if_main_was_fine_and_all_that_was_due_is_stored(void **state)
+/* All combinations of main's end and of the outcomes of state and exports. */
+static void exit_code_is_0_only_if_main_succeeded_and_everything_is_stored(void **state)
 {
-    static const enum delivery deliveries[] = {DELIVERY_NOT_DUE, DELIVERY_STORED,
+    static const enum delivery deliveries[] = {DELIVERY_SKIPPED, DELIVERY_STORED,
                                                DELIVERY_UNCHANGED, DELIVERY_NONE, DELIVERY_FAILED};
     int good = 0;
 
     (void)state;
-    for (int end = MAIN_RUNS; end <= MAIN_LOST; end++) {
+    for (int end = MAIN_RUNNING; end <= MAIN_LOST; end++) {
         for (int exit_code = 0; exit_code < 3; exit_code++) {
             for (size_t s = 0; s < array_length(deliveries); s++) {
                 for (size_t e = 0; e < array_length(deliveries); e++) {
@@ -137,11 +173,12 @@ static void exit_code_is_0_only_if_main_was_fine_and_all_that_was_due_is_stored(
                         .end = {.kind = (enum main_end_kind)end, .exit_code = exit_code}};
                     struct state_outcome saved = {.delivery = deliveries[s]};
                     struct export_outcome exported = {.delivery = deliveries[e]};
+                    struct plan plan = {0};
                     struct verdict verdict = {0};
                     bool is_good = end == MAIN_ENDED && exit_code == 0 && (s == 1 || s == 2) &&
                                    e != 0 && e != 4;
 
-                    decide_verdict(&observed, &saved, &exported, &verdict);
+                    decide_verdict(&observed, &plan, &saved, &exported, &verdict);
                     assert_int_equal(verdict.exit_code, is_good ? 0 : 1);
                     assert_true(strlen(verdict.message) > 0);
                     good += is_good;
@@ -154,63 +191,98 @@ static void exit_code_is_0_only_if_main_was_fine_and_all_that_was_due_is_stored(
 
 static const struct {
     struct observed observed;
+    bool is_main_idle;
     struct state_outcome state;
     struct export_outcome exports;
     const char *message;
 } messages[] = {
     {{.end = {.kind = MAIN_ENDED}},
+     false,
      {.delivery = DELIVERY_STORED, .sequence = 7, .files = 2, .bytes = 10},
      {.delivery = DELIVERY_STORED, .bytes = 33},
-     "main ended with code 0; state: stored as 7 (2 files, 10 bytes); exports: stored (33 bytes)"},
+     "main ended with code 0; state: stored as generation 7 (2 files, 10 bytes); exports: stored "
+     "(33 bytes)"},
     {{.end = {.kind = MAIN_ENDED, .exit_code = 3, .reason = "Error"}},
+     false,
      {.delivery = DELIVERY_UNCHANGED},
-     {.delivery = DELIVERY_NOT_DUE},
-     "main ended with code 3 (Error); state: unchanged; exports: not due"},
+     {.delivery = DELIVERY_SKIPPED},
+     "main ended with code 3 (Error); state: unchanged; exports: skipped"},
     {{.end = {.kind = MAIN_ENDED}},
+     false,
      {.delivery = DELIVERY_FAILED, .err = {.text = "no room"}},
      {.delivery = DELIVERY_FAILED, .err = {.text = "no object"}},
      "main ended with code 0; state: not stored: no room; exports: not stored: no object"},
-    {{.end = {.kind = MAIN_RUNS}, .is_stopped = true},
+    {{.end = {.kind = MAIN_RUNNING},
+      .is_stopped = true,
+      .main_grace_ms = 30000,
+      .grace_ms = 630000},
+     false,
      {.delivery = DELIVERY_STORED, .sequence = 1, .files = 1, .bytes = 1},
-     {.delivery = DELIVERY_NOT_DUE},
-     "the pod was stopped before main's end was known; state: stored as 1 (1 files, 1 bytes); "
-     "exports: not due"},
+     {.delivery = DELIVERY_SKIPPED},
+     "the pod was stopped and main did not end within 30 s of SIGTERM; state: stored as generation "
+     "1 (1 "
+     "file, "
+     "1 byte); exports: skipped"},
+    {{.end = {.kind = MAIN_RUNNING}, .is_stopped = true, .main_grace_ms = 30000, .grace_ms = 20000},
+     false,
+     {.delivery = DELIVERY_UNCHANGED},
+     {.delivery = DELIVERY_SKIPPED},
+     "the pod was stopped and main did not end within 10 s of SIGTERM; state: unchanged; exports: "
+     "skipped"},
+    {{.end = {.kind = MAIN_RUNNING}, .is_stopped = true},
+     true,
+     {.delivery = DELIVERY_UNCHANGED},
+     {.delivery = DELIVERY_SKIPPED},
+     "the pod was stopped; main's exit code is unknown; state: unchanged; exports: skipped"},
+    {{.end = {.kind = MAIN_NOT_STARTED, .reason = "ImagePullBackOff"}, .is_stopped = true},
+     false,
+     {.delivery = DELIVERY_UNCHANGED},
+     {.delivery = DELIVERY_SKIPPED},
+     "the pod was stopped before main was started (ImagePullBackOff); state: unchanged; exports: "
+     "skipped"},
     {{.end = {.kind = MAIN_LOST}},
+     false,
      {.delivery = DELIVERY_UNCHANGED},
-     {.delivery = DELIVERY_NOT_DUE},
-     "main's end is unknown, because whoever ran it is gone; state: unchanged; exports: not due"},
+     {.delivery = DELIVERY_SKIPPED},
+     "main's exit code is unknown because its runner died; state: unchanged; exports: skipped"},
     {{.end = {.kind = MAIN_LOST}, .is_stopped = true},
+     false,
      {.delivery = DELIVERY_UNCHANGED},
-     {.delivery = DELIVERY_NOT_DUE},
-     "main's end is unknown, because the pod is gone; state: unchanged; exports: not due"},
+     {.delivery = DELIVERY_SKIPPED},
+     "main's exit code is unknown because the pod no longer exists; state: unchanged; exports: "
+     "skipped"},
     {{.end = {.kind = MAIN_ENDED}},
+     false,
      {.delivery = DELIVERY_UNCHANGED},
      {.delivery = DELIVERY_NONE},
      "main ended with code 0; state: unchanged; exports: none"},
 };
 
-static void message_names_what_was_not_stored_and_why(void **state)
+static void message_says_how_main_ended_and_what_was_stored(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(messages); i++) {
+        struct plan plan = {.is_main_idle = messages[i].is_main_idle};
         struct verdict verdict = {0};
 
-        decide_verdict(&messages[i].observed, &messages[i].state, &messages[i].exports, &verdict);
+        decide_verdict(&messages[i].observed, &plan, &messages[i].state, &messages[i].exports,
+                       &verdict);
         assert_string_equal(verdict.message, messages[i].message);
     }
 }
 
-static void message_always_fits_into_what_kubernetes_keeps(void **state)
+static void message_is_truncated_to_the_limit_of_kubernetes(void **state)
 {
     struct observed observed = {.end = {.kind = MAIN_ENDED, .exit_code = 1}};
     struct state_outcome saved = {.delivery = DELIVERY_FAILED};
     struct export_outcome exported = {.delivery = DELIVERY_FAILED};
+    struct plan plan = {0};
     struct verdict verdict = {0};
 
     (void)state;
     memset(saved.err.text, 'x', sizeof(saved.err.text) - 1);
     memset(exported.err.text, 'y', sizeof(exported.err.text) - 1);
-    decide_verdict(&observed, &saved, &exported, &verdict);
+    decide_verdict(&observed, &plan, &saved, &exported, &verdict);
     assert_true(strlen(verdict.message) < VERDICT_MESSAGE_MAX);
     assert_non_null(strstr(verdict.message, "state: not stored: xxx"));
     assert_non_null(strstr(verdict.message, "exports: not stored: yyy"));
@@ -223,19 +295,20 @@ static void every_delivery_has_a_name(void **state)
     assert_string_equal(delivery_name(DELIVERY_UNCHANGED), "unchanged");
     assert_string_equal(delivery_name(DELIVERY_NONE), "none");
     assert_string_equal(delivery_name(DELIVERY_FAILED), "failed");
-    assert_string_equal(delivery_name(DELIVERY_NOT_DUE), "not due");
+    assert_string_equal(delivery_name(DELIVERY_SKIPPED), "skipped");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_whether_to_wait_or_store_and_until_when),
+        cmocka_unit_test(plan_for_every_state_of_main_and_pod),
         cmocka_unit_test(a_main_that_runs_for_days_is_waited_for),
-        cmocka_unit_test(a_main_that_was_told_to_stop_and_is_quiet_is_not_waited_for_for_long),
-        cmocka_unit_test(a_short_grace_time_is_shared_out_and_none_stores_at_once),
-        cmocka_unit_test(exit_code_is_0_only_if_main_was_fine_and_all_that_was_due_is_stored),
-        cmocka_unit_test(message_names_what_was_not_stored_and_why),
-        cmocka_unit_test(message_always_fits_into_what_kubernetes_keeps),
+        cmocka_unit_test(a_stopped_main_that_is_idle_is_taken_for_ended),
+        cmocka_unit_test(main_gets_its_grace_but_never_the_time_that_storing_needs),
+        cmocka_unit_test(half_of_a_short_grace_period_is_kept_for_storing),
+        cmocka_unit_test(exit_code_is_0_only_if_main_succeeded_and_everything_is_stored),
+        cmocka_unit_test(message_says_how_main_ended_and_what_was_stored),
+        cmocka_unit_test(message_is_truncated_to_the_limit_of_kubernetes),
         cmocka_unit_test(every_delivery_has_a_name),
     };
 

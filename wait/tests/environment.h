@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every variable that wait reads. Help for tests. */
+/* Test helper: every variable that wait reads. */
 #pragma once
 
 #include "common/contract.h"
@@ -22,6 +22,7 @@ static const char *const wait_variables[] = {
     ENV_STATE_NAME_PREFIX,
     ENV_MAIN_END_FD,
     ENV_GRACE_SECONDS,
+    ENV_MAIN_GRACE_SECONDS,
     ENV_TERMINATION_LOG,
     ENV_EXPORT_NAME,
 };

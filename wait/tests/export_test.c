@@ -10,10 +10,51 @@
 #include "scratch.h"
 #include "wait/export.h"
 
+/* ---- faults while the file is read ---- */
+
+static struct fake {
+    void (*after_read)(int fd); /* called once, after the first bytes were read */
+    bool is_clock_coarse;       /* fstat() reports time stamps and size of before */
+    bool has_before;
+    struct stat before;
+} fake;
+
+ssize_t __real_read(int fd, void *buffer, size_t size);
+ssize_t __wrap_read(int fd, void *buffer, size_t size);
+int __real_fstat(int fd, struct stat *ret_stat);
+int __wrap_fstat(int fd, struct stat *ret_stat);
+
+ssize_t __wrap_read(int fd, void *buffer, size_t size)
+{
+    ssize_t result = __real_read(fd, buffer, size);
+    void (*after_read)(int fd) = fake.after_read;
+
+    if (after_read && result > 0) {
+        fake.after_read = NULL;
+        after_read(fd);
+    }
+    return result;
+}
+
+int __wrap_fstat(int fd, struct stat *ret_stat)
+{
+    int result = __real_fstat(fd, ret_stat);
+
+    if (result < 0 || !S_ISREG(ret_stat->st_mode))
+        return result;
+    if (!fake.has_before)
+        fake.before = *ret_stat;
+    else if (fake.is_clock_coarse)
+        *ret_stat = fake.before;
+    fake.has_before = true;
+    return result;
+}
+
 static int set_up(void **state)
 {
     const struct scratch *scratch = NULL;
 
+    fake = (struct fake){0};
     if (scratch_set_up(state) < 0)
         return -1;
     scratch = *state;
@@ -53,7 +94,7 @@ static const struct {
     {"number", "12\n", ERROR_INVALID, "got a number"},
     {"boolean", "yes\n", ERROR_INVALID, "got a boolean"},
     {"json cut off", "{\"a\": 1,\n \"b\": ", ERROR_INVALID, "line 2, column"},
-    {"json with a wrong value", "{\"a\": 1,\n\n \"b\": truth}", ERROR_NONE, NULL}, /* YAML it is */
+    {"json with a wrong value", "{\"a\": 1,\n\n \"b\": truth}", ERROR_NONE, NULL}, /* valid YAML */
     {"yaml with bad indentation", "a: 1\nb:\n  c: d\n e: f\n", ERROR_INVALID, "line 4, column"},
     {"yaml with an open quote", "a: 1\nb: 'x\n", ERROR_INVALID, "line "},
     {"duplicate key", "a: 1\nb: 2\na: 3\n", ERROR_INVALID, "line 3, column 1"},
@@ -61,7 +102,7 @@ static const struct {
     {"two documents", "a: 1\n---\nb: 2\n", ERROR_INVALID, "line "},
 };
 
-static void only_one_object_is_an_export_and_faults_have_line_and_column(void **state)
+static void an_export_is_one_object_and_syntax_errors_have_line_and_column(void **state)
 {
     struct scratch *scratch = *state;
     struct volume_place place = place_of(scratch);
@@ -76,19 +117,19 @@ static void only_one_object_is_an_export_and_faults_have_line_and_column(void **
         result = export_read(&place, &bytes, &err);
         if (texts[i].kind == ERROR_NONE) {
             assert_int_equal(result, 0);
-            assert_string_equal(bytes.data, texts[i].text); /* as it was, not as we read it */
+            assert_string_equal(bytes.data, texts[i].text); /* unchanged, not reformatted */
             continue;
         }
         print_message("    %s\n", err.text);
         assert_int_equal(result, -1);
         assert_int_equal(err.kind, texts[i].kind);
         assert_non_null(strstr(err.text, texts[i].message));
-        assert_non_null(strstr(err.text, "exports/values"));
+        assert_non_null(strstr(err.text, "$" ENV_EXPORTS_PATH));
         assert_null(bytes.data);
     }
 }
 
-static void no_file_and_no_directory_export_nothing(void **state)
+static void a_missing_file_or_directory_exports_nothing(void **state)
 {
     struct scratch *scratch = *state;
     struct volume_place place = place_of(scratch);
@@ -102,8 +143,8 @@ static void no_file_and_no_directory_export_nothing(void **state)
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
 }
 
-/* Main owns the volume: whatever it puts in the file's place is refused by name, at once. */
-static void anything_but_a_regular_file_is_refused_by_name(void **state)
+/* Main owns the volume and can replace the file by anything. */
+static void anything_but_a_regular_file_is_an_error(void **state)
 {
     static const char *const kinds[] = {"symlink to a secret", "dangling symlink",
                                         "symlink to a file of its own", "FIFO", "directory"};
@@ -137,14 +178,14 @@ static void anything_but_a_regular_file_is_refused_by_name(void **state)
         assert_int_equal(export_read(&place, &bytes, &err), -1);
         print_message("    %s\n", err.text);
         assert_int_not_equal(err.kind, ERROR_NOT_FOUND);
-        assert_non_null(strstr(err.text, "exports/values"));
+        assert_non_null(strstr(err.text, "$" ENV_EXPORTS_PATH));
         assert_null(strstr(err.text, "canary"));
         assert_null(bytes.data);
         assert_int_equal(unlinkat(scratch->fd, "exports/values", i == 4 ? AT_REMOVEDIR : 0), 0);
     }
 }
 
-static void a_directory_that_became_a_symlink_is_not_followed(void **state)
+static void a_directory_replaced_by_a_symlink_is_not_followed(void **state)
 {
     struct scratch *scratch = *state;
     struct volume_place place = place_of(scratch);
@@ -160,7 +201,7 @@ static void a_directory_that_became_a_symlink_is_not_followed(void **state)
     assert_null(bytes.data);
 }
 
-static void size_is_bounded_at_what_fits_into_a_secret(void **state)
+static void the_size_is_limited_to_that_of_a_secret(void **state)
 {
     struct scratch *scratch = *state;
     struct volume_place place = place_of(scratch);
@@ -178,10 +219,10 @@ static void size_is_bounded_at_what_fits_into_a_secret(void **state)
     scratch_write(scratch, "exports/values", text, EXPORT_MAX_BYTES + 1);
     assert_int_equal(export_read(&place, &bytes, &err), -1);
     assert_int_equal(err.kind, ERROR_TOO_LARGE);
-    assert_non_null(strstr(err.text, "1048577 bytes are more than the 1048576"));
+    assert_non_null(strstr(err.text, "1048577 bytes are more than the maximum of 1048576"));
 }
 
-static void a_sparse_giant_costs_nothing(void **state)
+static void a_huge_sparse_file_is_refused_without_reading_it(void **state)
 {
     struct scratch *scratch = *state;
     struct volume_place place = place_of(scratch);
@@ -196,7 +237,86 @@ static void a_sparse_giant_costs_nothing(void **state)
     assert_int_equal(err.kind, ERROR_TOO_LARGE);
 }
 
-static void messages_never_quote_what_main_wrote(void **state)
+/* fd itself is read-only. */
+static int open_writable(int fd)
+{
+    cleanup_free char *path = xasprintf("/proc/self/fd/%d", fd);
+    int writable_fd = open(path, O_RDWR | O_CLOEXEC);
+
+    assert_true(writable_fd >= 0);
+    return writable_fd;
+}
+
+static void set_mtime(int fd, struct timespec mtime)
+{
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, mtime};
+
+    assert_int_equal(futimens(fd, times), 0);
+}
+
+static void overwrite(int fd)
+{
+    cleanup_close int writable_fd = open_writable(fd);
+
+    assert_int_equal(pwrite(writable_fd, "{\"a\": 2}", 8, 0), 8);
+    set_mtime(writable_fd, (struct timespec){.tv_sec = 1});
+}
+
+/* A hostile main can restore the modification time, but not the change time. */
+static void overwrite_and_restore_mtime(int fd)
+{
+    cleanup_close int writable_fd = open_writable(fd);
+    struct stat now = {0};
+
+    assert_int_equal(pwrite(writable_fd, "{\"a\": 2}", 8, 0), 8);
+    do {
+        set_mtime(writable_fd, fake.before.st_mtim);
+        assert_int_equal(__real_fstat(writable_fd, &now), 0);
+    } while (now.st_ctim.tv_sec == fake.before.st_ctim.tv_sec &&
+             now.st_ctim.tv_nsec == fake.before.st_ctim.tv_nsec);
+}
+
+static void append(int fd)
+{
+    cleanup_close int writable_fd = open_writable(fd);
+
+    assert_int_equal(pwrite(writable_fd, "  \n", 3, 8), 3);
+}
+
+static const struct {
+    const char *name;
+    void (*change)(int fd);
+    bool is_clock_coarse;
+} changes[] = {
+    {"overwritten with as many bytes", overwrite, false},
+    {"overwritten, and its modification time restored", overwrite_and_restore_mtime, false},
+    {"longer", append, false},
+    /* Within one tick of the kernel's clock the time stamps stay the same. */
+    {"longer, within one tick of the clock", append, true},
+};
+
+static void a_file_that_changes_while_it_is_read_is_refused(void **state)
+{
+    struct scratch *scratch = *state;
+    struct volume_place place = place_of(scratch);
+
+    for (size_t i = 0; i < array_length(changes); i++) {
+        cleanup_buffer struct buffer bytes = {0};
+        struct error err = {0};
+
+        print_message("%s\n", changes[i].name);
+        scratch_write(scratch, "exports/values", "{\"a\": 1}", 8);
+        fake = (struct fake){.after_read = changes[i].change,
+                             .is_clock_coarse = changes[i].is_clock_coarse};
+        assert_int_equal(export_read(&place, &bytes, &err), -1);
+        assert_null(fake.after_read);
+        assert_int_equal(err.kind, ERROR_CONFLICT);
+        assert_non_null(strstr(err.text, "changed while it was read"));
+        assert_null(bytes.data);
+    }
+}
+
+static void messages_never_quote_the_content(void **state)
 {
     static const char *const broken[] = {
         "{\"a\": \"canary",
@@ -228,18 +348,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            only_one_object_is_an_export_and_faults_have_line_and_column, set_up,
+            an_export_is_one_object_and_syntax_errors_have_line_and_column, set_up,
             scratch_tear_down),
-        cmocka_unit_test_setup_teardown(no_file_and_no_directory_export_nothing, set_up,
+        cmocka_unit_test_setup_teardown(a_missing_file_or_directory_exports_nothing, set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(anything_but_a_regular_file_is_refused_by_name, set_up,
+        cmocka_unit_test_setup_teardown(anything_but_a_regular_file_is_an_error, set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(a_directory_that_became_a_symlink_is_not_followed, set_up,
+        cmocka_unit_test_setup_teardown(a_directory_replaced_by_a_symlink_is_not_followed, set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(size_is_bounded_at_what_fits_into_a_secret, set_up,
+        cmocka_unit_test_setup_teardown(the_size_is_limited_to_that_of_a_secret, set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(a_sparse_giant_costs_nothing, set_up, scratch_tear_down),
-        cmocka_unit_test_setup_teardown(messages_never_quote_what_main_wrote, set_up,
+        cmocka_unit_test_setup_teardown(a_huge_sparse_file_is_refused_without_reading_it, set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(a_file_that_changes_while_it_is_read_is_refused, set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(messages_never_quote_the_content, set_up,
                                         scratch_tear_down),
     };
 

@@ -16,31 +16,44 @@ static const struct {
     int exit_code;
     const char *reason;
 } pods[] = {
-    {"{}", NULL, MAIN_RUNS, 0, ""},
-    {"{\"status\":{}}", NULL, MAIN_RUNS, 0, ""},
-    {"{\"status\":{\"containerStatuses\":[]}}", NULL, MAIN_RUNS, 0, ""},
+    {"{}", NULL, MAIN_RUNNING, 0, ""},
+    {"{\"status\":{}}", NULL, MAIN_RUNNING, 0, ""},
+    {"{\"status\":{\"containerStatuses\":[]}}", NULL, MAIN_RUNNING, 0, ""},
     {"{\"status\":{\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"waiting\":{}}}]}}", NULL,
-     MAIN_RUNS, 0, ""},
+     MAIN_RUNNING, 0, ""},
     {"{\"status\":{\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"running\":{}}}]}}", NULL,
-     MAIN_RUNS, 0, ""},
-    /* Not ours to wait for. */
+     MAIN_RUNNING, 0, ""},
+    /* A status from before wait was started: main may run by now. */
+    {"{\"status\":{\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"waiting\":{\"reason\":"
+     "\"PodInitializing\"}}},{\"name\":\"wait\",\"state\":{\"waiting\":{}}}]}}",
+     NULL, MAIN_RUNNING, 0, ""},
+    {"{\"status\":{\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"waiting\":{\"reason\":"
+     "\"ImagePullBackOff\"}}},{\"name\":\"wait\",\"state\":{\"running\":{}}}]}}",
+     NULL, MAIN_NOT_STARTED, 0, "ImagePullBackOff"},
+    {"{\"status\":{\"containerStatuses\":[{\"name\":\"wait\",\"state\":{\"running\":{}}},{\"name\":"
+     "\"main\",\"state\":{\"waiting\":{}}}]}}",
+     NULL, MAIN_NOT_STARTED, 0, ""},
+    /* The kubelet lists no status of main: nothing is known. */
+    {"{\"status\":{\"containerStatuses\":[{\"name\":\"wait\",\"state\":{\"running\":{}}}]}}", NULL,
+     MAIN_RUNNING, 0, ""},
+    /* Containers other than main. */
     {"{\"status\":{\"containerStatuses\":[{\"name\":\"wait\",\"state\":{\"terminated\":"
      "{\"exitCode\":0}}},{\"name\":\"main\",\"state\":{\"running\":{}}}]}}",
-     NULL, MAIN_RUNS, 0, ""},
+     NULL, MAIN_RUNNING, 0, ""},
     {"{\"status\":{\"initContainerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":"
      "{\"exitCode\":0}}}]}}",
-     NULL, MAIN_RUNS, 0, ""},
-    /* What it was before it was restarted is no end. */
+     NULL, MAIN_RUNNING, 0, ""},
+    /* lastState is from before a restart. */
     {"{\"status\":{\"containerStatuses\":[{\"name\":\"main\",\"lastState\":{\"terminated\":"
      "{\"exitCode\":0}},\"state\":{\"running\":{}}}]}}",
-     NULL, MAIN_RUNS, 0, ""},
+     NULL, MAIN_RUNNING, 0, ""},
     {"{\"status\":{\"containerStatuses\":[{\"name\":\"wait\"},{\"name\":\"main\",\"state\":"
      "{\"terminated\":{\"exitCode\":0,\"reason\":\"Completed\"}}}]}}",
      NULL, MAIN_ENDED, 0, "Completed"},
     {"{\"metadata\":{\"uid\":\"u\"},\"status\":{\"containerStatuses\":[{\"name\":\"main\","
      "\"state\":{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\"}}}]}}",
      "u", MAIN_ENDED, 137, "OOMKilled"},
-    /* No code, or one that is none, is never success. */
+    /* A missing or invalid exit code is never success. */
     {"{\"status\":{\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":{}}}]}}",
      NULL, MAIN_ENDED, 255, ""},
     {"{\"status\":{\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":"
@@ -49,16 +62,16 @@ static const struct {
     {"{\"status\":{\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":"
      "{\"exitCode\":-1}}}]}}",
      NULL, MAIN_ENDED, 255, ""},
-    /* The name is that of our successor. */
+    /* A later pod of the same name. */
     {"{\"metadata\":{\"uid\":\"new\"},\"status\":{\"containerStatuses\":[{\"name\":\"main\","
      "\"state\":{\"terminated\":{\"exitCode\":0}}}]}}",
      "old", MAIN_LOST, 0, ""},
-    {"{\"metadata\":{\"uid\":\"any\"}}", "", MAIN_RUNS, 0, ""},
-    {"{\"status\":{\"containerStatuses\":\"text\"}}", NULL, MAIN_RUNS, 0, ""},
-    {"{\"status\":{\"containerStatuses\":[1,null,{\"name\":5}]}}", NULL, MAIN_RUNS, 0, ""},
+    {"{\"metadata\":{\"uid\":\"any\"}}", "", MAIN_RUNNING, 0, ""},
+    {"{\"status\":{\"containerStatuses\":\"text\"}}", NULL, MAIN_RUNNING, 0, ""},
+    {"{\"status\":{\"containerStatuses\":[1,null,{\"name\":5}]}}", NULL, MAIN_RUNNING, 0, ""},
 };
 
-static void pod_status_tells_how_main_ended(void **state)
+static void main_end_is_read_from_the_pod_status(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(pods); i++) {
@@ -73,12 +86,12 @@ static void pod_status_tells_how_main_ended(void **state)
     }
 }
 
-static void pod_facts_are_uid_and_second_of_its_making(void **state)
+static void pod_facts_are_read_from_the_metadata(void **state)
 {
     cleanup_json json_t *pod = json_loads(
         "{\"metadata\":{\"uid\":\"u-1\",\"creationTimestamp\":\"2024-01-02T03:04:05Z\"}}", 0, NULL);
     cleanup_json json_t *bare = json_loads("{\"metadata\":{\"creationTimestamp\":null}}", 0, NULL);
-    cleanup_json json_t *going =
+    cleanup_json json_t *deleted =
         json_loads("{\"metadata\":{\"deletionTimestamp\":\"2024-01-02T03:04:05Z\"}}", 0, NULL);
     struct pod_facts facts = main_end_pod_facts(pod);
 
@@ -89,11 +102,40 @@ static void pod_facts_are_uid_and_second_of_its_making(void **state)
     facts = main_end_pod_facts(bare);
     assert_string_equal(facts.uid, "");
     assert_int_equal(facts.created_unix_seconds, 0);
-    facts = main_end_pod_facts(going);
+    facts = main_end_pod_facts(deleted);
     assert_true(facts.is_being_deleted);
 }
 
-static void a_reason_of_any_length_is_cut(void **state)
+static const struct {
+    const char *pod;
+    int64_t grace_seconds;
+} graces[] = {
+    {"{}", 0},
+    {"{\"spec\":{\"terminationGracePeriodSeconds\":630}}", 630},
+    {"{\"spec\":{\"terminationGracePeriodSeconds\":\"630\"}}", 0},
+    /* kubectl delete --grace-period=60 */
+    {"{\"metadata\":{\"deletionGracePeriodSeconds\":60},"
+     "\"spec\":{\"terminationGracePeriodSeconds\":630}}",
+     60},
+    /* kubectl delete --force: the kubelet grants two seconds */
+    {"{\"metadata\":{\"deletionGracePeriodSeconds\":0},"
+     "\"spec\":{\"terminationGracePeriodSeconds\":630}}",
+     2},
+    {"{\"spec\":{\"terminationGracePeriodSeconds\":1}}", 2},
+};
+
+static void the_grace_period_is_that_of_the_deletion_or_of_the_pod(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(graces); i++) {
+        cleanup_json json_t *pod = json_loads(graces[i].pod, 0, NULL);
+
+        print_message("%s\n", graces[i].pod);
+        assert_int_equal(main_end_pod_facts(pod).grace_seconds, graces[i].grace_seconds);
+    }
+}
+
+static void a_long_reason_is_truncated(void **state)
 {
     cleanup_json json_t *pod = json_loads(
         "{\"status\":{\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":"
@@ -125,7 +167,7 @@ static const struct {
     {"[{\"exitCode\":0}]", false, 0, ""},
 };
 
-static void line_of_the_runner_tells_how_main_ended(void **state)
+static void main_end_is_read_from_the_line_of_the_runner(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(lines); i++) {
@@ -149,10 +191,11 @@ static void line_of_the_runner_tells_how_main_ended(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pod_status_tells_how_main_ended),
-        cmocka_unit_test(pod_facts_are_uid_and_second_of_its_making),
-        cmocka_unit_test(a_reason_of_any_length_is_cut),
-        cmocka_unit_test(line_of_the_runner_tells_how_main_ended),
+        cmocka_unit_test(main_end_is_read_from_the_pod_status),
+        cmocka_unit_test(pod_facts_are_read_from_the_metadata),
+        cmocka_unit_test(the_grace_period_is_that_of_the_deletion_or_of_the_pod),
+        cmocka_unit_test(a_long_reason_is_truncated),
+        cmocka_unit_test(main_end_is_read_from_the_line_of_the_runner),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 #include "wait/options.h"
 #include "wait/tests/environment.h"
 
-/* What Go's controller sets. */
+/* The environment set by the Go controller. */
 static int set_go_environment(void **state)
 {
     (void)state;
@@ -35,7 +35,7 @@ static int read_with(struct settings *settings, struct error *err, const char *a
     return settings_read(a ? (b ? 3 : 2) : 1, argv, settings, err);
 }
 
-static void the_environment_of_go_suffices(void **state)
+static void the_environment_of_the_go_controller_suffices(void **state)
 {
     struct settings settings = {0};
     struct error err = {0};
@@ -48,16 +48,18 @@ static void the_environment_of_go_suffices(void **state)
     assert_string_equal(settings.item_namespace, "ns");
     assert_string_equal(settings.termination_log, PATH_TERMINATION_LOG);
     assert_string_equal(settings.last_sha256, "");
-    assert_false(settings.is_last_told);
+    assert_false(settings.is_last_known);
     assert_null(settings.job);
     assert_null(settings.sink_dir);
     assert_int_equal(settings.main_end_fd, -1);
-    assert_int_equal(settings.grace_ms, 300000);
+    assert_int_equal(settings.main_grace_ms, 30000);
+    assert_false(settings.is_grace_known);
+    assert_int_equal(settings.grace_ms, 630000);
     assert_int_equal(settings.log_level, LOG_LEVEL_INFO);
     assert_int_equal(settings.log_format, LOG_FORMAT_JSON);
 }
 
-static void older_names_count_where_the_newer_are_absent(void **state)
+static void old_variable_names_are_used_if_the_new_ones_are_missing(void **state)
 {
     struct settings settings = {0};
     struct error err = {0};
@@ -74,7 +76,7 @@ static void older_names_count_where_the_newer_are_absent(void **state)
     assert_string_equal(settings.state_path, "/old/state");
 }
 
-static void what_is_missing_is_named(void **state)
+static void a_missing_variable_is_an_error_that_names_it(void **state)
 {
     static const char *const required[] = {ENV_EXPORTS_PATH,     ENV_STATE_PATH,
                                            ENV_POD_NAME,         ENV_POD_NAMESPACE,
@@ -92,7 +94,7 @@ static void what_is_missing_is_named(void **state)
     }
 }
 
-static void the_last_generation_is_told_and_may_be_none(void **state)
+static void the_last_generation_is_read_from_the_environment(void **state)
 {
     struct settings settings = {0};
     struct error err = {0};
@@ -102,7 +104,7 @@ static void the_last_generation_is_told_and_may_be_none(void **state)
     (void)setenv(ENV_STATE_SHA256, "", 1);
     (void)setenv(ENV_STATE_NEXT_SEQUENCE, "1700000000", 1);
     assert_int_equal(read_with(&settings, &err, NULL, NULL), 0);
-    assert_true(settings.is_last_told);
+    assert_true(settings.is_last_known);
     assert_int_equal(settings.last_sequence, 0);
     assert_int_equal(settings.next_sequence, 1700000000);
     (void)setenv(ENV_STATE_SEQUENCE, "41", 1);
@@ -115,7 +117,7 @@ static void the_last_generation_is_told_and_may_be_none(void **state)
     assert_non_null(strstr(err.text, ENV_STATE_SEQUENCE));
 }
 
-static void the_local_run_needs_a_descriptor_and_no_pod(void **state)
+static void a_local_run_needs_a_descriptor_and_no_pod(void **state)
 {
     struct settings settings = {0};
     struct error err = {0};
@@ -164,7 +166,7 @@ static const struct {
     {"operand", NULL, false},
 };
 
-static void flags_of_the_original_are_accepted_and_wrong_ones_named(void **state)
+static void options_of_the_go_program_are_accepted_and_wrong_ones_are_errors(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(flags); i++) {
@@ -191,7 +193,7 @@ static void help_and_version_need_no_environment(void **state)
     assert_true(settings.is_version);
 }
 
-static void the_flag_for_grace_beats_the_environment(void **state)
+static void option_grace_overrides_the_environment(void **state)
 {
     struct settings settings = {0};
     struct error err = {0};
@@ -202,20 +204,41 @@ static void the_flag_for_grace_beats_the_environment(void **state)
     assert_int_equal(settings.grace_ms, 30000);
     assert_int_equal(read_with(&settings, &err, "--grace", "7"), 0);
     assert_int_equal(settings.grace_ms, 7000);
+    assert_int_equal(settings.main_grace_ms, 30000);
+    assert_true(settings.is_grace_known);
+}
+
+static void the_grace_period_of_main_is_read_from_the_environment(void **state)
+{
+    struct settings settings = {0};
+    struct error err = {0};
+
+    (void)state;
+    (void)setenv(ENV_MAIN_GRACE_SECONDS, "300", 1);
+    assert_int_equal(read_with(&settings, &err, NULL, NULL), 0);
+    assert_int_equal(settings.main_grace_ms, 300000);
+    assert_int_equal(settings.grace_ms, 900000);
+    (void)setenv(ENV_MAIN_GRACE_SECONDS, "30s", 1);
+    assert_int_equal(read_with(&settings, &err, NULL, NULL), -1);
+    assert_non_null(strstr(err.text, ENV_MAIN_GRACE_SECONDS));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_environment_of_go_suffices, set_go_environment),
-        cmocka_unit_test_setup(older_names_count_where_the_newer_are_absent, set_go_environment),
-        cmocka_unit_test_setup(what_is_missing_is_named, set_go_environment),
-        cmocka_unit_test_setup(the_last_generation_is_told_and_may_be_none, set_go_environment),
-        cmocka_unit_test_setup(the_local_run_needs_a_descriptor_and_no_pod, set_go_environment),
-        cmocka_unit_test_setup(flags_of_the_original_are_accepted_and_wrong_ones_named,
+        cmocka_unit_test_setup(the_environment_of_the_go_controller_suffices, set_go_environment),
+        cmocka_unit_test_setup(old_variable_names_are_used_if_the_new_ones_are_missing,
+                               set_go_environment),
+        cmocka_unit_test_setup(a_missing_variable_is_an_error_that_names_it, set_go_environment),
+        cmocka_unit_test_setup(the_last_generation_is_read_from_the_environment,
+                               set_go_environment),
+        cmocka_unit_test_setup(a_local_run_needs_a_descriptor_and_no_pod, set_go_environment),
+        cmocka_unit_test_setup(options_of_the_go_program_are_accepted_and_wrong_ones_are_errors,
                                set_go_environment),
         cmocka_unit_test_setup(help_and_version_need_no_environment, set_go_environment),
-        cmocka_unit_test_setup(the_flag_for_grace_beats_the_environment, set_go_environment),
+        cmocka_unit_test_setup(option_grace_overrides_the_environment, set_go_environment),
+        cmocka_unit_test_setup(the_grace_period_of_main_is_read_from_the_environment,
+                               set_go_environment),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

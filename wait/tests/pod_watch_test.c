@@ -29,8 +29,8 @@ static struct fake {
     char field_selector[80];
     int watches, gets;
     uint64_t last_get_ms, gap_ms;
-    struct kube_request get; /* on_done NULL: none under way */
-    /* What was told. */
+    struct kube_request get; /* on_done NULL: none in progress */
+    /* Arguments of the last call of on_seen. */
     int seen;
     struct main_end end;
     struct pod_facts facts;
@@ -124,9 +124,9 @@ static int set_up(void **state)
     return set_up_with_uid(state, NULL);
 }
 
-static int set_up_told(void **state)
+static int set_up_with_known_uid(void **state)
 {
-    return set_up_with_uid(state, "told");
+    return set_up_with_uid(state, "own");
 }
 
 static int tear_down(void **state)
@@ -173,7 +173,7 @@ static void pass_time(uint64_t ms)
     assert_int_equal(loop_run_once(fake.loop, 0, &err), 0);
 }
 
-static void one_watch_on_this_pod_and_the_event_ends_the_wait(void **state)
+static void one_watch_on_the_own_pod_reports_the_end(void **state)
 {
     (void)state;
     assert_string_equal(fake.field_selector, "metadata.name=pod-1");
@@ -181,7 +181,7 @@ static void one_watch_on_this_pod_and_the_event_ends_the_wait(void **state)
     assert_true(fake.watch.is_watch_only);
     send_event(KUBE_EVENT_ADDED, POD("u", "{\"waiting\":{}}"));
     send_event(KUBE_EVENT_MODIFIED, POD("u", RUNNING));
-    assert_int_equal(fake.end.kind, MAIN_RUNS);
+    assert_int_equal(fake.end.kind, MAIN_RUNNING);
     send_event(KUBE_EVENT_MODIFIED, POD("u", ENDED));
     assert_int_equal(fake.end.kind, MAIN_ENDED);
     assert_string_equal(fake.end.reason, "Completed");
@@ -193,21 +193,35 @@ static void one_watch_on_this_pod_and_the_event_ends_the_wait(void **state)
     assert_int_equal(fake.gets, 0);
 }
 
-/* Go's program gives up after 1277 s. */
-static void a_main_of_a_week_is_waited_for_without_a_single_request(void **state)
+static void a_main_that_is_not_started_yet_is_still_watched(void **state)
+{
+    (void)state;
+    send_event(KUBE_EVENT_ADDED, POD("u", "{\"waiting\":{\"reason\":\"ErrImagePull\"}}},"
+                                          "{\"name\":\"wait\",\"state\":{\"running\":{}}"));
+    assert_int_equal(fake.end.kind, MAIN_NOT_STARTED);
+    assert_string_equal(fake.end.reason, "ErrImagePull");
+    assert_non_null(fake.watch.on_event); /* its image may still be pulled */
+    send_event(KUBE_EVENT_MODIFIED, POD("u", RUNNING));
+    assert_int_equal(fake.end.kind, MAIN_RUNNING);
+    send_event(KUBE_EVENT_MODIFIED, POD("u", ENDED));
+    assert_int_equal(fake.end.kind, MAIN_ENDED);
+}
+
+/* The Go program gives up after 1277 s. */
+static void a_main_that_runs_for_a_week_needs_no_further_request(void **state)
 {
     (void)state;
     send_event(KUBE_EVENT_ADDED, POD("u", RUNNING));
     for (int hour = 0; hour < 7 * 24; hour++)
         pass_time(3600000);
-    assert_int_equal(fake.end.kind, MAIN_RUNS);
+    assert_int_equal(fake.end.kind, MAIN_RUNNING);
     assert_int_equal(fake.gets, 0);
     assert_int_equal(fake.watches, 1);
     send_event(KUBE_EVENT_MODIFIED, POD("u", ENDED));
     assert_int_equal(fake.end.kind, MAIN_ENDED);
 }
 
-static void a_broken_stream_is_the_watchs_own_business(void **state)
+static void errors_of_the_watch_do_not_end_the_wait(void **state)
 {
     (void)state;
     break_watch(0, ERROR_TEMPORARY);
@@ -220,7 +234,7 @@ static void a_broken_stream_is_the_watchs_own_business(void **state)
     assert_int_equal(fake.end.kind, MAIN_ENDED);
 }
 
-static void a_denied_watch_becomes_a_get_every_second_slowing_to_five(void **state)
+static void a_forbidden_watch_is_replaced_by_polling(void **state)
 {
     uint64_t longest_ms = 0;
 
@@ -233,14 +247,14 @@ static void a_denied_watch_becomes_a_get_every_second_slowing_to_five(void **sta
     assert_int_equal(fake.gets, 1);
     pass_time(1);
     assert_int_equal(fake.gets, 2);
-    /* Two hours, far past Go's 1277 s. */
+    /* Two hours; the Go program gives up after 1277 s. */
     for (int i = 0; i < 7200 * 4; i++) {
         if (fake.get.on_done)
             answer_get(POD("u", RUNNING), ERROR_NONE);
         pass_time(250);
         longest_ms = fake.gap_ms > longest_ms ? fake.gap_ms : longest_ms;
     }
-    assert_int_equal(fake.end.kind, MAIN_RUNS);
+    assert_int_equal(fake.end.kind, MAIN_RUNNING);
     assert_in_range(longest_ms, 4900, 5250);
     assert_in_range(fake.gets, 7200 / 6, 7200 / 5 + 20);
     if (!fake.get.on_done)
@@ -251,7 +265,7 @@ static void a_denied_watch_becomes_a_get_every_second_slowing_to_five(void **sta
     assert_null(fake.get.on_done);
 }
 
-static void polls_go_on_through_an_hour_of_failures(void **state)
+static void polling_continues_after_an_hour_of_failures(void **state)
 {
     (void)state;
     break_watch(403, ERROR_DENIED);
@@ -264,7 +278,7 @@ static void polls_go_on_through_an_hour_of_failures(void **state)
     assert_int_equal(fake.end.kind, MAIN_ENDED);
 }
 
-static void a_pod_that_is_gone_is_lost(void **state)
+static void a_pod_that_is_not_found_is_lost(void **state)
 {
     (void)state;
     break_watch(403, ERROR_DENIED);
@@ -274,7 +288,7 @@ static void a_pod_that_is_gone_is_lost(void **state)
     assert_int_equal(fake.gets, 1);
 }
 
-static void a_deleted_pod_is_lost_unless_its_last_status_tells_the_end(void **state)
+static void a_deleted_pod_without_an_exit_code_is_lost(void **state)
 {
     (void)state;
     send_event(KUBE_EVENT_DELETED, POD("u", RUNNING));
@@ -282,7 +296,7 @@ static void a_deleted_pod_is_lost_unless_its_last_status_tells_the_end(void **st
     assert_null(fake.watch.on_event);
 }
 
-static void the_last_status_of_a_deleted_pod_counts(void **state)
+static void the_last_status_of_a_deleted_pod_is_used(void **state)
 {
     (void)state;
     send_event(KUBE_EVENT_DELETED, POD("u", ENDED));
@@ -290,7 +304,7 @@ static void the_last_status_of_a_deleted_pod_counts(void **state)
     assert_int_equal(fake.seen, 1);
 }
 
-static void a_successor_of_the_same_name_is_not_us(void **state)
+static void a_later_pod_of_the_same_name_is_not_ours(void **state)
 {
     (void)state;
     send_event(KUBE_EVENT_ADDED, POD("old", RUNNING));
@@ -299,38 +313,42 @@ static void a_successor_of_the_same_name_is_not_us(void **state)
     assert_string_equal(fake.facts.uid, "");
 }
 
-static void a_predecessor_out_of_a_stale_cache_is_passed_over(void **state)
+static void an_earlier_pod_from_a_stale_cache_is_ignored(void **state)
 {
     (void)state;
     send_event(KUBE_EVENT_ADDED, POD("before", ENDED));
     send_event(KUBE_EVENT_DELETED, POD("before", ENDED));
     assert_int_equal(fake.seen, 0);
-    send_event(KUBE_EVENT_ADDED, POD("told", RUNNING));
-    assert_int_equal(fake.end.kind, MAIN_RUNS);
-    send_event(KUBE_EVENT_MODIFIED, POD("told", ENDED));
+    send_event(KUBE_EVENT_ADDED, POD("own", RUNNING));
+    assert_int_equal(fake.end.kind, MAIN_RUNNING);
+    send_event(KUBE_EVENT_MODIFIED, POD("own", ENDED));
     assert_int_equal(fake.end.kind, MAIN_ENDED);
-    assert_string_equal(fake.facts.uid, "told");
+    assert_string_equal(fake.facts.uid, "own");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_watch_on_this_pod_and_the_event_ends_the_wait, set_up,
+        cmocka_unit_test_setup_teardown(one_watch_on_the_own_pod_reports_the_end, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_main_of_a_week_is_waited_for_without_a_single_request,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_broken_stream_is_the_watchs_own_business, set_up,
+        cmocka_unit_test_setup_teardown(a_main_that_is_not_started_yet_is_still_watched, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_denied_watch_becomes_a_get_every_second_slowing_to_five,
+        cmocka_unit_test_setup_teardown(a_main_that_runs_for_a_week_needs_no_further_request,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(polls_go_on_through_an_hour_of_failures, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_pod_that_is_gone_is_lost, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_deleted_pod_is_lost_unless_its_last_status_tells_the_end,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_last_status_of_a_deleted_pod_counts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_successor_of_the_same_name_is_not_us, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_predecessor_out_of_a_stale_cache_is_passed_over,
-                                        set_up_told, tear_down),
+        cmocka_unit_test_setup_teardown(errors_of_the_watch_do_not_end_the_wait, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_forbidden_watch_is_replaced_by_polling, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(polling_continues_after_an_hour_of_failures, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_pod_that_is_not_found_is_lost, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_deleted_pod_without_an_exit_code_is_lost, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_last_status_of_a_deleted_pod_is_used, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_later_pod_of_the_same_name_is_not_ours, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_earlier_pod_from_a_stale_cache_is_ignored,
+                                        set_up_with_known_uid, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client and the loop's sleep are replaced (linker --wrap): a script of answers, and a clock
- * that jumps over every pause. */
+/* The client and loop_run_once() are replaced (linker --wrap): answers come from a table, and a
+ * fake clock skips every pause. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,9 +13,9 @@
 #include "wait/request.h"
 
 struct answer {
-    enum error_kind kind; /* ERROR_NONE: an object */
+    enum error_kind kind; /* ERROR_NONE: success */
     int http_status;
-    bool is_lost; /* no answer ever comes */
+    bool is_lost; /* never answered */
 };
 
 static struct fake {
@@ -70,7 +70,7 @@ int __wrap_loop_run_once(struct loop *loop, int max_wait_ms, struct error *err)
     if (on_done && !fake.pending_answer.is_lost) {
         struct error failure = {.kind = fake.pending_answer.kind,
                                 .http_status = fake.pending_answer.http_status,
-                                .text = "the server's words"};
+                                .text = "message of the server"};
         json_t *object = failure.kind == ERROR_NONE ? json_object() : NULL;
 
         fake.pending.on_done = NULL;
@@ -118,13 +118,13 @@ static int perform(enum kube_verb verb, const struct answer *answers, size_t cou
                    struct error *err)
 {
     const struct kube_request request = {.verb = verb};
-    const struct patience patience = {
+    const struct deadline deadline = {
         .loop = fake.loop, .observed = &fake.observed, .request_ms = 30000};
 
     fake.answers = answers;
     fake.answer_count = count;
     fake.requests = 0;
-    return request_perform(NULL, &patience, &request, NULL, NULL, NULL, err);
+    return request_perform(NULL, &deadline, &request, NULL, NULL, NULL, err);
 }
 
 static const struct {
@@ -177,7 +177,7 @@ static const struct {
      ERROR_NONE},
 };
 
-static void only_what_can_pass_is_tried_again(void **state)
+static void only_temporary_errors_are_retried(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {
@@ -191,7 +191,7 @@ static void only_what_can_pass_is_tried_again(void **state)
     }
 }
 
-static void an_api_server_that_is_away_for_an_hour_is_waited_for(void **state)
+static void requests_are_retried_while_the_api_server_is_away_for_an_hour(void **state)
 {
     static struct answer answers[400];
     struct error err = {0};
@@ -206,7 +206,7 @@ static void an_api_server_that_is_away_for_an_hour_is_waited_for(void **state)
     assert_true(fake.clock.monotonic_now_ms > 1700000);
 }
 
-static void sigterm_puts_an_end_to_it_within_the_grace_time(void **state)
+static void after_sigterm_retries_end_before_the_grace_period(void **state)
 {
     static const struct answer away = {ERROR_TEMPORARY, 503, false};
     static const struct answer silent = {ERROR_TEMPORARY, 0, true};
@@ -220,14 +220,14 @@ static void sigterm_puts_an_end_to_it_within_the_grace_time(void **state)
         fake.stop_at_ms = fake.clock.monotonic_now_ms + 1000000;
         assert_int_equal(perform(KUBE_CREATE, kinds[i], 1, &err), -1);
         assert_int_equal(err.kind, ERROR_TEMPORARY);
-        assert_non_null(strstr(err.text, "given up at the end of the grace time"));
+        assert_non_null(strstr(err.text, "gave up at the end of the grace period"));
         assert_true(fake.observed.is_stopped);
         assert_in_range(fake.clock.monotonic_now_ms - fake.observed.stopped_at_ms, 280000, 299000);
         assert_null(fake.pending.on_done);
     }
 }
 
-static void a_token_that_stays_refused_is_an_error_after_two_minutes(void **state)
+static void a_rejected_token_is_an_error_after_two_minutes(void **state)
 {
     static const struct answer refused = {ERROR_DENIED, 401, false};
     struct error err = {0};
@@ -241,13 +241,13 @@ static void a_token_that_stays_refused_is_an_error_after_two_minutes(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(only_what_can_pass_is_tried_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_api_server_that_is_away_for_an_hour_is_waited_for,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(sigterm_puts_an_end_to_it_within_the_grace_time, set_up,
+        cmocka_unit_test_setup_teardown(only_temporary_errors_are_retried, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            requests_are_retried_while_the_api_server_is_away_for_an_hour, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(after_sigterm_retries_end_before_the_grace_period, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_token_that_stays_refused_is_an_error_after_two_minutes,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_rejected_token_is_an_error_after_two_minutes, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The property: any tree of files, directories and symlinks that main can make goes out through
- * store and sink and comes back through restore identical: names, kinds, bytes, modes, times, link
- * targets; and the same tree has the same digest wherever it lies. */
+/* Property: any tree of files, directories and symlinks that is stored through store and sink is
+ * restored identically (names, types, contents, modes, times, link targets), and the same tree
+ * always has the same digest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static uint32_t next(struct random *random, uint32_t below)
     return (uint32_t)(random->state >> 33) % below;
 }
 
-/* Spaces, newlines, quotes, backslashes, dashes, UTF-8, bytes that are no UTF-8, 255 bytes. */
+/* Spaces, newlines, quotes, backslashes, dashes, UTF-8, invalid UTF-8, 255 bytes. */
 static void make_name(struct random *random, char name[256])
 {
     static const char *const pieces[] = {"a",        "B",         " ",        "\n",
@@ -56,7 +56,7 @@ static void make_name(struct random *random, char name[256])
 
 static void make_file(struct random *random, int directory_fd, const char *name)
 {
-    /* Now and then one that needs more than a chunk. */
+    /* Sometimes one that needs more than one chunk. */
     size_t size = next(random, 200) == 0 ? 1500000 : next(random, 3000);
     cleanup_free unsigned char *bytes = xmalloc(size + 1);
     int fd = openat(directory_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -191,11 +191,11 @@ static size_t compare(int a_fd, int b_fd)
             count += compare_entry(a_fd, b_fd, entry->d_name);
     }
     (void)closedir(directory);
-    assert_int_equal(count_names(a_fd), count_names(b_fd)); /* and nothing came in addition */
+    assert_int_equal(count_names(a_fd), count_names(b_fd)); /* nothing was added */
     return count;
 }
 
-/* ---- out and back ---- */
+/* ---- store and restore ---- */
 
 static struct state_outcome send_out(struct scratch *scratch, int64_t sequence)
 {
@@ -206,19 +206,19 @@ static struct state_outcome send_out(struct scratch *scratch, int64_t sequence)
     cleanup_loop struct loop *loop = NULL;
     cleanup_sink struct sink *sink = NULL;
     struct observed observed = {.end = {.kind = MAIN_ENDED}};
-    struct patience patience = {0};
+    struct deadline deadline = {0};
     struct origin origin = {
         .item_name = "i", .item_namespace = "n", .job = "j", .pod_uid = "u", .sequence = sequence};
     struct last_generation last = {0};
     struct store store = {
-        .volume = &volume, .patience = &patience, .origin = &origin, .last = &last};
+        .volume = &volume, .deadline = &deadline, .origin = &origin, .last = &last};
     struct state_outcome outcome = {0};
     struct error err = {0};
 
     assert_int_equal(volume_open(state_path, exports_path, &volume, &err), 0);
     assert_int_equal(loop_new(clock_system(), &loop, &err), 0);
     assert_int_equal(sink_directory_new(sink_path, clock_system(), &sink, &err), 0);
-    patience = (struct patience){.loop = loop, .observed = &observed};
+    deadline = (struct deadline){.loop = loop, .observed = &observed};
     store.sink = sink;
     store_state(&store, &outcome);
     if (outcome.delivery == DELIVERY_FAILED)
@@ -259,7 +259,7 @@ static void bring_back(struct scratch *scratch, int64_t sequence)
     (void)close(fd);
 }
 
-static void random_trees_go_out_and_come_back_identical(void **state)
+static void random_trees_are_restored_exactly_as_stored(void **state)
 {
     struct scratch *scratch = *state;
     size_t entries = 0;
@@ -283,7 +283,7 @@ static void random_trees_go_out_and_come_back_identical(void **state)
         chunks = outcome.chunks > chunks ? outcome.chunks : chunks;
         (void)close(back_fd);
         (void)close(state_fd);
-        /* The copy in the place of the original gives the same bytes: deterministic. */
+        /* Packing is deterministic: the restored copy gives the same bytes. */
         assert_int_equal(renameat(scratch->fd, "volume/state", scratch->fd, old), 0);
         assert_int_equal(renameat(scratch->fd, "back", scratch->fd, "volume/state"), 0);
         assert_string_equal(send_out(scratch, tree + TREES).sha256, outcome.sha256);
@@ -296,7 +296,7 @@ static void random_trees_go_out_and_come_back_identical(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(random_trees_go_out_and_come_back_identical, scratch_set_up,
+        cmocka_unit_test_setup_teardown(random_trees_are_restored_exactly_as_stored, scratch_set_up,
                                         scratch_tear_down),
     };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A directory of the test's own, removed at its end. */
+/* A temporary directory, removed at the end of the test. */
 #pragma once
 
 #include <dirent.h>
@@ -59,7 +59,7 @@ static inline void scratch_write(const struct scratch *scratch, const char *path
     assert_int_equal(close(fd), 0);
 }
 
-/* The whole file as a string, the caller's to free; NULL if there is none. */
+/* The content of a file as a string, which belongs to the caller; NULL if it does not exist. */
 static inline char *scratch_read(const struct scratch *scratch, const char *path)
 {
     int fd = openat(scratch->fd, path, O_RDONLY | O_CLOEXEC);

@@ -34,7 +34,7 @@ static const char *annotation(const json_t *secret, const char *key)
     return json_string_value(doc_member(doc_get(secret, "metadata.annotations"), key));
 }
 
-static void names_are_those_of_the_contract_where_they_fit(void **state)
+static void names_follow_the_contract_if_they_fit(void **state)
 {
     cleanup_free char *prefix = secret_state_prefix(NULL, "ns", "item");
     cleanup_free char *given = secret_state_prefix("state-x-", "ns", "item");
@@ -49,7 +49,7 @@ static void names_are_those_of_the_contract_where_they_fit(void **state)
                         LABEL_ITEM_NAME "=item," LABEL_ITEM_NAMESPACE "=ns," LABEL_TYPE "=state");
 }
 
-static void long_names_are_shortened_and_stay_apart(void **state)
+static void long_names_are_shortened_and_stay_different(void **state)
 {
     cleanup_free char *one = secret_export_name("ns", LONG_240 "1");
     cleanup_free char *other = secret_export_name("ns", LONG_240 "2");
@@ -65,7 +65,7 @@ static void long_names_are_shortened_and_stay_apart(void **state)
     assert_true(name_is_dns_subdomain(chunk));
 }
 
-static void a_chunk_is_what_go_writes_and_what_makes_it_safe(void **state)
+static void a_chunk_has_the_metadata_of_go_and_ours(void **state)
 {
     const struct state_summary summary = {
         .sha256 = "00ff", .packed_bytes = 5, .files = 1, .bytes = 3, .chunk_count = 2};
@@ -94,7 +94,7 @@ static void a_chunk_is_what_go_writes_and_what_makes_it_safe(void **state)
     assert_string_equal(annotation(secret, ANNOTATION_ITEM_NAMESPACE), "ns");
 }
 
-static void a_new_export_is_bound_to_job_and_pod(void **state)
+static void a_new_export_names_job_and_pod(void **state)
 {
     cleanup_json json_t *secret = secret_export("ns-item-export", NULL, &origin, "{}", 2);
 
@@ -110,16 +110,16 @@ static void a_new_export_is_bound_to_job_and_pod(void **state)
     assert_string_equal(doc_text(secret, "type"), SECRET_TYPE_OPAQUE);
 }
 
-static void an_old_export_loses_its_data_and_its_mark_and_keeps_the_rest(void **state)
+static void an_old_export_keeps_foreign_metadata_only(void **state)
 {
-    const struct origin nobody = {
+    const struct origin no_pod = {
         .item_name = "item", .item_namespace = "ns", .job = "", .pod_uid = "", .sequence = 5};
     cleanup_json json_t *existing =
         json_pack("{s:{s:s, s:s, s:[], s:{s:s}, s:{s:s, s:s}}, s:{s:s, s:s}, s:s}", "metadata",
                   "name", "x", "resourceVersion", "77", "managedFields", "labels", "mine", "kept",
                   "annotations", ANNOTATION_JOB, "old", ANNOTATION_POD_UID, "old", "data", "config",
                   "b2xk", "more", "b2xk", "type", "Other");
-    cleanup_json json_t *secret = secret_export("x", existing, &nobody, "", 0);
+    cleanup_json json_t *secret = secret_export("x", existing, &no_pod, "", 0);
 
     (void)state;
     assert_string_equal(doc_text(secret, "metadata.resourceVersion"), "77");
@@ -133,7 +133,7 @@ static void an_old_export_loses_its_data_and_its_mark_and_keeps_the_rest(void **
 }
 
 static const struct {
-    const char *sequence; /* of the Secret; NULL: Go wrote it */
+    const char *sequence; /* of the Secret; NULL: written by Go */
     bool is_newer;
 } ages[] = {
     {NULL, false},         {"0", false},           {"1699999999", false},
@@ -158,11 +158,11 @@ static void only_a_higher_sequence_is_newer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_those_of_the_contract_where_they_fit),
-        cmocka_unit_test(long_names_are_shortened_and_stay_apart),
-        cmocka_unit_test(a_chunk_is_what_go_writes_and_what_makes_it_safe),
-        cmocka_unit_test(a_new_export_is_bound_to_job_and_pod),
-        cmocka_unit_test(an_old_export_loses_its_data_and_its_mark_and_keeps_the_rest),
+        cmocka_unit_test(names_follow_the_contract_if_they_fit),
+        cmocka_unit_test(long_names_are_shortened_and_stay_different),
+        cmocka_unit_test(a_chunk_has_the_metadata_of_go_and_ours),
+        cmocka_unit_test(a_new_export_names_job_and_pod),
+        cmocka_unit_test(an_old_export_keeps_foreign_metadata_only),
         cmocka_unit_test(only_a_higher_sequence_is_newer),
     };
 

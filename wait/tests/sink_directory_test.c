@@ -38,7 +38,7 @@ static struct generation write_both(struct sink *sink, const struct state_summar
     return generation;
 }
 
-static void a_generation_has_its_name_only_when_it_is_whole(void **state)
+static void a_generation_gets_its_name_when_it_is_complete(void **state)
 {
     const struct scratch *scratch = *state;
     cleanup_sink struct sink *sink = open_sink(scratch);
@@ -61,7 +61,7 @@ static void a_generation_has_its_name_only_when_it_is_whole(void **state)
     assert_non_null(doc_text(doc, "creationTimestamp"));
 }
 
-static void what_is_written_is_what_restore_reads(void **state)
+static void restore_reads_what_was_written(void **state)
 {
     const struct scratch *scratch = *state;
     cleanup_sink struct sink *sink = open_sink(scratch);
@@ -85,7 +85,7 @@ static void what_is_written_is_what_restore_reads(void **state)
     (void)close(fd);
 }
 
-static void the_last_sequence_is_the_highest_of_what_is_whole(void **state)
+static void the_last_sequence_is_the_highest_of_complete_generations(void **state)
 {
     const struct scratch *scratch = *state;
     cleanup_sink struct sink *sink = open_sink(scratch);
@@ -97,7 +97,7 @@ static void the_last_sequence_is_the_highest_of_what_is_whole(void **state)
     assert_int_equal(mkdirat(scratch->fd, "state/9-a", 0700), 0);
     assert_int_equal(mkdirat(scratch->fd, "state/10-b", 0700), 0);
     assert_int_equal(mkdirat(scratch->fd, "state/.new-11-c", 0700), 0);
-    /* What a person left there, and a number after which none could come. */
+    /* Files of a user, and a sequence that is too high to have a successor. */
     assert_int_equal(mkdirat(scratch->fd, "state/12", 0700), 0);
     assert_int_equal(mkdirat(scratch->fd, "state/13-", 0700), 0);
     assert_int_equal(mkdirat(scratch->fd, "state/14.bak", 0700), 0);
@@ -109,7 +109,7 @@ static void the_last_sequence_is_the_highest_of_what_is_whole(void **state)
     assert_string_equal(last.sha256, "");
 }
 
-static void exports_are_replaced_whole_and_removed_where_there_are_none(void **state)
+static void exports_are_replaced_atomically_or_removed(void **state)
 {
     const struct scratch *scratch = *state;
     cleanup_sink struct sink *sink = open_sink(scratch);
@@ -141,10 +141,10 @@ static const struct {
       .bytes = 30,
       .packed_bytes = 20,
       .sha256 = "ff"},
-     {.delivery = DELIVERY_NOT_DUE},
+     {.delivery = DELIVERY_SKIPPED},
      "{\"exitCode\":3,\"reason\":\"Error\",\"state\":{\"stored\":true,\"unchanged\":false,"
      "\"bytes\":30,\"packedBytes\":20,\"files\":2,\"sequence\":4,\"sha256\":\"ff\"},"
-     "\"exports\":\"not due\"}"},
+     "\"exports\":\"skipped\"}"},
     {{.end = {.kind = MAIN_ENDED}},
      {.delivery = DELIVERY_UNCHANGED, .sequence = 3},
      {.delivery = DELIVERY_STORED},
@@ -163,7 +163,7 @@ static const struct {
      "\"packedBytes\":0,\"files\":0,\"sequence\":0,\"sha256\":\"\"},\"exports\":\"none\"}"},
 };
 
-static void the_result_says_how_it_went(void **state)
+static void the_result_has_exit_code_state_and_exports(void **state)
 {
     const struct scratch *scratch = *state;
     cleanup_sink struct sink *sink = open_sink(scratch);
@@ -180,7 +180,7 @@ static void the_result_says_how_it_went(void **state)
     }
 }
 
-static void a_directory_that_cant_be_made_is_named(void **state)
+static void a_directory_that_cant_be_created_is_an_error_that_names_it(void **state)
 {
     struct sink *sink = NULL;
     struct error err = {0};
@@ -193,17 +193,17 @@ static void a_directory_that_cant_be_made_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_generation_has_its_name_only_when_it_is_whole,
+        cmocka_unit_test_setup_teardown(a_generation_gets_its_name_when_it_is_complete,
                                         scratch_set_up, scratch_tear_down),
-        cmocka_unit_test_setup_teardown(what_is_written_is_what_restore_reads, scratch_set_up,
+        cmocka_unit_test_setup_teardown(restore_reads_what_was_written, scratch_set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(the_last_sequence_is_the_highest_of_what_is_whole,
+        cmocka_unit_test_setup_teardown(the_last_sequence_is_the_highest_of_complete_generations,
                                         scratch_set_up, scratch_tear_down),
-        cmocka_unit_test_setup_teardown(exports_are_replaced_whole_and_removed_where_there_are_none,
-                                        scratch_set_up, scratch_tear_down),
-        cmocka_unit_test_setup_teardown(the_result_says_how_it_went, scratch_set_up,
+        cmocka_unit_test_setup_teardown(exports_are_replaced_atomically_or_removed, scratch_set_up,
                                         scratch_tear_down),
-        cmocka_unit_test(a_directory_that_cant_be_made_is_named),
+        cmocka_unit_test_setup_teardown(the_result_has_exit_code_state_and_exports, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test(a_directory_that_cant_be_created_is_an_error_that_names_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A real volume in a scratch directory and a sink that remembers. */
+/* A real volume in a temporary directory, and a sink that records what it gets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ struct memory_sink {
     size_t bytes;
     int finished, uuids;
     enum error_kind chunk_failure, export_failure; /* ERROR_NONE: none */
-    void (*on_chunk)(struct scratch *scratch);     /* what main does meanwhile */
+    void (*on_chunk)(struct scratch *scratch);     /* changes made by main in the meantime */
     struct scratch *scratch;
 };
 
@@ -95,7 +95,7 @@ struct fixture {
     struct volume volume;
     struct loop *loop;
     struct observed observed;
-    struct patience patience;
+    struct deadline deadline;
     struct origin origin;
     struct last_generation last;
     struct store store;
@@ -124,13 +124,13 @@ static int set_up(void **state)
     fixture->sink.sink.operations = &operations;
     fixture->sink.scratch = fixture->scratch;
     fixture->observed = (struct observed){.end = {.kind = MAIN_ENDED}, .grace_ms = 300000};
-    fixture->patience = (struct patience){.loop = fixture->loop, .observed = &fixture->observed};
+    fixture->deadline = (struct deadline){.loop = fixture->loop, .observed = &fixture->observed};
     fixture->origin = (struct origin){
         .item_name = "i", .item_namespace = "n", .job = "", .pod_uid = "", .sequence = 8};
     fixture->last.sequence = 7;
     fixture->store = (struct store){.sink = &fixture->sink.sink,
                                     .volume = &fixture->volume,
-                                    .patience = &fixture->patience,
+                                    .deadline = &fixture->deadline,
                                     .origin = &fixture->origin,
                                     .last = &fixture->last};
     *state = fixture;
@@ -161,7 +161,7 @@ static void write_noise(struct scratch *scratch, const char *path, size_t size)
     scratch_write(scratch, path, noise, size);
 }
 
-static void a_large_state_goes_out_in_chunks_the_first_one_last(void **state)
+static void a_large_state_is_stored_in_chunks_the_first_one_last(void **state)
 {
     struct fixture *fixture = *state;
     struct state_outcome outcome = {0};
@@ -174,7 +174,7 @@ static void a_large_state_goes_out_in_chunks_the_first_one_last(void **state)
     assert_int_equal(outcome.sequence, 8);
     assert_int_equal(outcome.files, 1);
     assert_int_equal(outcome.bytes, 2500000);
-    assert_int_equal(outcome.packed_bytes, fixture->sink.bytes); /* not a byte of padding */
+    assert_int_equal(outcome.packed_bytes, fixture->sink.bytes); /* no padding */
     assert_int_equal(fixture->sink.finished, 1);
 }
 
@@ -190,7 +190,7 @@ static void an_empty_state_is_stored_too(void **state)
     assert_true(fixture->sink.bytes < 200);
 }
 
-static void an_unchanged_state_costs_no_write(void **state)
+static void an_unchanged_state_is_not_written(void **state)
 {
     struct fixture *fixture = *state;
     struct state_outcome outcome = {0};
@@ -218,7 +218,7 @@ static void append(struct scratch *scratch)
     (void)close(fd);
 }
 
-static void a_state_that_changes_while_it_goes_out_is_sent_anew_under_a_new_uuid(void **state)
+static void a_state_that_changes_while_it_is_stored_is_stored_again_with_a_new_uuid(void **state)
 {
     struct fixture *fixture = *state;
     struct state_outcome outcome = {0};
@@ -230,11 +230,11 @@ static void a_state_that_changes_while_it_goes_out_is_sent_anew_under_a_new_uuid
     assert_int_equal(outcome.bytes, 2500004);
     assert_int_equal(fixture->sink.uuids, 2);
     assert_int_equal(fixture->sink.finished, 1);
-    /* The torn one never got its chunk 0. */
+    /* Chunk 0 of the incomplete generation was not written. */
     assert_int_equal(strcspn(fixture->sink.order, "0"), strlen(fixture->sink.order) - 1);
 }
 
-static void sockets_and_fifos_are_left_out_and_never_block(void **state)
+static void sockets_and_fifos_are_not_stored_and_never_block(void **state)
 {
     struct fixture *fixture = *state;
     struct state_outcome outcome = {0};
@@ -253,7 +253,7 @@ static void sockets_and_fifos_are_left_out_and_never_block(void **state)
     assert_int_equal(outcome.bytes, 1);
 }
 
-static void a_state_directory_that_is_gone_or_a_symlink_is_an_error_by_name(void **state)
+static void a_state_directory_that_is_missing_or_a_symlink_is_an_error(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -265,13 +265,12 @@ static void a_state_directory_that_is_gone_or_a_symlink_is_an_error_by_name(void
             assert_int_equal(symlinkat("/etc", fixture->scratch->fd, "state"), 0);
         store_state(&fixture->store, &outcome);
         assert_int_equal(outcome.delivery, DELIVERY_FAILED);
-        assert_non_null(strstr(outcome.err.text, fixture->scratch->path));
-        assert_non_null(strstr(outcome.err.text, "state"));
+        assert_non_null(strstr(outcome.err.text, "$STATE_PATH: "));
         assert_string_equal(fixture->sink.order, "");
     }
 }
 
-static void exports_go_out_although_the_state_could_not(void **state)
+static void exports_are_stored_even_if_the_state_fails(void **state)
 {
     struct fixture *fixture = *state;
     struct state_outcome state_outcome = {0};
@@ -288,7 +287,7 @@ static void exports_go_out_although_the_state_could_not(void **state)
     assert_string_equal(fixture->sink.order, "e");
 }
 
-static void without_an_export_file_that_of_an_earlier_run_is_cleared(void **state)
+static void without_an_export_file_the_export_of_an_earlier_run_is_cleared(void **state)
 {
     struct fixture *fixture = *state;
     struct export_outcome outcome = {0};
@@ -298,7 +297,7 @@ static void without_an_export_file_that_of_an_earlier_run_is_cleared(void **stat
     assert_string_equal(fixture->sink.order, "c");
 }
 
-static void a_bad_export_file_reaches_nobody(void **state)
+static void an_invalid_export_file_is_not_stored(void **state)
 {
     struct fixture *fixture = *state;
     struct export_outcome outcome = {0};
@@ -315,44 +314,45 @@ static void a_bad_export_file_reaches_nobody(void **state)
 }
 
 static const struct {
-    int64_t told, last, created, sequence;
+    int64_t given, last, created, sequence;
 } sequences[] = {
-    {12, 5, 1700000000, 12},                 /* the controller knows best */
+    {12, 5, 1700000000, 12},                 /* given by the controller */
     {0, 5, 0, 6},                            /* no pod seen */
-    {0, 5, 1700000000, 1700000000},          /* Go's controller */
+    {0, 5, 1700000000, 1700000000},          /* Go controller */
     {0, 1700000000, 1700000000, 1700000001}, /* saved twice in a second */
-    {0, 1800000000, 1700000000, 1800000001}, /* a clock that went back */
+    {0, 1800000000, 1700000000, 1800000001}, /* the clock was set back */
     {0, 0, 0, 1},
 };
 
-static void a_pod_made_later_has_the_higher_sequence(void **state)
+static void a_pod_created_later_has_a_higher_sequence(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(sequences); i++)
-        assert_int_equal(store_sequence(sequences[i].told, sequences[i].last, sequences[i].created),
-                         sequences[i].sequence);
+        assert_int_equal(
+            store_sequence(sequences[i].given, sequences[i].last, sequences[i].created),
+            sequences[i].sequence);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_large_state_goes_out_in_chunks_the_first_one_last, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(an_empty_state_is_stored_too, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_unchanged_state_costs_no_write, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_state_that_changes_while_it_goes_out_is_sent_anew_under_a_new_uuid, set_up,
-            tear_down),
-        cmocka_unit_test_setup_teardown(sockets_and_fifos_are_left_out_and_never_block, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_state_directory_that_is_gone_or_a_symlink_is_an_error_by_name, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(exports_go_out_although_the_state_could_not, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(without_an_export_file_that_of_an_earlier_run_is_cleared,
+        cmocka_unit_test_setup_teardown(a_large_state_is_stored_in_chunks_the_first_one_last,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_bad_export_file_reaches_nobody, set_up, tear_down),
-        cmocka_unit_test(a_pod_made_later_has_the_higher_sequence),
+        cmocka_unit_test_setup_teardown(an_empty_state_is_stored_too, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_unchanged_state_is_not_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_state_that_changes_while_it_is_stored_is_stored_again_with_a_new_uuid, set_up,
+            tear_down),
+        cmocka_unit_test_setup_teardown(sockets_and_fifos_are_not_stored_and_never_block, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_state_directory_that_is_missing_or_a_symlink_is_an_error,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(exports_are_stored_even_if_the_state_fails, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            without_an_export_file_the_export_of_an_earlier_run_is_cleared, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_invalid_export_file_is_not_stored, set_up, tear_down),
+        cmocka_unit_test(a_pod_created_later_has_a_higher_sequence),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,7 @@ static const struct {
     {"a/shared/state", "b/exports/values", "", "a/shared/state", "b/exports/values"},
 };
 
-static void the_root_is_the_deepest_directory_that_holds_both(void **state)
+static void the_root_is_the_deepest_common_directory(void **state)
 {
     const struct scratch *scratch = *state;
 
@@ -57,7 +57,7 @@ static void the_root_is_the_deepest_directory_that_holds_both(void **state)
     }
 }
 
-static void paths_with_nothing_in_common_have_roots_of_their_own(void **state)
+static void paths_without_common_directory_have_separate_roots(void **state)
 {
     cleanup_volume struct volume volume = VOLUME_INIT;
     struct error err = {0};
@@ -70,7 +70,7 @@ static void paths_with_nothing_in_common_have_roots_of_their_own(void **state)
     assert_string_equal(volume.exports.path, "exports/values");
 }
 
-static void paths_that_are_relative_climb_or_lead_nowhere_are_refused(void **state)
+static void relative_climbing_and_missing_paths_are_errors(void **state)
 {
     static const char *const bad[] = {
         "state", "", "/state", "/", "/tmp/../etc/state", "/tmp/no/such/directory/state"};
@@ -89,10 +89,10 @@ static void paths_that_are_relative_climb_or_lead_nowhere_are_refused(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_root_is_the_deepest_directory_that_holds_both, set_up,
+        cmocka_unit_test_setup_teardown(the_root_is_the_deepest_common_directory, set_up,
                                         scratch_tear_down),
-        cmocka_unit_test(paths_with_nothing_in_common_have_roots_of_their_own),
-        cmocka_unit_test(paths_that_are_relative_climb_or_lead_nowhere_are_refused),
+        cmocka_unit_test(paths_without_common_directory_have_separate_roots),
+        cmocka_unit_test(relative_climbing_and_missing_paths_are_errors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,3 +96,42 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- $_ := set $config "serve" (dict "metricsPort" (int .Values.metrics.port) "healthPort" (ternary (int .Values.probes.port) 0 .Values.probes.enabled)) -}}
 {{- toYaml $config -}}
 {{- end -}}
+
+{{/* The kubeconfigs by cluster, as JSON. */}}
+{{- define "deployer.kubeconfigs" -}}
+{{- dict "landscaper" .Values.deployer.landscaperClusterKubeconfig "host" .Values.deployer.hostClusterKubeconfig | toJson -}}
+{{- end -}}
+
+{{/* Arguments, volume mounts and volumes for the configuration and the kubeconfigs. */}}
+{{- define "deployer.arguments" -}}
+- --config=/app/ls/config/config.yaml
+{{- if .Values.deployer.landscaperClusterKubeconfig }}
+- --landscaper-kubeconfig=/app/ls/landscaper-cluster-kubeconfig/kubeconfig
+{{- end }}
+{{- if .Values.deployer.hostClusterKubeconfig }}
+- --kubeconfig=/app/ls/host-cluster-kubeconfig/kubeconfig
+{{- end }}
+{{- end -}}
+
+{{- define "deployer.configMounts" -}}
+- {name: config, mountPath: /app/ls/config, readOnly: true}
+{{- range $cluster, $given := include "deployer.kubeconfigs" . | fromJson }}
+{{- if $given }}
+- {name: {{ $cluster }}-cluster-kubeconfig, mountPath: /app/ls/{{ $cluster }}-cluster-kubeconfig, readOnly: true}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "deployer.configVolumes" -}}
+{{- $full := include "deployer.fullname" . -}}
+- name: config
+  secret: {secretName: {{ $full }}-config, defaultMode: 0440}
+{{- range $cluster, $given := include "deployer.kubeconfigs" . | fromJson }}
+{{- if $given }}
+- name: {{ $cluster }}-cluster-kubeconfig
+  secret:
+    secretName: {{ if $given.kubeconfig }}{{ $full }}-{{ $cluster }}-cluster-kubeconfig{{ else }}{{ required (printf "deployer.%sClusterKubeconfig needs kubeconfig or secretRef" $cluster) $given.secretRef }}{{ end }}
+    defaultMode: 0440
+{{- end }}
+{{- end }}
+{{- end -}}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A clean path is relative, has no "..", "." or empty component, keeps to its limits, and is clean
- * already when it is cleaned again. What is shown of any path is plain text. */
+/* Properties: a cleaned path is relative, has no "..", "." or empty component, is within the
+ * limits, and cleaning it again does not change it. The displayed form of any path is printable
+ * text. */
 #include <stdint.h>
 #include <string.h>
 
@@ -39,7 +40,7 @@ static void check_shown(const char *path)
         if ((unsigned char)*byte < 0x20 || *byte == 0x7f)
             abort();
     }
-    /* Showing it again changes nothing, unless it was cut: all of it is UTF-8. */
+    /* Formatting it again changes nothing unless it was truncated, since all of it is UTF-8. */
     if (strlen(shown.text) <= sizeof(shown.text) - sizeof("...") &&
         strcmp(beneath_show(shown.text).text, shown.text) != 0)
         abort();

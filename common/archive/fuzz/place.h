@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A directory for fuzzers that write files, with a canary beside what they write: outside/secret.
- * Made once, gone when the program ends. */
+/* A temporary directory for fuzzers that write files, with a canary (outside/secret) next to the
+ * directory they write to. Created once, removed when the program ends. */
 #pragma once
 
 #include <dirent.h>
@@ -53,7 +53,7 @@ static inline int place_count_entries(int directory_fd)
     return count - 2;
 }
 
-/* The canary is as it was, and one directory is beside it, and nothing else. */
+/* The canary is unchanged, and there is one other directory. */
 static inline void place_check(void)
 {
     cleanup_close int fd = -1, outside_fd = -1;

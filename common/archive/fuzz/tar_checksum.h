@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a fuzzer changes in a tar would end at the header's checksum. Help for fuzzers. */
+/* Corrects checksums, so that inputs changed by a fuzzer are not rejected because of them. */
 #pragma once
 
 #include <stdint.h>
@@ -8,7 +8,7 @@
 
 enum { BLOCK_SIZE = 512 };
 
-/* Makes the checksum of every block right that looks like a header. */
+/* Corrects the checksum of every block that looks like a header. */
 static inline void mend_checksums(uint8_t *tar, size_t size)
 {
     for (size_t at = 0; at + BLOCK_SIZE <= size; at += BLOCK_SIZE) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the writer writes, the reader reads: names, targets, modes, times and data of any bytes come
- * back as they were, in one gzip member whose checksum is right.
+/* Property: the reader returns what the writer got: names, targets, modes, times and data, in one
+ * gzip member with a correct checksum.
  *
- * The input is a list of entries: how long name, target and data are, type, mode and time, then the
- * bytes of all three. */
+ * The input is a list of entries: the lengths of name, target and data, type, mode and time, then
+ * the bytes of all three. */
 #include <stdint.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ struct entry {
     const uint8_t *data;
 };
 
-/* Without what no walk through a directory brings: NUL, and parts of a path that are nothing. */
+/* Replaces what names in a directory never have: NUL and empty components. */
 static size_t take_text(char text[TEXT_MAX + 1], const uint8_t *bytes, size_t size)
 {
     memcpy(text, bytes, size);

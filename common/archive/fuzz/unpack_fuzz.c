@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever the archive says: nothing outside of the root changes, the limits hold, and what was
- * unpacked as state packs to the same bytes twice.
+/* Properties: for any archive, nothing outside of the root changes, the limits are enforced, and
+ * unpacked state packs to the same bytes twice.
  *
- * The first byte of the input chooses policy, tolerance and way of resolving. With its bit 3 the
- * checksums of tar headers are put right, so that the fuzzer gets past them. */
+ * The first byte of the input chooses policy, tolerance and the use of openat2. With
+ * CHOICE_CHECKSUM the checksums of tar headers are corrected, so that the fuzzer gets past them. */
 #include <stdint.h>
 #include <string.h>
 
@@ -48,7 +48,7 @@ static void check_packs_alike(int root_fd)
         struct pack_counts counts = {0};
         struct error err = {0};
 
-        /* A mode can make a file unreadable for who is not root. */
+        /* Modes can make files unreadable, unless we are root. */
         if (pack_tree(root_fd, &options, &counts, &err) < 0) {
             require(err.kind == ERROR_DENIED);
             return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that have no openat2, and container engines that forbid it: the walk takes over by
- * itself. The linker gives us the calls of syscall(). */
+/* The fallback for kernels without openat2 and for container engines that forbid it. syscall() is
+ * wrapped by the linker. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ long __wrap_syscall(long number, ...)
     return -1;
 }
 
-static void the_walk_takes_over_where_openat2_is_not_to_be_had(void **state)
+static void falls_back_to_the_walk_without_openat2(void **state)
 {
     static const int answers[] = {ENOSYS, EPERM};
 
@@ -53,8 +53,8 @@ static void the_walk_takes_over_where_openat2_is_not_to_be_had(void **state)
     }
 }
 
-/* A rename elsewhere can make openat2 give up; it is asked again, but not for ever. */
-static void a_kernel_that_says_again_is_asked_a_few_times(void **state)
+/* A concurrent rename can make openat2 fail with EAGAIN. */
+static void openat2_is_retried_a_few_times_on_eagain(void **state)
 {
     cleanup_scratch struct scratch scratch;
     cleanup_close int fd = -1;
@@ -75,8 +75,8 @@ static void a_kernel_that_says_again_is_asked_a_few_times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_walk_takes_over_where_openat2_is_not_to_be_had),
-        cmocka_unit_test(a_kernel_that_says_again_is_asked_a_few_times),
+        cmocka_unit_test(falls_back_to_the_walk_without_openat2),
+        cmocka_unit_test(openat2_is_retried_a_few_times_on_eagain),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every system call of making things over others fails once, and somebody else is always faster. */
+/* Fails every system call of replacing existing files once, and simulates a process that recreates
+ * them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -36,7 +37,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Something is in the way of all three. */
+/* All three names exist already. */
 static void furnish(void *data)
 {
     struct scratch *scratch = data;
@@ -77,7 +78,7 @@ static void check_made(void *data, int result)
                                   "a/link 120000 -> new\nkept 100000 4 kept\n");
 }
 
-static void what_is_in_the_way_is_replaced_or_the_failure_is_told(void **state)
+static void existing_files_are_replaced_or_the_failure_is_reported(void **state)
 {
     const struct fault_scenario scenario = {.name = "make over",
                                             .prepare = furnish,
@@ -88,30 +89,30 @@ static void what_is_in_the_way_is_replaced_or_the_failure_is_told(void **state)
     assert_true(fault_sweep(&scenario) >= 20);
 }
 
-/* ---- with these words ---- */
+/* ---- Messages ---- */
 
 static const struct {
     const char *function;
     int error;
     enum error_kind kind;
-    const char *words;
+    const char *expected;
 } cases[] = {
     {"unlinkat", EROFS, ERROR_INTERNAL, "replace 'a/file': Read-only file system"},
-    /* It has become one since we looked. */
-    {"unlinkat", EISDIR, ERROR_INVALID, "'a/file' is a directory already"},
-    {"openat", EEXIST, ERROR_CONFLICT, "'a/file' is recreated by somebody else all the time"},
+    /* It became a directory after fstatat(). */
+    {"unlinkat", EISDIR, ERROR_INVALID, "'a/file' already exists as a directory"},
+    {"openat", EEXIST, ERROR_CONFLICT, "'a/file' keeps being recreated by another process"},
 };
 
-static void who_is_always_faster_gets_an_error_and_no_endless_loop(void **state)
+static void a_name_that_is_recreated_forever_is_an_error(void **state)
 {
     for (size_t i = 0; i < array_length(cases); i++) {
         struct error err = {0};
 
         furnish(*state);
-        fault_arm_for_good(cases[i].function, 1, cases[i].error);
+        fault_arm_permanently(cases[i].function, 1, cases[i].error);
         assert_int_equal(make_over(*state, &err), -1);
         assert_true(fault_disarm());
-        assert_string_equal(err.text, cases[i].words);
+        assert_string_equal(err.text, cases[i].expected);
         assert_int_equal(err.kind, cases[i].kind);
     }
 }
@@ -119,10 +120,10 @@ static void who_is_always_faster_gets_an_error_and_no_endless_loop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_in_the_way_is_replaced_or_the_failure_is_told,
+        cmocka_unit_test_setup_teardown(existing_files_are_replaced_or_the_failure_is_reported,
                                         setup, teardown),
-        cmocka_unit_test_setup_teardown(who_is_always_faster_gets_an_error_and_no_endless_loop,
-                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_name_that_is_recreated_forever_is_an_error, setup,
+                                        teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ static char long_name[400], long_path[5000], deep_path[400];
 static const struct {
     const char *path;
     const char *plain; /* NULL: refused */
-    const char *any;   /* the same for names of a program's own choice */
+    const char *any;   /* result of beneath_clean_any_path() */
 } paths[] = {
     {"a", "a", "a"},
     {"", "", ""},
@@ -110,7 +110,7 @@ static const struct {
     {"\xe2\x82\xac\xf0\x9f\x9a\xa2", "\xe2\x82\xac\xf0\x9f\x9a\xa2"},
 };
 
-static void shows_paths_without_control_characters_and_cut(void **state)
+static void shown_paths_are_truncated_and_have_no_control_characters(void **state)
 {
     struct beneath_shown cut = beneath_show(long_path);
 
@@ -381,7 +381,7 @@ static void other_file_systems_are_not_beneath(void **state)
     (void)state;
     assert_int_equal(beneath_open_directory(root_fd, "proc", &err), -1);
     assert_int_equal(err.kind, ERROR_INVALID);
-    assert_string_equal(err.text, "'proc' leads to another file system");
+    assert_string_equal(err.text, "'proc' is on another file system");
 }
 
 static void paths_that_lead_out_are_refused_by_name(void **state)
@@ -426,7 +426,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cleans_relative_paths_and_refuses_the_rest),
         cmocka_unit_test(limits_are_exact),
-        cmocka_unit_test(shows_paths_without_control_characters_and_cut),
+        cmocka_unit_test(shown_paths_are_truncated_and_have_no_control_characters),
         both(opens_what_is_beneath_and_regular_only),
         both(makes_things_beneath_only_and_never_through_a_link),
         both(writes_whole_files_in_the_place_of_anything_but_a_directory),

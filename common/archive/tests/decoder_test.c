@@ -44,7 +44,7 @@ static struct buffer zstd_with_window(unsigned log)
     return packed;
 }
 
-/* A real stream whose block header says another size of its dictionary. */
+/* A valid stream with a modified dictionary size in its block header. */
 static struct buffer xz_with_window(unsigned log)
 {
     cleanup_buffer struct buffer tar = small_tar();
@@ -89,7 +89,7 @@ static const struct {
     {"a layer in xz", unpack_as_layer, xz_with_window, 27},
 };
 
-static void a_window_may_have_its_size_and_no_more(void **state)
+static void the_window_limit_is_exact(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(windows); i++) {
@@ -113,7 +113,7 @@ static void a_window_may_have_its_size_and_no_more(void **state)
 }
 
 /* Every prefix of one stream, and of two in a row. */
-static void what_is_cut_is_damaged_and_two_in_a_row_are_read(void **state)
+static void truncated_streams_are_damaged_and_concatenated_ones_are_read(void **state)
 {
     static const enum tar_packing packings[] = {TAR_ZSTD, TAR_XZ};
 
@@ -143,8 +143,8 @@ static void what_is_cut_is_damaged_and_two_in_a_row_are_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_window_may_have_its_size_and_no_more),
-        cmocka_unit_test(what_is_cut_is_damaged_and_two_in_a_row_are_read),
+        cmocka_unit_test(the_window_limit_is_exact),
+        cmocka_unit_test(truncated_streams_are_damaged_and_concatenated_ones_are_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

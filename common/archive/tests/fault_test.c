@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every system call of unpacking, packing, writing and removing fails once. What must hold: the
- * failure is told, nothing is left open, and what is all or nothing stays that. */
+/* Fails every system call of unpacking, packing, writing and removing once: the failure is
+ * reported, no descriptor leaks, and atomic operations stay atomic. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -37,7 +37,7 @@ int __real_deflate(z_stream *stream, int flush);
 int __wrap_deflate(z_stream *stream, int flush);
 int __wrap_deflate(z_stream *stream, int flush)
 {
-    return fault_strikes("deflate") ? Z_STREAM_ERROR : __real_deflate(stream, flush);
+    return fault_occurs("deflate") ? Z_STREAM_ERROR : __real_deflate(stream, flush);
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
@@ -108,7 +108,7 @@ static void check_old_or_new(void *data, int result)
         assert_null(strstr(all, ".longshore"));
 }
 
-static void a_file_is_replaced_whole_or_not_at_all(void **state)
+static void a_file_is_replaced_atomically(void **state)
 {
     for (int is_walk = 0; is_walk < 2; is_walk++) {
         const struct fault_scenario scenario = {.name = "write",
@@ -165,7 +165,7 @@ static void check_removed(void *data, int result)
     assert_int_equal(beneath_remove_tree(world->scratch.root_fd, "a", &err), 0);
 }
 
-static void a_tree_is_removed_or_the_failure_is_told(void **state)
+static void a_tree_is_removed_or_the_failure_is_reported(void **state)
 {
     const struct fault_scenario scenario = {.name = "remove",
                                             .prepare = prepare_tree,
@@ -229,7 +229,7 @@ static void check_packed(void *data, int result)
     assert_memory_equal(world->packed.data, world->wanted, world->wanted_size);
 }
 
-static void a_tree_is_packed_whole_or_the_failure_is_told(void **state)
+static void a_tree_is_packed_completely_or_the_failure_is_reported(void **state)
 {
     struct world *world = *state;
     struct error err = {0};
@@ -276,8 +276,8 @@ static void make_folder(int root_fd)
     assert_int_equal(mkdirat(root_fd, "other", 0755), 0);
 }
 
-/* What is there, what takes its place, and before which call: all of these come after the look that
- * the first fstatat() is. */
+/* What exists, what replaces it, and before which call: all of them come after the first fstatat().
+ */
 static const struct replacement {
     void (*make)(int root_fd), (*make_other)(int root_fd);
     const char *function;
@@ -304,7 +304,7 @@ static void replace(void *data)
     swap->replacement->make_other(swap->world->scratch.root_fd);
 }
 
-static void what_is_replaced_after_the_look_at_it_is_a_conflict(void **state)
+static void a_file_replaced_after_stat_is_a_conflict(void **state)
 {
     struct world *world = *state;
 
@@ -315,7 +315,7 @@ static void what_is_replaced_after_the_look_at_it_is_a_conflict(void **state)
 
         clear(world);
         replacements[i].make(world->scratch.root_fd);
-        fault_disturb(replacements[i].function, replacements[i].nth, replace, &swap);
+        fault_call_before(replacements[i].function, replacements[i].nth, replace, &swap);
         assert_int_equal(pack(world, &err), -1);
         assert_true(fault_disarm());
         assert_int_equal(err.kind, ERROR_CONFLICT);
@@ -403,7 +403,7 @@ static unsigned sweep_unpacking(struct world *world, const char *name,
     return fault_sweep(&scenario);
 }
 
-static void an_archive_is_unpacked_whole_or_the_failure_is_told(void **state)
+static void an_archive_is_unpacked_completely_or_the_failure_is_reported(void **state)
 {
     struct world *world = *state;
 
@@ -422,14 +422,14 @@ static void an_archive_is_unpacked_whole_or_the_failure_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_file_is_replaced_whole_or_not_at_all, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_tree_is_removed_or_the_failure_is_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_tree_is_packed_whole_or_the_failure_is_told, setup,
+        cmocka_unit_test_setup_teardown(a_file_is_replaced_atomically, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_tree_is_removed_or_the_failure_is_reported, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(what_is_replaced_after_the_look_at_it_is_a_conflict, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(an_archive_is_unpacked_whole_or_the_failure_is_told, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(a_tree_is_packed_completely_or_the_failure_is_reported,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_replaced_after_stat_is_a_conflict, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            an_archive_is_unpacked_completely_or_the_failure_is_reported, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "folder.h"
+#include "common/archive/tests/folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A directory of a test's own, gone when the test ends. Any failure aborts the test. */
+/* Test helper: a temporary directory. Failures are failed assertions. */
 #pragma once
 
 #include <stddef.h>
@@ -11,12 +11,13 @@ struct folder {
 
 void folder_make(struct folder *folder);
 void folder_remove(struct folder *folder);
-/* Writes a file below it, with its directories. */
+/* Writes a file in it and creates the directories above the file. */
 void folder_write(const struct folder *folder, const char *name, const void *data, size_t size);
 void folder_write_text(const struct folder *folder, const char *name, const char *text);
-/* The text of a file, of the caller; NULL if there is none. */
+/* The content of a file, which belongs to the caller; NULL if it does not exist. */
 char *folder_read(const struct folder *folder, const char *name);
-/* How many entries a directory has, hidden ones too; -1 if it is none. */
+/* The number of entries of a directory, including hidden ones; -1 if it is not a directory. */
 int folder_count(const struct folder *folder, const char *name);
-/* A plain tar with these files (name, text, name, text, ..., NULL); of the caller. */
+/* An uncompressed tar archive with these files (name, text, name, text, ..., NULL); belongs to the
+ * caller. */
 char *folder_tar(size_t *ret_size, ...);

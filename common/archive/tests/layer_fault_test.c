@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every system call of laying one layer upon another fails once: all of the upper one is there, or
- * the failure is told. */
+/* Fails every system call of applying a layer once: it is applied completely, or the failure is
+ * reported. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -38,8 +38,8 @@ static const struct tar_spec lower[] = {
 
 static const struct tar_spec upper[] = {
     {.name = "lib/new", .data = "contents"},
-    {.name = "opaque/.wh..wh..opq"},
     {.name = "opaque/new", .data = "5"},
+    {.name = "opaque/.wh..wh..opq"},
     {.name = ".wh.gone"},
     {.name = "file", .type = '5', .mode = 0750},
     {.name = "file/inside", .data = "6"},
@@ -98,7 +98,7 @@ static void check(void *data, int result)
         assert_string_equal(tree, world->wanted);
 }
 
-static void a_layer_is_laid_whole_or_the_failure_is_told(void **state)
+static void a_layer_is_applied_completely_or_the_failure_is_reported(void **state)
 {
     struct world *world = *state;
     struct error err = {0};
@@ -143,8 +143,8 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_layer_is_laid_whole_or_the_failure_is_told, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(a_layer_is_applied_completely_or_the_failure_is_reported,
+                                        setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

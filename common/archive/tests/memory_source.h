@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed bytes from memory, in pieces, for unpack_stream(). Help for tests and fuzzers. */
+/* A source of packed bytes in memory for unpack_stream(). For tests and fuzzers. */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The packings, whole, cut, altered and with something behind them. */
+/* All compressions: complete, truncated, modified and with trailing bytes. */
 #include <archive.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static void add_small_tree(struct buffer *tar)
     tar_builder_end(tar);
 }
 
-static void every_packing_gives_the_same_tree(void **state)
+static void every_compression_gives_the_same_tree(void **state)
 {
     cleanup_buffer struct buffer tar = {0};
 
@@ -59,7 +59,7 @@ static void every_packing_gives_the_same_tree(void **state)
     }
 }
 
-static void cut_archives_are_refused_wherever_they_are_cut(void **state)
+static void truncated_archives_are_refused_at_every_length(void **state)
 {
     cleanup_buffer struct buffer tar = {0};
 
@@ -85,9 +85,8 @@ static void cut_archives_are_refused_wherever_they_are_cut(void **state)
     }
 }
 
-/* The last byte of the deflate data has bits that mean nothing, and zeros copied from elsewhere are
- * the same zeros. */
-static void flipped_bytes_of_gzip_are_noticed_or_mean_nothing(void **state)
+/* Some bits of the last deflate byte are unused, and a changed distance can still copy zeros. */
+static void flipped_bytes_of_gzip_are_detected_or_harmless(void **state)
 {
     cleanup_buffer struct buffer tar = {0}, packed = {0};
     int unnoticed = 0;
@@ -121,13 +120,13 @@ static void trailing_bytes_after_the_archive(void **state)
         size_t size;
         bool is_packed, is_fine;
     } tails[] = {
-        {"zeros behind the archive", "\0\0\0\0", 4, false, true},
-        {"bytes behind the archive", "tail", 4, false, true},
-        {"zeros behind gzip", "\0\0\0\0", 4, true, true},
-        {"bytes behind gzip", "tail", 4, true, false},
-        {"another magic behind gzip", "\x1f\x1f", 2, true, false},
-        {"unknown flags behind gzip", "\x1f\x8b\x08\xe0\0\0\0\0\0", 10, true, false},
-        {"half a gzip header behind gzip", "\x1f\x8b\x08", 3, true, false},
+        {"zeros after the archive", "\0\0\0\0", 4, false, true},
+        {"bytes after the archive", "tail", 4, false, true},
+        {"zeros after gzip", "\0\0\0\0", 4, true, true},
+        {"bytes after gzip", "tail", 4, true, false},
+        {"another magic after gzip", "\x1f\x1f", 2, true, false},
+        {"unknown flags after gzip", "\x1f\x8b\x08\xe0\0\0\0\0\0", 10, true, false},
+        {"half a gzip header after gzip", "\x1f\x8b\x08", 3, true, false},
     };
 
     (void)state;
@@ -201,7 +200,7 @@ static void unpack_while_it_fails(const struct scratch *scratch, const struct bu
         fail_msg("after %zu bytes: %s", good, err.text);
 }
 
-/* Extra field, name, comment and checksum: all that a header can have. */
+/* Extra field, name, comment and checksum: every optional part of a header. */
 static struct buffer gzip_with_a_full_header(const struct buffer *plain_gzip)
 {
     static const char header[] = "\x1f\x8b\x08\x1e\0\0\0\0\0\xff\x03\0abcname\0comment\0xx";
@@ -213,7 +212,7 @@ static struct buffer gzip_with_a_full_header(const struct buffer *plain_gzip)
     return packed;
 }
 
-static void the_words_of_a_source_that_fails_come_through_wherever_it_does(void **state)
+static void an_error_of_the_source_is_returned_at_every_offset(void **state)
 {
     cleanup_buffer struct buffer tar = {0}, gzip = {0}, full = {0};
     cleanup_scratch struct scratch scratch;
@@ -247,7 +246,7 @@ int __wrap_archive_read_support_filter_bzip2(struct archive *archive)
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
-static void a_libarchive_without_bzip2_is_told(void **state)
+static void a_libarchive_without_bzip2_is_reported(void **state)
 {
     cleanup_buffer struct buffer tar = {0}, packed = {0};
     cleanup_scratch struct scratch scratch;
@@ -264,11 +263,11 @@ static void a_libarchive_without_bzip2_is_told(void **state)
                      -1);
     is_bzip2_missing = false;
     assert_int_equal(err.kind, ERROR_INTERNAL);
-    assert_string_equal(err.text, "archive reader without bzip2");
+    assert_string_equal(err.text, "libarchive was built without bzip2");
 }
 
-/* More than one block of bzip2: what is wrong comes after the archive was opened. */
-static void damage_in_a_later_block_of_bzip2_is_noticed(void **state)
+/* More than one block of bzip2, so that the damage is found after the archive was opened. */
+static void damage_in_a_later_block_of_bzip2_is_detected(void **state)
 {
     cleanup_free char *noise = xmalloc(2000001);
     cleanup_buffer struct buffer tar = {0}, packed = {0};
@@ -300,14 +299,14 @@ static void damage_in_a_later_block_of_bzip2_is_noticed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_packing_gives_the_same_tree),
-        cmocka_unit_test(cut_archives_are_refused_wherever_they_are_cut),
-        cmocka_unit_test(flipped_bytes_of_gzip_are_noticed_or_mean_nothing),
+        cmocka_unit_test(every_compression_gives_the_same_tree),
+        cmocka_unit_test(truncated_archives_are_refused_at_every_length),
+        cmocka_unit_test(flipped_bytes_of_gzip_are_detected_or_harmless),
         cmocka_unit_test(trailing_bytes_after_the_archive),
         cmocka_unit_test(gzip_of_several_members_is_one_stream),
-        cmocka_unit_test(the_words_of_a_source_that_fails_come_through_wherever_it_does),
-        cmocka_unit_test(a_libarchive_without_bzip2_is_told),
-        cmocka_unit_test(damage_in_a_later_block_of_bzip2_is_noticed),
+        cmocka_unit_test(an_error_of_the_source_is_returned_at_every_offset),
+        cmocka_unit_test(a_libarchive_without_bzip2_is_reported),
+        cmocka_unit_test(damage_in_a_later_block_of_bzip2_is_detected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@
 enum { DESCRIPTION_MAX = 64 << 20 };
 
 static void describe_into(struct buffer *text, int directory_fd, const char *prefix, bool is_exact,
-                          const char *left_out)
+                          const char *excluded)
 {
     struct error err = {0};
     struct dirent **entries = NULL;
@@ -36,7 +36,7 @@ static void describe_into(struct buffer *text, int directory_fd, const char *pre
 
         free(entries[i]);
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-            (left_out && strcmp(path, left_out) == 0))
+            (excluded && strcmp(path, excluded) == 0))
             continue;
         assert_int_equal(fstatat(fd, name, &stat, AT_SYMLINK_NOFOLLOW), 0);
         assert_int_equal(buffer_append_text(text, &err, "%s %o", path, stat.st_mode & S_IFMT), 0);
@@ -61,7 +61,7 @@ static void describe_into(struct buffer *text, int directory_fd, const char *pre
             cleanup_close int child = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 
             if (child >= 0)
-                describe_into(text, child, below, is_exact, left_out);
+                describe_into(text, child, below, is_exact, excluded);
         }
     }
     free(entries);

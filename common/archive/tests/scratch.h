@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A directory for one test: root/ is what the code under test may touch, outside/ what it may not.
- * Help for tests; failures are failed assertions. */
+/* A temporary directory for one test: the code under test may change root/, but nothing else. All
+ * functions assert success. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 struct scratch {
     char path[64]; /* absolute */
     int fd, root_fd;
-    char *outside; /* what was around root/ in the beginning, as scratch_describe() tells it */
+    char *outside; /* initial description of everything except root/ */
 };
 
 void scratch_init(struct scratch *scratch);
@@ -20,11 +20,11 @@ void scratch_done(struct scratch *scratch);
 /* Empties root/. */
 void scratch_clear(struct scratch *scratch);
 
-/* A line an entry, sorted: "path kind mode mtime size contents-or-target". With is_exact false
- * without mode and mtime. The text is the caller's. */
+/* One line per entry, sorted: "path kind mode mtime size contents-or-target", without mode and
+ * mtime unless is_exact. The text belongs to the caller. */
 char *scratch_describe(int directory_fd, bool is_exact);
 void scratch_write(int directory_fd, const char *path, const char *text);
-/* So many bytes that don't compress, the same for the same seed. */
+/* Writes incompressible bytes, the same for the same seed. */
 void scratch_write_noise(int directory_fd, const char *path, size_t size, uint64_t seed);
 /* The contents of a file below the directory, or NULL if there is no regular file. */
 char *scratch_read(int directory_fd, const char *path);

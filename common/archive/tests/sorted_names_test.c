@@ -17,7 +17,7 @@ enum { FILES = 700 };
 /* Enough for all, for a few, for one at a time, and for less than one. */
 static const size_t memories[] = {1 << 20, 5000, 600, 100, 1};
 
-static void gives_every_name_once_in_byte_order_in_any_memory(void **state)
+static void returns_every_name_once_in_byte_order_with_any_memory(void **state)
 {
     cleanup_scratch struct scratch scratch;
 
@@ -74,7 +74,7 @@ static void an_empty_directory_has_no_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gives_every_name_once_in_byte_order_in_any_memory),
+        cmocka_unit_test(returns_every_name_once_in_byte_order_with_any_memory),
         cmocka_unit_test(an_empty_directory_has_no_names),
     };
 

@@ -32,7 +32,7 @@ static void add_padded(struct buffer *tar, const void *bytes, size_t size)
         tar_builder_add_bytes(tar, zeros, BLOCK_SIZE - size % BLOCK_SIZE);
 }
 
-/* As much of the text as the field holds; the field was all zeros. */
+/* Truncates the text to the size of the field, which was zeroed. */
 static void put(unsigned char *field, const char *text, size_t size)
 {
     memcpy(field, text, strnlen(text, size));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds tar archives byte by byte, above all those that no honest program writes. Help for tests
- * and fuzzers. */
+/* Builds tar archives byte by byte, including malformed ones. For tests and fuzzers. */
 #pragma once
 
 #include <stddef.h>
@@ -10,12 +9,12 @@
 
 struct tar_spec {
     const char *name;
-    char type;            /* 0: '0' */
-    const char *target;   /* of links */
-    const char *data;     /* NULL: none */
-    unsigned mode;        /* 0: 0644 */
-    uint64_t size;        /* 0: that of data; else what the header says, whatever data has */
-    const char *pax;      /* records of a pax header before the entry: "path=x\nmtime=1.5\n" */
+    char type;          /* 0: '0' */
+    const char *target; /* of links */
+    const char *data;   /* NULL: none */
+    unsigned mode;      /* 0: 0644 */
+    uint64_t size;      /* 0: that of data; otherwise the size in the header, even if it is wrong */
+    const char *pax;    /* records of a pax header before the entry: "path=x\nmtime=1.5\n" */
     const char *gnu_name; /* long name before the entry, as GNU tar has it */
 };
 
@@ -25,5 +24,5 @@ void tar_builder_add_bytes(struct buffer *tar, const void *bytes, size_t size);
 void tar_builder_end(struct buffer *tar);
 
 enum tar_packing { TAR_PLAIN, TAR_GZIP, TAR_ZSTD, TAR_XZ, TAR_BZIP2, TAR_PACKINGS };
-/* The packed bytes are the caller's. */
+/* The packed bytes belong to the caller. */
 struct buffer tar_builder_pack(const void *bytes, size_t size, enum tar_packing packing);

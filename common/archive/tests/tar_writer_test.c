@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the writer refuses; that its archives are read back as they are is pack_test's matter and
- * the fuzzer's. */
+/* What the writer refuses. pack_test and the fuzzer check that archives are read back unchanged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

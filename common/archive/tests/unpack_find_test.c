@@ -65,7 +65,7 @@ static const struct {
     {"huge neighbour", {{.name = "b", .size = 99999}}, "a", ERROR_INVALID, NULL, 0},
 };
 
-static void finds_one_file_in_every_packing(void **state)
+static void finds_a_file_with_every_compression(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(finds); i++) {
@@ -90,12 +90,12 @@ static void finds_one_file_in_every_packing(void **state)
             }
             expected = finds[i].size ? finds[i].size : strlen(finds[i].data);
             assert_int_equal(size, expected);
-            assert_memory_equal(data, finds[i].data, expected + 1); /* and a NUL behind it */
+            assert_memory_equal(data, finds[i].data, expected + 1); /* and a NUL after it */
         }
     }
 }
 
-static void what_is_no_archive_is_invalid(void **state)
+static void input_that_is_not_an_archive_is_invalid(void **state)
 {
     static const char *const texts[] = {"",
                                         "x",
@@ -118,7 +118,7 @@ static void what_is_no_archive_is_invalid(void **state)
     }
 }
 
-static void a_file_whose_data_is_cut_is_invalid(void **state)
+static void a_file_with_truncated_data_is_invalid(void **state)
 {
     cleanup_buffer struct buffer tar = {0};
     struct error err = {0};
@@ -137,9 +137,9 @@ static void a_file_whose_data_is_cut_is_invalid(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_one_file_in_every_packing),
-        cmocka_unit_test(what_is_no_archive_is_invalid),
-        cmocka_unit_test(a_file_whose_data_is_cut_is_invalid),
+        cmocka_unit_test(finds_a_file_with_every_compression),
+        cmocka_unit_test(input_that_is_not_an_archive_is_invalid),
+        cmocka_unit_test(a_file_with_truncated_data_is_invalid),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

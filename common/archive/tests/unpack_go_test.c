@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the Go deployer's state archives look like when they come back: it cuts zero bytes off both
- * ends of what it uploads and fills the last chunk of several with bytes of the one before. */
+/* State archives of the Go deployer. It strips zero bytes from both ends of each chunk and pads the
+ * last of several chunks with bytes of the one before. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,9 +32,9 @@ static struct buffer make_archive(void)
 
 static const struct {
     const char *name;
-    int cut;          /* bytes gone from the end */
+    int cut;          /* bytes removed from the end */
     int flipped;      /* byte changed, counted from the old end; 0: none */
-    const char *tail; /* put behind */
+    const char *tail; /* appended */
     bool is_fine, is_fine_if_strict;
 } ends[] = {
     {"whole", 0, 0, "", true, true},
@@ -70,7 +70,7 @@ static int unpack_end(const struct scratch *scratch, const struct buffer *packed
     return result;
 }
 
-static void ends_as_go_leaves_them_are_fine_and_damage_is_not(void **state)
+static void tails_of_the_go_deployer_are_accepted_and_damage_is_not(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(ends); i++) {
@@ -97,8 +97,8 @@ static void ends_as_go_leaves_them_are_fine_and_damage_is_not(void **state)
     }
 }
 
-/* Cut anywhere inside: fine only if the blocks that end the archive were there already. */
-static void a_cut_archive_is_whole_or_refused(void **state)
+/* A truncated archive is accepted only if its end blocks are complete. */
+static void a_truncated_archive_is_complete_or_refused(void **state)
 {
     cleanup_buffer struct buffer packed = make_archive();
     size_t whole = packed.size;
@@ -120,11 +120,12 @@ static void a_cut_archive_is_whole_or_refused(void **state)
         assert_string_equal(found, tree);
     }
     assert_true(refused > 50);
-    assert_in_range(fine, 8, 20); /* all of the trailer, and the very end of the data */
+    assert_in_range(fine, 8, 20); /* the whole trailer and the last bytes of the data */
 }
 
-/* Three chunks as Go uploads them: the last one is filled up with the rest of the second. */
-static void a_padded_last_chunk_is_fine(void **state)
+/* Three chunks as the Go deployer uploads them: the last one is padded with the rest of the second.
+ */
+static void a_padded_last_chunk_is_accepted(void **state)
 {
     enum { CHUNK = 60 };
     cleanup_buffer struct buffer packed = make_archive();
@@ -147,9 +148,9 @@ static void a_padded_last_chunk_is_fine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_as_go_leaves_them_are_fine_and_damage_is_not),
-        cmocka_unit_test(a_cut_archive_is_whole_or_refused),
-        cmocka_unit_test(a_padded_last_chunk_is_fine),
+        cmocka_unit_test(tails_of_the_go_deployer_are_accepted_and_damage_is_not),
+        cmocka_unit_test(a_truncated_archive_is_complete_or_refused),
+        cmocka_unit_test(a_padded_last_chunk_is_accepted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an archive may cost: bytes, entries, depth, ratio, header bytes, links; and the memory that
- * it takes meanwhile. */
+/* Limits of an archive (bytes, entries, depth, ratio, header bytes, links), and the memory that
+ * unpacking needs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static int unpack_bytes(const struct scratch *scratch, enum unpack_policy policy
     return unpack_stream(scratch->root_fd, &options, memory_source_read, &source, &counts, err);
 }
 
-static void limits_hold_exactly(void **state)
+static void limits_are_enforced_exactly(void **state)
 {
     (void)state;
     memset(sixty_one, '1', sizeof(sixty_one) - 1);
@@ -86,7 +86,7 @@ static void limits_hold_exactly(void **state)
     }
 }
 
-/* A tar whose only file is count zeros. */
+/* A tar with one file of count zeros. */
 static void add_zeros(struct buffer *tar, size_t count)
 {
     cleanup_free char *zeros = xcalloc(count, 1);
@@ -138,7 +138,7 @@ static void a_sparse_file_counts_for_the_ratio(void **state)
     assert_int_equal(err.kind, ERROR_TOO_LARGE);
 }
 
-static void a_bomb_behind_the_end_of_the_archive_is_stopped_too(void **state)
+static void a_bomb_after_the_end_of_the_archive_is_stopped(void **state)
 {
     cleanup_buffer struct buffer tar = {0}, packed = {0};
     cleanup_free char *zeros = xcalloc(8 << 20, 1);
@@ -157,7 +157,7 @@ static void a_bomb_behind_the_end_of_the_archive_is_stopped_too(void **state)
     assert_int_equal(err.kind, ERROR_TOO_LARGE);
 }
 
-static void what_follows_the_archive_counts_for_its_size(void **state)
+static void bytes_after_the_archive_count_for_its_size(void **state)
 {
     const struct archive_limits limits = {
         .bytes_max = 100, .file_max = 100, .entries_max = 1, .depth_max = 1};
@@ -207,13 +207,13 @@ static void too_many_links_are_refused_before_they_fill_the_memory(void **state)
     assert_int_equal(err.kind, ERROR_TOO_LARGE);
 }
 
-/* An archive that is made while it is read: the same entries again and again. */
+/* An archive that is generated while it is read: the same entries repeatedly. */
 struct endless {
     z_stream stream;
     unsigned char packed[65536];
     char plain[65536];
     size_t plain_size;
-    uint64_t left; /* pieces still to come, with the blocks that end it */
+    uint64_t left; /* remaining pieces, including the end blocks */
     bool is_finished;
 };
 
@@ -239,14 +239,14 @@ static ssize_t read_endless(void *data, const void **ret_bytes, struct error *er
     return (ssize_t)(sizeof(endless->packed) - endless->stream.avail_out);
 }
 
-/* Sanitizers have memory of their own. */
+/* Sanitizers use additional memory. */
 #if defined(__SANITIZE_ADDRESS__)
 enum { MEMORY_MAX_KIB = 1024 * 1024 };
 #else
 enum { MEMORY_MAX_KIB = 16 * 1024 };
 #endif
 
-/* Unpacks in a child of its own; returns its peak of memory above what it started with. */
+/* Unpacks in a child process and returns how much its peak memory grew. */
 static long unpack_endless(const struct tar_spec *spec, size_t repeats_a_piece, uint64_t pieces,
                            const struct archive_limits *limits, enum error_kind expected)
 {
@@ -292,8 +292,8 @@ static void a_million_entries_are_refused(void **state)
     (void)unpack_endless(&directory, 100, 10000, &limits, ERROR_TOO_LARGE);
 }
 
-/* 5000 directories with paths of 4 KB: kept in memory, they would take 20 MiB. */
-static void directories_take_no_memory(void **state)
+/* 5000 directories with paths of 4 KB would take 20 MiB in memory. */
+static void memory_does_not_grow_with_directories(void **state)
 {
     char path[128 * 31 + 1];
     const struct tar_spec directory = {.name = "a", .type = '5', .mode = 0755, .gnu_name = path};
@@ -356,17 +356,17 @@ static void an_oversized_sparse_map_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(limits_hold_exactly),
+        cmocka_unit_test(limits_are_enforced_exactly),
         cmocka_unit_test(bombs_are_stopped_by_their_ratio),
         cmocka_unit_test(a_sparse_file_counts_for_the_ratio),
-        cmocka_unit_test(a_bomb_behind_the_end_of_the_archive_is_stopped_too),
+        cmocka_unit_test(a_bomb_after_the_end_of_the_archive_is_stopped),
         cmocka_unit_test(too_many_links_are_refused_before_they_fill_the_memory),
         cmocka_unit_test(a_million_entries_are_refused),
-        cmocka_unit_test(directories_take_no_memory),
+        cmocka_unit_test(memory_does_not_grow_with_directories),
         cmocka_unit_test(an_oversized_header_is_refused),
         cmocka_unit_test(an_oversized_sparse_map_is_refused),
-        /* The last, as it takes memory itself, which others measure. */
-        cmocka_unit_test(what_follows_the_archive_counts_for_its_size),
+        /* Last, because its own memory would distort the measurements of other tests. */
+        cmocka_unit_test(bytes_after_the_archive_count_for_its_size),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An attacker in the same directory swaps a directory for a symlink that leads out, as fast as it
- * can, while archives are unpacked and trees are packed: nothing may ever happen outside. */
+/* An attacker in the same directory continuously swaps a directory with a symlink that leads out,
+ * while archives are unpacked and trees are packed. Nothing outside may be read or changed. */
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <setjmp.h>
@@ -26,7 +26,7 @@
 
 enum { ROUNDS = 300 };
 
-/* root/d and root/evil -> ../outside change places for ever. */
+/* Swaps root/d and root/evil -> ../outside until it is killed. */
 static pid_t start_attacker(const struct scratch *scratch)
 {
     pid_t child = -1;
@@ -79,7 +79,7 @@ static void unpacking_never_writes_outside(void **state)
             fine++;
     }
     stop_attacker(attacker);
-    /* scratch_done() looks at what is outside; here: the race has really been run. */
+    /* scratch_done() checks that nothing outside changed. This checks that the race took place. */
     assert_true(refused > 0);
     assert_int_equal(refused + fine, ROUNDS);
 }
@@ -100,11 +100,11 @@ static void writing_and_removing_never_reach_outside(void **state)
         (void)!beneath_write_file(scratch.root_fd, "d/secret", "overwritten", 11, 0666, &err);
         (void)!beneath_remove_tree(scratch.root_fd, "d/secret", &err);
         fd = beneath_open_file(scratch.root_fd, "d/secret", NULL, &err);
-        if (fd >= 0) { /* not removed, since d was the symlink just then; but ours */
+        if (fd >= 0) { /* not removed because d was the symlink at that time; it is ours */
             assert_int_equal(read(fd, text, sizeof(text)), 11);
             assert_memory_equal(text, "overwritten", 11);
         }
-        /* Directories at the very top of what is removed can be swapped, too. */
+        /* The directory that is removed can be swapped, too. */
         (void)!beneath_remove_tree(scratch.root_fd, "d", &err);
         (void)mkdirat(scratch.root_fd, "d", 0777);
         (void)!symlinkat("../outside", scratch.root_fd, "evil");

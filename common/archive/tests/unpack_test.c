@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hostile corpus: archives that no honest program writes, each unpacked under both policies,
- * with openat2 and with the walk. scratch_done() asserts that nothing around the
- * root has changed. */
+/* Malicious archives, each unpacked with both policies, with and without openat2. scratch_done()
+ * asserts that nothing outside of the root has changed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +20,7 @@
 enum { SPECS_MAX = 6 };
 #define TIB (UINT64_C(1) << 40)
 
-/* What unpacking gives: an error of this kind, or this tree ("path type size contents"). */
+/* The expected result: an error of this kind, or this tree ("path type size contents"). */
 struct outcome {
     enum error_kind kind;
     const char *tree;
@@ -78,7 +77,7 @@ static const struct hostile {
      {{.name = "ok", .data = "1", .pax = "path=/tmp/x\n"}},
      {ERROR_INVALID, 0},
      {ERROR_INVALID, 0}},
-    {"pax path wins over the name",
+    {"pax path overrides the name",
      {{.name = "../x", .data = "1", .pax = "path=ok\n"}},
      {ERROR_NONE, "ok 100000 1 1\n"},
      {ERROR_NONE, "ok 100000 1 1\n"}},
@@ -340,7 +339,7 @@ static void every_hostile_archive_stays_inside(void **state)
     }
 }
 
-/* The bytes behind a NUL in a name are no part of it, wherever it stands. */
+/* A name ends at its first NUL, in every kind of header. */
 static void a_nul_ends_a_name(void **state)
 {
     (void)state;
@@ -366,7 +365,7 @@ static void a_nul_ends_a_name(void **state)
     }
 }
 
-static void the_working_directory_is_no_matter(void **state)
+static void the_working_directory_does_not_matter(void **state)
 {
     cleanup_buffer struct buffer tar = {0};
 
@@ -396,7 +395,7 @@ static void add_small_tree(struct buffer *tar)
     tar_builder_end(tar);
 }
 
-static void modes_of_blueprints_are_ours_and_those_of_state_come_back(void **state)
+static void modes_of_state_are_restored_and_those_of_blueprints_are_not(void **state)
 {
     static const struct {
         enum unpack_policy policy;
@@ -450,8 +449,8 @@ int main(void)
         cmocka_unit_test_setup(every_hostile_archive_stays_inside, by_walk),
         cmocka_unit_test_setup(every_hostile_archive_stays_inside, by_kernel),
         cmocka_unit_test(a_nul_ends_a_name),
-        cmocka_unit_test(the_working_directory_is_no_matter),
-        cmocka_unit_test(modes_of_blueprints_are_ours_and_those_of_state_come_back),
+        cmocka_unit_test(the_working_directory_does_not_matter),
+        cmocka_unit_test(modes_of_state_are_restored_and_those_of_blueprints_are_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

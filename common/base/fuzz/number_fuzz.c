@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A number is one exactly if it is digits alone and strtoull finds it within the bound; it prints
- * back to its own digits, and a higher bound never takes it away. Input: which bound, then text. */
+/* Properties: a text is accepted if and only if it consists of digits and its value by strtoull is
+ * within the bound; the number prints as the same digits, and a higher bound accepts it too. Input:
+ * which bound, then text. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -31,7 +32,7 @@ static void check_whole(const char *text, uint64_t max)
     must(strcmp(written, *text ? text : "0") == 0);
 }
 
-/* What is scanned is the number that stands there alone. */
+/* Scanning gives the same number as parsing its digits alone. */
 static void check_start(const char *text, uint64_t max)
 {
     uint64_t number = 0, alone = 0, line = 0;

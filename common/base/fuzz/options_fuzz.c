@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A command line that was understood, written out in full again (--name=value, then -- and the
- * operands), is understood as the same. One that was not is told why, without the values behind
- * '=', which may be secrets. Input: whether values get a canary, then words, each ended by a NUL.
- */
+/* Properties: an accepted command line, written out in full (--name=value, then -- and the
+ * operands), gives the same result. The error for a rejected one has a text without the values
+ * after '=', which may be secrets. Input: whether values get a canary, then NUL-terminated
+ * arguments. */
 #include <stdint.h>
 #include <string.h>
 
 #include "common/base/memory.h"
 #include "common/base/options.h"
-#include "common/fuzz/words.h"
+#include "common/fuzz/arguments.h"
 
 #define CANARY "canary-5d41402a"
 
@@ -31,77 +31,78 @@ static const struct option_row rows[] = {
 static const struct option_command command = {
     .program = "fuzzed", .synopsis = "[OPTIONS]", .summary = "Is fuzzed", .rows = rows};
 
-/* At the end of every value behind '='. */
-static void mark_values(struct words *words)
+/* Appends the canary to every value after '='. */
+static void mark_values(struct arguments *arguments)
 {
-    for (int i = 1; i < words->count; i++) {
-        char *word = words->items[i];
+    for (int i = 1; i < arguments->count; i++) {
+        char *argument = arguments->items[i];
 
-        if (!strchr(word, '='))
+        if (!strchr(argument, '='))
             continue;
-        words->items[i] = xasprintf("%s" CANARY, word);
-        free(word);
+        arguments->items[i] = xasprintf("%s" CANARY, argument);
+        free(argument);
     }
 }
 
-static void write_full(struct words *words, const struct record *record, char *const *operands)
+static void write_full(struct arguments *arguments, const struct record *record,
+                       char *const *operands)
 {
-    words_add(words, xstrdup("fuzzed"));
-    words_add(words, xasprintf("--loud=%s", record->is_loud ? "true" : "false"));
+    arguments_add(arguments, xstrdup("fuzzed"));
+    arguments_add(arguments, xasprintf("--loud=%s", record->is_loud ? "true" : "false"));
     if (record->name)
-        words_add(words, xasprintf("--name=%s", record->name));
-    words_add(words, xasprintf("--kind=%s", record->kind));
+        arguments_add(arguments, xasprintf("--name=%s", record->name));
+    arguments_add(arguments, xasprintf("--kind=%s", record->kind));
     if (record->plain)
-        words_add(words, xasprintf("--named=%s", record->plain));
+        arguments_add(arguments, xasprintf("--named=%s", record->plain));
     for (size_t i = 0; i < record->files.count; i++)
-        words_add(words, xasprintf("--file=%s", record->files.items[i]));
-    words_add(words, xstrdup("--"));
+        arguments_add(arguments, xasprintf("--file=%s", record->files.items[i]));
+    arguments_add(arguments, xstrdup("--"));
     for (; *operands; operands++)
-        words_add(words, xstrdup(*operands));
+        arguments_add(arguments, xstrdup(*operands));
 }
 
 static void check_again(const struct record *record, char *const *operands)
 {
-    struct words words = {0};
+    struct arguments arguments = {0};
     struct record again = {0};
     struct error err = {0};
     int first = 0;
 
-    write_full(&words, record, operands);
-    must(options_parse(&command, words.count, words.items, &again, &first, &err) == 0);
+    write_full(&arguments, record, operands);
+    must(options_parse(&command, arguments.count, arguments.items, &again, &first, &err) == 0);
     must(again.is_loud == record->is_loud && again.files.count == record->files.count);
     must(is_same_text(again.name, record->name) && is_same_text(again.kind, record->kind));
     must(is_same_text(again.plain, record->plain));
     for (size_t i = 0; i < again.files.count; i++)
         must(is_same_text(again.files.items[i], record->files.items[i]));
     for (; *operands; operands++)
-        must(is_same_text(words.items[first++], *operands));
-    must(first == words.count);
+        must(is_same_text(arguments.items[first++], *operands));
+    must(first == arguments.count);
     option_list_done(&again.files);
-    words_done(&words);
+    arguments_done(&arguments);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct words words = {0};
+    struct arguments arguments = {0};
     struct record record = {0};
     struct error err = {0};
     int first = 0;
 
     if (size == 0 || memmem(data, size, CANARY, strlen(CANARY)))
         return 0;
-    words_split(&words, data + 1, size - 1);
+    arguments_split(&arguments, data + 1, size - 1);
     if (data[0] % 2 == 1)
-        mark_values(&words);
-    if (options_parse(&command, words.count, words.items, &record, &first, &err) < 0) {
+        mark_values(&arguments);
+    if (options_parse(&command, arguments.count, arguments.items, &record, &first, &err) < 0) {
         must(err.kind == ERROR_INVALID && strstr(err.text, "option '") != NULL);
         must(!strstr(err.text, CANARY));
     } else {
-        must(first > 0 && first <= words.count);
+        must(first > 0 && first <= arguments.count);
         must(is_same_text(record.kind, "one") || is_same_text(record.kind, "two"));
-        check_again(&record, words.items + first);
+        check_again(&record, arguments.items + first);
     }
     option_list_done(&record.files);
-    words_done(&words);
+    arguments_done(&arguments);
     return 0;
 }

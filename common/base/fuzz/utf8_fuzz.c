@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A character that was read is written back as the bytes it was read from, and text is UTF-8 for us
- * exactly if it is for jansson, whose check is another. */
+/* Properties: a decoded character is encoded to the same bytes; text is valid if and only if
+ * jansson, which has its own check, accepts it; any bytes can be repaired. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +11,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static size_t encode(uint32_t code, uint8_t ret_bytes[4])
+/* The repaired text is UTF-8, and is the same if it was so before. */
+static void check_repair(const char *bytes, size_t size, int is_text)
 {
-    static const uint8_t marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    char *repaired = utf8_repair(bytes, size);
+    json_t *accepted = json_string(repaired);
 
-    for (size_t i = length - 1; i > 0; i--) {
-        ret_bytes[i] = (uint8_t)(0x80 | (code & 0x3f));
-        code >>= 6;
-    }
-    ret_bytes[0] = (uint8_t)(marks[length] | code);
-    return length;
+    if (!accepted || (is_text && (strlen(repaired) != size || memcmp(repaired, bytes, size) != 0)))
+        abort();
+    json_decref(accepted);
+    free(repaired);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -31,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     while (at < size) {
         uint32_t code = UINT32_MAX;
-        uint8_t bytes[4] = {0};
+        char bytes[4] = {0};
         size_t length = utf8_decode((const char *)data + at, size - at, &code);
 
         if (length == 0) {
@@ -39,13 +38,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 abort();
             break;
         }
-        if (length > size - at || encode(code, bytes) != length ||
+        if (length > size - at || utf8_put(code, bytes) != length ||
             memcmp(bytes, data + at, length) != 0)
             abort();
         at += length;
     }
     if ((at == size) != (judged != NULL))
         abort();
+    check_repair((const char *)data, size, judged && (size == 0 || !memchr(data, 0, size)));
     json_decref(judged);
     return 0;
 }

@@ -10,7 +10,7 @@
 #include "common/base/buffer.h"
 #include "common/base/memory.h"
 
-static void takes_all_up_to_the_maximum_and_nothing_past_it(void **state)
+static void accepts_bytes_up_to_the_maximum(void **state)
 {
     static const size_t maxima[] = {1, 2, 255, 256, 257, 511, 512, 513, 5000};
 
@@ -47,7 +47,7 @@ static void a_piece_that_does_not_fit_changes_nothing(void **state)
     assert_string_equal(buffer.data, "abc123");
 }
 
-static void nothing_fits_without_a_maximum(void **state)
+static void a_maximum_of_0_allows_no_byte(void **state)
 {
     struct buffer zeroed = {0};
     struct error err = {0};
@@ -60,7 +60,7 @@ static void nothing_fits_without_a_maximum(void **state)
     buffer_done(&zeroed);
 }
 
-static void the_largest_maximum_is_no_overflow(void **state)
+static void the_largest_maximum_does_not_overflow(void **state)
 {
     cleanup_buffer struct buffer buffer = {0};
     struct error err = {0};
@@ -140,7 +140,7 @@ static void taking_leaves_an_empty_buffer_with_the_same_maximum(void **state)
     assert_string_equal(text, "abcd");
 }
 
-static void of_a_tail_the_last_bytes_are_kept(void **state)
+static void appending_to_the_tail_keeps_the_last_bytes(void **state)
 {
     static const struct {
         const char *piece, *kept;
@@ -164,13 +164,13 @@ static void of_a_tail_the_last_bytes_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_all_up_to_the_maximum_and_nothing_past_it),
+        cmocka_unit_test(accepts_bytes_up_to_the_maximum),
         cmocka_unit_test(a_piece_that_does_not_fit_changes_nothing),
-        cmocka_unit_test(nothing_fits_without_a_maximum),
-        cmocka_unit_test(the_largest_maximum_is_no_overflow),
+        cmocka_unit_test(a_maximum_of_0_allows_no_byte),
+        cmocka_unit_test(the_largest_maximum_does_not_overflow),
         cmocka_unit_test(bytes_may_be_nul),
         cmocka_unit_test(consuming_takes_from_the_front),
-        cmocka_unit_test(of_a_tail_the_last_bytes_are_kept),
+        cmocka_unit_test(appending_to_the_tail_keeps_the_last_bytes),
         cmocka_unit_test(a_cleared_buffer_keeps_its_memory),
         cmocka_unit_test(taking_leaves_an_empty_buffer_with_the_same_maximum),
     };

@@ -29,7 +29,7 @@ _Noreturn void child_exit(int status)
     _exit(status);
 }
 
-/* abort() goes on to end the process when this returns. */
+/* When this returns, abort() ends the process. */
 static void on_abort(int number)
 {
     (void)number;
@@ -39,14 +39,14 @@ static void on_abort(int number)
 static _Noreturn void abort_in_child(void (*run)(void *data), void *data, int error_fd)
 {
     (void)dup2(error_fd, STDERR_FILENO);
-    (void)signal(SIGABRT, on_abort); /* cmocka's own handler would take it for a failed test */
+    (void)signal(SIGABRT, on_abort); /* replaces the handler of cmocka, which fails the test */
     run(data);
     _exit(0);
 }
 
-void child_must_abort(void (*run)(void *data), void *data, const char *words)
+void child_must_abort(void (*run)(void *data), void *data, const char *text)
 {
-    char said[512] = {0};
+    char output[512] = {0};
     size_t size = 0;
     ssize_t got = 0;
     int status = 0;
@@ -59,13 +59,13 @@ void child_must_abort(void (*run)(void *data), void *data, const char *words)
     if (child == 0)
         abort_in_child(run, data, pipe_fds[1]);
     (void)close(pipe_fds[1]);
-    while (size < sizeof(said) - 1 &&
-           (got = read(pipe_fds[0], said + size, sizeof(said) - 1 - size)) > 0)
+    while (size < sizeof(output) - 1 &&
+           (got = read(pipe_fds[0], output + size, sizeof(output) - 1 - size)) > 0)
         size += (size_t)got;
     (void)close(pipe_fds[0]);
     assert_int_equal(waitpid(child, &status, 0), child);
     if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT)
-        fail_msg("it ends with status %x and '%s', not with abort()", (unsigned)status, said);
-    if (!strstr(said, words))
-        fail_msg("it aborts with '%s', not with '%s'", said, words);
+        fail_msg("it ends with status %x and '%s', not with abort()", (unsigned)status, output);
+    if (!strstr(output, text))
+        fail_msg("it aborts with '%s', not with '%s'", output, text);
 }

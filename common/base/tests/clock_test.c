@@ -8,7 +8,7 @@
 
 #include "common/base/clock.h"
 
-static void a_fake_clock_stands_until_it_is_moved(void **state)
+static void a_fake_clock_advances_only_on_request(void **state)
 {
     struct clock_fake fake = {0};
 
@@ -44,7 +44,7 @@ static void the_system_clock_is_past_2020(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fake_clock_stands_until_it_is_moved),
+        cmocka_unit_test(a_fake_clock_advances_only_on_request),
         cmocka_unit_test(the_system_clock_never_goes_back),
         cmocka_unit_test(the_system_clock_is_past_2020),
     };

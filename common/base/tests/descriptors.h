@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Help for tests. */
+/* Test helper. */
 #pragma once
 
-/* How many descriptors this process has open, and always a few more: only its changes say
- * something. */
+/* The number of open descriptors of this process plus a constant: compare two results. */
 unsigned open_descriptors(void);

@@ -12,7 +12,7 @@
 #include "common/base/memory.h"
 #include "common/base/utf8.h"
 
-static void setting_returns_minus_one_and_replaces_what_was_there(void **state)
+static void setting_returns_minus_one_and_replaces_the_previous_error(void **state)
 {
     struct error err = {.kind = ERROR_GONE, .os = 5, .http_status = 410, .retry_after_ms = 9};
 
@@ -52,7 +52,7 @@ static void the_arguments_may_come_from_the_error_itself(void **state)
     assert_string_equal(err.text, "again (seen before: cause): seen before: cause");
 }
 
-static void a_text_that_is_too_long_is_cut(void **state)
+static void a_long_text_is_truncated(void **state)
 {
     struct error err = {0};
     char text[3000] = {0};
@@ -82,8 +82,8 @@ static void is_utf8_and_nearly_full(const struct error *err)
     assert_true(at + 4 >= sizeof(err->text) - 1);
 }
 
-/* Half a character would make the JSON of a status invalid. */
-static void a_cut_never_halves_a_character(void **state)
+/* An incomplete character would make the JSON of a status invalid. */
+static void truncation_never_splits_a_character(void **state)
 {
     (void)state;
     for (size_t shift = 0; shift < 8; shift++) {
@@ -109,7 +109,7 @@ static const struct {
     {ELOOP, ERROR_INVALID},    {EFBIG, ERROR_TOO_LARGE},        {EIO, ERROR_INTERNAL},
 };
 
-static void errno_gives_the_kind_and_its_words(void **state)
+static void errno_determines_the_kind_and_is_described(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(kinds); i++) {
@@ -123,7 +123,7 @@ static void errno_gives_the_kind_and_its_words(void **state)
     }
 }
 
-static void every_kind_has_a_name_of_its_own(void **state)
+static void every_kind_has_a_different_name(void **state)
 {
     (void)state;
     for (int kind = ERROR_NONE; kind <= ERROR_INTERNAL; kind++) {
@@ -136,13 +136,13 @@ static void every_kind_has_a_name_of_its_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(setting_returns_minus_one_and_replaces_what_was_there),
+        cmocka_unit_test(setting_returns_minus_one_and_replaces_the_previous_error),
         cmocka_unit_test(wrapping_puts_context_in_front_and_keeps_the_rest),
         cmocka_unit_test(the_arguments_may_come_from_the_error_itself),
-        cmocka_unit_test(a_text_that_is_too_long_is_cut),
-        cmocka_unit_test(a_cut_never_halves_a_character),
-        cmocka_unit_test(errno_gives_the_kind_and_its_words),
-        cmocka_unit_test(every_kind_has_a_name_of_its_own),
+        cmocka_unit_test(a_long_text_is_truncated),
+        cmocka_unit_test(truncation_never_splits_a_character),
+        cmocka_unit_test(errno_determines_the_kind_and_is_described),
+        cmocka_unit_test(every_kind_has_a_different_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

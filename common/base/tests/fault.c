@@ -26,9 +26,9 @@ static struct {
     const char *function;
     unsigned left;
     int error;
-    bool is_for_good, has_struck;
-    bool has_stream_failed; /* fread() has failed: ferror() says so */
-    void (*disturb)(void *data);
+    bool is_permanent, has_occurred;
+    bool has_stream_failed; /* so that ferror() reports it */
+    void (*callback)(void *data);
     void *data;
 } armed;
 
@@ -43,15 +43,15 @@ void fault_arm(const char *function, unsigned nth, int error)
     armed.function = function;
     armed.left = nth;
     armed.error = error;
-    armed.is_for_good = armed.has_struck = armed.has_stream_failed = false;
-    armed.disturb = NULL;
+    armed.is_permanent = armed.has_occurred = armed.has_stream_failed = false;
+    armed.callback = NULL;
     next.function = NULL;
 }
 
-void fault_arm_for_good(const char *function, unsigned nth, int error)
+void fault_arm_permanently(const char *function, unsigned nth, int error)
 {
     fault_arm(function, nth, error);
-    armed.is_for_good = true;
+    armed.is_permanent = true;
 }
 
 void fault_then(const char *function, unsigned nth, int error)
@@ -61,10 +61,10 @@ void fault_then(const char *function, unsigned nth, int error)
     next.error = error;
 }
 
-void fault_disturb(const char *function, unsigned nth, void (*disturb)(void *data), void *data)
+void fault_call_before(const char *function, unsigned nth, void (*callback)(void *data), void *data)
 {
     fault_arm(function, nth, 0);
-    armed.disturb = disturb;
+    armed.callback = callback;
     armed.data = data;
 }
 
@@ -72,7 +72,7 @@ bool fault_disarm(void)
 {
     armed.function = NULL;
     armed.has_stream_failed = false;
-    return armed.has_struck;
+    return armed.has_occurred;
 }
 
 int fault_error(void)
@@ -80,17 +80,17 @@ int fault_error(void)
     return armed.error;
 }
 
-bool fault_strikes(const char *function)
+bool fault_occurs(const char *function)
 {
     if (!armed.function || strcmp(function, armed.function) != 0 || --armed.left > 0)
         return false;
-    if (armed.is_for_good)
+    if (armed.is_permanent)
         armed.left = 1;
     else
         armed.function = NULL;
-    armed.has_struck = true;
-    if (armed.disturb) {
-        armed.disturb(armed.data);
+    armed.has_occurred = true;
+    if (armed.callback) {
+        armed.callback(armed.data);
         return false;
     }
     errno = armed.error;
@@ -101,13 +101,13 @@ bool fault_strikes(const char *function)
 
 /* ---- the wrapped functions ---- */
 
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names. */
+/* NOLINTBEGIN(bugprone-reserved-identifier): the names are those of --wrap. */
 #define WRAP(type_, failed_, name_, parameters_, arguments_)                                       \
     type_ __real_##name_ parameters_;                                                              \
     type_ __wrap_##name_ parameters_;                                                              \
     type_ __wrap_##name_ parameters_                                                               \
     {                                                                                              \
-        return fault_strikes(#name_) ? (failed_) : __real_##name_ arguments_;                      \
+        return fault_occurs(#name_) ? (failed_) : __real_##name_ arguments_;                       \
     }
 
 WRAP(ssize_t, -1, read, (int fd, void *bytes, size_t size), (fd, bytes, size))
@@ -154,7 +154,7 @@ size_t __real_fread(void *bytes, size_t size, size_t count, FILE *file);
 size_t __wrap_fread(void *bytes, size_t size, size_t count, FILE *file);
 size_t __wrap_fread(void *bytes, size_t size, size_t count, FILE *file)
 {
-    if (!fault_strikes("fread"))
+    if (!fault_occurs("fread"))
         return __real_fread(bytes, size, count, file);
     armed.has_stream_failed = true;
     return 0;
@@ -167,7 +167,7 @@ int __wrap_ferror(FILE *file)
     return armed.has_stream_failed || __real_ferror(file);
 }
 
-/* What open() was given after its flags, if they say that there is something. */
+/* The mode of open(), if its flags require one. */
 static mode_t mode_of(int flags, va_list arguments)
 {
     bool has_mode = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
@@ -185,7 +185,7 @@ int __wrap_open(const char *path, int flags, ...)
     va_start(arguments, flags);
     mode = mode_of(flags, arguments);
     va_end(arguments);
-    return fault_strikes("open") ? -1 : __real_open(path, flags, mode);
+    return fault_occurs("open") ? -1 : __real_open(path, flags, mode);
 }
 
 int __real_openat(int fd, const char *path, int flags, mode_t mode);
@@ -198,10 +198,10 @@ int __wrap_openat(int fd, const char *path, int flags, ...)
     va_start(arguments, flags);
     mode = mode_of(flags, arguments);
     va_end(arguments);
-    return fault_strikes("openat") ? -1 : __real_openat(fd, path, flags, mode);
+    return fault_occurs("openat") ? -1 : __real_openat(fd, path, flags, mode);
 }
 
-/* With the one value that F_DUPFD_CLOEXEC and the like have. */
+/* With one argument, as for F_DUPFD_CLOEXEC. */
 int __real_fcntl(int fd, int command, ...);
 int __wrap_fcntl(int fd, int command, ...);
 int __wrap_fcntl(int fd, int command, ...)
@@ -212,10 +212,10 @@ int __wrap_fcntl(int fd, int command, ...)
     va_start(arguments, command);
     value = va_arg(arguments, long);
     va_end(arguments);
-    return fault_strikes("fcntl") ? -1 : __real_fcntl(fd, command, value);
+    return fault_occurs("fcntl") ? -1 : __real_fcntl(fd, command, value);
 }
 
-/* openat2 is the only one that the code under test makes in this way, with four values. */
+/* The code under test uses syscall() only for openat2, which has four arguments. */
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 long __wrap_syscall(long number, ...)
@@ -228,7 +228,7 @@ long __wrap_syscall(long number, ...)
     for (size_t i = 0; i < array_length(values); i++)
         values[i] = va_arg(arguments, long);
     va_end(arguments);
-    if (fault_strikes("syscall"))
+    if (fault_occurs("syscall"))
         return -1;
     return __real_syscall(number, values[0], values[1], values[2], values[3]);
 }
@@ -277,52 +277,52 @@ static const struct {
     {"fcntl", {EMFILE}},
 };
 
-/* Whether the fault has struck: if not, the scenario makes fewer calls than that. */
+/* Whether the fault has occurred; if not, the scenario makes fewer calls than that. */
 static bool run_once(const struct fault_scenario *scenario, const char *function, unsigned nth,
                      int error)
 {
     struct error err = {0};
     unsigned before = 0;
     unsigned after = 0;
-    bool has_struck = false;
+    bool has_occurred = false;
     int result = 0;
 
     scenario->prepare(scenario->data);
     before = open_descriptors();
     fault_arm(function, nth, error);
     result = scenario->run(scenario->data, &err);
-    has_struck = fault_disarm();
+    has_occurred = fault_disarm();
     after = open_descriptors();
     if (before != after)
         fail_msg("%s: %u descriptors are left after %s number %u failed with %s", scenario->name,
                  after - before, function, nth, strerror(error));
     if (result < 0 && (err.kind == ERROR_NONE || !err.text[0]))
         fail_msg("%s: no reason is given after %s number %u failed", scenario->name, function, nth);
-    if (result < 0 && !has_struck)
+    if (result < 0 && !has_occurred)
         fail_msg("%s: fails by itself: %s", scenario->name, err.text);
     scenario->check(scenario->data, result);
-    return has_struck;
+    return has_occurred;
 }
 
 unsigned fault_sweep_function(const struct fault_scenario *scenario, const char *function,
                               int error)
 {
-    unsigned struck = 0;
+    unsigned occurred = 0;
 
-    while (run_once(scenario, function, struck + 1, error)) {
-        struck++;
-        assert_true(struck < CALLS_MAX);
+    while (run_once(scenario, function, occurred + 1, error)) {
+        occurred++;
+        assert_true(occurred < CALLS_MAX);
     }
-    return struck;
+    return occurred;
 }
 
 unsigned fault_sweep(const struct fault_scenario *scenario)
 {
-    unsigned struck = 0;
+    unsigned occurred = 0;
 
     for (size_t i = 0; i < array_length(functions); i++) {
         for (size_t j = 0; j < ERRORS_MAX && functions[i].errors[j]; j++)
-            struck += fault_sweep_function(scenario, functions[i].name, functions[i].errors[j]);
+            occurred += fault_sweep_function(scenario, functions[i].name, functions[i].errors[j]);
     }
-    return struck;
+    return occurred;
 }

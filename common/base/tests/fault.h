@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fails the n-th call of a function of libc. A test that uses it is linked with
- * WRAP ${LONGSHORE_FAULT_FUNCTIONS}. Help for tests; failures are failed assertions. */
+/* Fault injection: makes the n-th call of a libc function fail. Tests that use it are linked with
+ * WRAP ${LONGSHORE_FAULT_FUNCTIONS}. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,35 +8,35 @@
 
 #include "common/base/error.h"
 
-/* From now on, the n-th call (from 1) of this function fails with this errno; once. */
+/* Makes the n-th call (from 1) from now on fail with this errno, once. */
 void fault_arm(const char *function, unsigned nth, int error);
-/* The same, but all calls after it fail as well. */
-void fault_arm_for_good(const char *function, unsigned nth, int error);
-/* After the one that is armed has struck, this one is. */
+/* The same, and all calls after it. */
+void fault_arm_permanently(const char *function, unsigned nth, int error);
+/* Arms a second fault, to be counted from the moment the first one has occurred. */
 void fault_then(const char *function, unsigned nth, int error);
-/* Before the n-th call of this function somebody else does something; the call itself is made. */
-void fault_disturb(const char *function, unsigned nth, void (*disturb)(void *data), void *data);
-/* Ends it; whether it has struck. */
+/* Calls callback before the n-th call of this function, which then takes place normally. */
+void fault_call_before(const char *function, unsigned nth, void (*callback)(void *data),
+                       void *data);
+/* Disarms; returns whether the fault has occurred. */
 bool fault_disarm(void);
-/* The errno that the last one was armed with. */
+/* The errno of the last fault that was armed. */
 int fault_error(void);
-/* For a test's own __wrap_ of a function that is not of libc: whether this call of it is to fail.
- */
-bool fault_strikes(const char *function);
+/* For a __wrap_ function of the test itself: whether this call has to fail. */
+bool fault_occurs(const char *function);
 
 struct fault_scenario {
     const char *name;
-    void (*prepare)(void *data); /* before each run, nothing fails */
+    void (*prepare)(void *data); /* called before each run, without faults */
     int (*run)(void *data, struct error *err);
-    /* After each run, nothing fails: result is that of run. */
+    /* Called after each run, without faults, with the result of run. */
     void (*check)(void *data, int result);
     void *data;
 };
 
-/* Runs the scenario once for each call that it makes of each wrapped function and each errno that
- * fits it, with that call failing. Whatever happens, no descriptor may be left open, and a failure
- * has a kind and a text. Returns how many faults have struck. */
+/* Runs the scenario once for every call it makes of every wrapped function and for every errno that
+ * the function can return, with that call failing. No run may leave a descriptor open, and a
+ * failure must have a kind and a text. Returns the number of faults that occurred. */
 unsigned fault_sweep(const struct fault_scenario *scenario);
-/* The same with one function and one errno. */
+/* The same for one function and one errno. */
 unsigned fault_sweep_function(const struct fault_scenario *scenario, const char *function,
                               int error);

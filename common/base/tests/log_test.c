@@ -43,7 +43,7 @@ static int end(void **state)
     return 0;
 }
 
-/* What was logged since; "" if nothing was. */
+/* The text logged since the last call, or "". */
 static char *read_lines(const struct capture *capture)
 {
     static char text[65536];
@@ -90,7 +90,7 @@ static void a_line_is_an_object_with_the_go_deployers_keys(void **state)
     json_decref(line);
 }
 
-static void a_level_lets_through_what_is_at_least_as_grave(void **state)
+static void a_level_passes_messages_of_at_least_its_severity(void **state)
 {
     (void)state;
     for (int set = LOG_LEVEL_ERROR; set <= LOG_LEVEL_DEBUG; set++) {
@@ -103,7 +103,7 @@ static void a_level_lets_through_what_is_at_least_as_grave(void **state)
     }
 }
 
-static void no_text_is_an_empty_text(void **state)
+static void a_null_text_is_logged_as_empty(void **state)
 {
     const char *absent = NULL;
     json_t *line = NULL;
@@ -129,7 +129,7 @@ static const struct {
     {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
 };
 
-static void any_text_arrives_and_what_is_no_utf8_is_replaced(void **state)
+static void any_text_is_logged_and_invalid_utf8_is_replaced(void **state)
 {
     for (size_t i = 0; i < array_length(texts); i++) {
         json_t *line = NULL;
@@ -153,8 +153,8 @@ static void any_two_bytes_make_valid_json(void **state)
     }
 }
 
-/* However a text is cut at the end of the line, the line stays JSON. */
-static void a_line_that_is_too_long_is_cut_and_says_so(void **state)
+/* Wherever a text is truncated, the line is valid JSON. */
+static void a_line_that_is_too_long_is_truncated_and_marked(void **state)
 {
     static const char *const fillers[] = {"x", "\"", "\x01", "\xf0\x9f\x9a\xa2", "\xff"};
 
@@ -179,7 +179,7 @@ static void a_line_that_is_too_long_is_cut_and_says_so(void **state)
     }
 }
 
-static void many_fields_are_cut_at_a_whole_one(void **state)
+static void lines_with_many_fields_are_truncated_between_fields(void **state)
 {
     struct log_field fields[600];
     json_t *line = NULL;
@@ -196,7 +196,7 @@ static void many_fields_are_cut_at_a_whole_one(void **state)
     json_decref(line);
 }
 
-static void the_form_for_people_is_one_line_too(void **state)
+static void the_text_format_is_one_line(void **state)
 {
     const char *text = NULL;
 
@@ -231,14 +231,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_line_is_an_object_with_the_go_deployers_keys, begin, end),
-        cmocka_unit_test_setup_teardown(a_level_lets_through_what_is_at_least_as_grave, begin, end),
-        cmocka_unit_test_setup_teardown(no_text_is_an_empty_text, begin, end),
-        cmocka_unit_test_setup_teardown(any_text_arrives_and_what_is_no_utf8_is_replaced, begin,
+        cmocka_unit_test_setup_teardown(a_level_passes_messages_of_at_least_its_severity, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(a_null_text_is_logged_as_empty, begin, end),
+        cmocka_unit_test_setup_teardown(any_text_is_logged_and_invalid_utf8_is_replaced, begin,
                                         end),
         cmocka_unit_test_setup_teardown(any_two_bytes_make_valid_json, begin, end),
-        cmocka_unit_test_setup_teardown(a_line_that_is_too_long_is_cut_and_says_so, begin, end),
-        cmocka_unit_test_setup_teardown(many_fields_are_cut_at_a_whole_one, begin, end),
-        cmocka_unit_test_setup_teardown(the_form_for_people_is_one_line_too, begin, end),
+        cmocka_unit_test_setup_teardown(a_line_that_is_too_long_is_truncated_and_marked, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(lines_with_many_fields_are_truncated_between_fields, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(the_text_format_is_one_line, begin, end),
         cmocka_unit_test(levels_and_formats_are_read_in_any_case),
     };
 

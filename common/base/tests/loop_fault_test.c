@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every system call of the loop fails once. */
+/* Each system call of the loop fails once. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -64,7 +64,7 @@ static int turn(struct world *world, struct error *err)
     if (result == 0)
         result = loop_set_signals(world->loop, signals, 1, on_signal, world, err);
     if (result == 0)
-        (void)raise(SIGUSR1); /* blocked, it is told by the loop */
+        (void)raise(SIGUSR1); /* blocked; delivered by the loop */
     for (int i = 0; result == 0 && i < 5; i++)
         result = loop_run_once(world->loop, 10, err);
     loop_timer_stop(&timer);
@@ -95,7 +95,7 @@ static void check(void *data, int result)
     assert_int_equal(world->signal_count, 1);
 }
 
-static void the_loop_tells_what_failed_and_loses_no_event(void **state)
+static void the_loop_reports_failures_and_loses_no_event(void **state)
 {
     struct world world = {0};
     const struct fault_scenario scenario = {
@@ -116,7 +116,7 @@ static void on_timer_stop(void *data)
     loop_stop(world->loop);
 }
 
-static void a_loop_that_cant_wait_ends_with_the_reason(void **state)
+static void a_failing_epoll_wait_ends_the_loop_with_an_error(void **state)
 {
     struct world world = {0};
     struct loop_timer timer = {0};
@@ -134,13 +134,13 @@ static void a_loop_that_cant_wait_ends_with_the_reason(void **state)
     loop_free(world.loop);
 }
 
-/* Another one under the number of one that was closed without a word: for the kernel it is new. */
-static void a_descriptor_that_cant_be_watched_anew_is_told(void **state)
+/* A descriptor with the number of one that was closed without being removed from the loop. */
+static void a_failure_to_watch_a_reused_descriptor_is_reported(void **state)
 {
     struct world world = {0};
     struct error err = {0};
     int other[2] = {-1, -1};
-    char words[64];
+    char expected[64];
 
     (void)state;
     assert_int_equal(pipe(world.pipe), 0);
@@ -151,10 +151,10 @@ static void a_descriptor_that_cant_be_watched_anew_is_told(void **state)
     fault_arm("epoll_ctl", 2, ENOSPC);
     assert_int_equal(loop_set_fd(world.loop, world.pipe[0], EPOLLIN, on_readable, &world, &err),
                      -1);
-    (void)snprintf(words, sizeof(words), "watch descriptor %d: No space left on device",
+    (void)snprintf(expected, sizeof(expected), "watch descriptor %d: No space left on device",
                    world.pipe[0]);
     assert_true(fault_disarm());
-    assert_string_equal(err.text, words);
+    assert_string_equal(err.text, expected);
     loop_remove_fd(world.loop, world.pipe[0]);
     loop_free(world.loop);
     (void)close(other[0]);
@@ -166,9 +166,9 @@ static void a_descriptor_that_cant_be_watched_anew_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_loop_tells_what_failed_and_loses_no_event),
-        cmocka_unit_test(a_loop_that_cant_wait_ends_with_the_reason),
-        cmocka_unit_test(a_descriptor_that_cant_be_watched_anew_is_told),
+        cmocka_unit_test(the_loop_reports_failures_and_loses_no_event),
+        cmocka_unit_test(a_failing_epoll_wait_ends_the_loop_with_an_error),
+        cmocka_unit_test(a_failure_to_watch_a_reused_descriptor_is_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,7 +130,7 @@ static uint32_t next_random(uint32_t *seed)
     return *seed >> 8;
 }
 
-/* Starts, restarts and stops at random, against a plain list of what should be due when. */
+/* Starts, restarts and stops timers at random and compares with a simple list. */
 static void the_heap_keeps_order_through_any_starts_and_stops(void **state)
 {
     struct bench *bench = *state;
@@ -288,7 +288,7 @@ static void a_descriptor_is_served_until_it_is_removed(void **state)
     assert_int_equal(bench->calls[1], 1);
 }
 
-/* Whichever of the two is served first takes the other away: only one call may come. */
+/* The first callback removes the other descriptor, so only one may be called. */
 static void remove_both(void *data, uint32_t events)
 {
     struct bench *bench = data;
@@ -312,8 +312,8 @@ static void an_event_in_hand_for_a_removed_descriptor_is_dropped(void **state)
     assert_int_equal(bench->calls[0], 1);
 }
 
-/* As a connection that is closed while another is opened under its number: the event in hand is not
- * for the new one. */
+/* As when a connection is closed and another one gets its descriptor number: an event that was
+ * already returned is not for the new one. */
 static void replace_both(void *data, uint32_t events)
 {
     struct bench *bench = data;
@@ -327,7 +327,7 @@ static void replace_both(void *data, uint32_t events)
         assert_int_equal(pipe2(fresh, O_CLOEXEC | O_NONBLOCK), 0);
         if (bench->calls[1] == 0)
             loop_remove_fd(bench->loop, fd);
-        /* The old pipe goes away with its writer, so that no event can come from it. */
+        /* The writer of the old pipe is closed too, so that no event can come from it. */
         (void)close(bench->pipes[i][1]);
         assert_int_equal(dup3(fresh[0], fd, O_CLOEXEC), fd);
         (void)close(fresh[0]);

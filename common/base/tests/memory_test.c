@@ -13,7 +13,7 @@
 #include "common/base/memory.h"
 #include "common/base/tests/child.h"
 
-static void nothing_is_still_memory(void **state)
+static void an_allocation_of_0_bytes_is_not_null(void **state)
 {
     (void)state;
     free(xmalloc(0));
@@ -31,7 +31,7 @@ static void calloc_gives_zeros(void **state)
         assert_int_equal(memory[i], 0);
 }
 
-static void copies_are_their_own(void **state)
+static void copies_are_independent(void **state)
 {
     char text[] = "harbour";
     cleanup_free char *whole = xstrdup(text);
@@ -48,7 +48,7 @@ static void copies_are_their_own(void **state)
     assert_null(xstrdup_or_null(NULL));
 }
 
-static void secrets_may_be_null_when_they_are_wiped(void **state)
+static void wiping_null_is_allowed(void **state)
 {
     (void)state;
     wipe_free(NULL);
@@ -61,7 +61,7 @@ static void run_out(void *data)
     out_of_memory();
 }
 
-static void out_of_memory_is_said_before_it_aborts(void **state)
+static void out_of_memory_prints_a_message_and_aborts(void **state)
 {
     (void)state;
     child_must_abort(run_out, NULL, "out of memory\n");
@@ -78,7 +78,7 @@ static void calls_with_no_answer(int which)
         free(xcalloc(half, 2));
 }
 
-static void an_overflow_of_the_size_aborts(void **state)
+static void a_size_that_overflows_aborts(void **state)
 {
     (void)state;
     for (int which = 0; which < 2; which++) {
@@ -95,7 +95,7 @@ static void an_overflow_of_the_size_aborts(void **state)
         }
         assert_true(child > 0);
         assert_int_equal(waitpid(child, &status, 0), child);
-        /* A sanitizer ends the process by an exit code of its own. */
+        /* A sanitizer ends the process with its own exit code. */
         assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
     }
 }
@@ -103,12 +103,12 @@ static void an_overflow_of_the_size_aborts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_still_memory),
+        cmocka_unit_test(an_allocation_of_0_bytes_is_not_null),
         cmocka_unit_test(calloc_gives_zeros),
-        cmocka_unit_test(copies_are_their_own),
-        cmocka_unit_test(secrets_may_be_null_when_they_are_wiped),
-        cmocka_unit_test(out_of_memory_is_said_before_it_aborts),
-        cmocka_unit_test(an_overflow_of_the_size_aborts),
+        cmocka_unit_test(copies_are_independent),
+        cmocka_unit_test(wiping_null_is_allowed),
+        cmocka_unit_test(out_of_memory_prints_a_message_and_aborts),
+        cmocka_unit_test(a_size_that_overflows_aborts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ static const struct {
     {"1x", false, 0},
 };
 
-static void a_signed_number_is_what_go_takes_for_one(void **state)
+static void signed_numbers_are_parsed_as_in_go(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(signed_numbers); i++) {
@@ -104,7 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_digits_within_the_bound_are_a_number),
-        cmocka_unit_test(a_signed_number_is_what_go_takes_for_one),
+        cmocka_unit_test(signed_numbers_are_parsed_as_in_go),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,7 @@ static const struct {
     const char *arguments[ARGUMENTS_MAX];
     bool is_verbose, is_dry;
     const char *file;
-    const char *labels; /* joined by a blank each */
+    const char *labels; /* joined by blanks */
     const char *operands;
 } good[] = {
     {{NULL}, false, false, NULL, "", ""},
@@ -119,21 +119,21 @@ static const struct {
     const char *arguments[ARGUMENTS_MAX];
     const char *text;
 } bad[] = {
-    {{"--shape"}, "option '--shape' is not known; see 'longshore test --help'"},
+    {{"--shape"}, "option '--shape' is unknown; see 'longshore test --help'"},
     {{"--colour", "Red"},
      "option '--colour' must be red, green or blue; see 'longshore test --help'"},
     {{"--colour=gre"}, "option '--colour' must be red, green or blue; see 'longshore test --help'"},
     {{"--colour="}, "option '--colour' must be red, green or blue; see 'longshore test --help'"},
-    {{"--token=secret"}, "option '--token' is not known; see 'longshore test --help'"},
-    {{"-x"}, "option '-x' is not known; see 'longshore test --help'"},
-    {{"-vx", "item"}, "option '-x' is not known; see 'longshore test --help'"},
-    {{"-xv", "item"}, "option '-x' is not known; see 'longshore test --help'"},
-    {{"--file"}, "option '--file' needs a value; see 'longshore test --help'"},
-    {{"-v", "-f"}, "option '-f' needs a value; see 'longshore test --help'"},
+    {{"--token=secret"}, "option '--token' is unknown; see 'longshore test --help'"},
+    {{"-x"}, "option '-x' is unknown; see 'longshore test --help'"},
+    {{"-vx", "item"}, "option '-x' is unknown; see 'longshore test --help'"},
+    {{"-xv", "item"}, "option '-x' is unknown; see 'longshore test --help'"},
+    {{"--file"}, "option '--file' requires a value; see 'longshore test --help'"},
+    {{"-v", "-f"}, "option '-f' requires a value; see 'longshore test --help'"},
     {{"--dry-run=yes"}, "option '--dry-run' takes no value; see 'longshore test --help'"},
 };
 
-static void names_the_option_that_is_wrong_and_never_its_value(void **state)
+static void errors_name_the_option_and_never_its_value(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(bad); i++) {
@@ -150,7 +150,7 @@ static void names_the_option_that_is_wrong_and_never_its_value(void **state)
     }
 }
 
-static void an_option_that_is_not_given_has_its_fallback(void **state)
+static void an_option_that_is_not_given_has_its_default(void **state)
 {
     static const char *const given[][ARGUMENTS_MAX] = {{NULL}, {"--colour", "blue"}};
     static const char *const wanted[] = {"red", "blue"};
@@ -181,7 +181,7 @@ static char *help_of(const struct option_command *shown)
     return text;
 }
 
-static void help_comes_from_the_same_table(void **state)
+static void help_is_derived_from_the_table(void **state)
 {
     static const struct option_row long_rows[] = {
         option_text("a-name-that-is-quite-long", 0, struct parsed, file, "NAME", "use NAME"),
@@ -218,16 +218,16 @@ static void help_lists_the_commands_of_a_program(void **state)
     (void)state;
     assert_string_equal(text, "Usage: longshore COMMAND\nDoes things.\n\nCommands:\n"
                               "  test        test it\n\n"
-                              "'longshore COMMAND --help' tells more.\n");
+                              "Run 'longshore COMMAND --help' for the options of a command.\n");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_every_form_and_moves_operands_to_the_end),
-        cmocka_unit_test(names_the_option_that_is_wrong_and_never_its_value),
-        cmocka_unit_test(an_option_that_is_not_given_has_its_fallback),
-        cmocka_unit_test(help_comes_from_the_same_table),
+        cmocka_unit_test(errors_name_the_option_and_never_its_value),
+        cmocka_unit_test(an_option_that_is_not_given_has_its_default),
+        cmocka_unit_test(help_is_derived_from_the_table),
         cmocka_unit_test(help_lists_the_commands_of_a_program),
     };
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "common/base/cleanup.h"
+#include "common/base/memory.h"
 #include "common/base/utf8.h"
 
 static const struct {
@@ -38,6 +38,28 @@ static void reads_the_edges_of_every_length(void **state)
     }
 }
 
+static void encodes_what_it_decodes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(good); i++) {
+        char bytes[4] = {0};
+
+        assert_int_equal(utf8_put(good[i].code, bytes), good[i].length);
+        assert_memory_equal(bytes, good[i].text, good[i].length);
+    }
+}
+
+static void repairs_what_is_not_utf8(void **state)
+{
+    static const char bytes[] = "a\xff\xc3\xa4\xe2\x82\0z\xc3";
+    cleanup_free char *text = utf8_repair(bytes, sizeof(bytes) - 1);
+    cleanup_free char *empty = utf8_repair(NULL, 0);
+
+    (void)state;
+    assert_string_equal(text, "a\uFFFD\xc3\xa4\uFFFD\uFFFD\uFFFDz\uFFFD");
+    assert_string_equal(empty, "");
+}
+
 static void never_reads_past_the_size(void **state)
 {
     (void)state;
@@ -64,7 +86,7 @@ static const char *const bad[] = {
     "\xe2\x82x",
 };
 
-static void refuses_what_is_no_utf8(void **state)
+static void refuses_invalid_utf8(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(bad); i++) {
@@ -79,8 +101,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_the_edges_of_every_length),
+        cmocka_unit_test(encodes_what_it_decodes),
+        cmocka_unit_test(repairs_what_is_not_utf8),
         cmocka_unit_test(never_reads_past_the_size),
-        cmocka_unit_test(refuses_what_is_no_utf8),
+        cmocka_unit_test(refuses_invalid_utf8),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What shells make of the scripts is asked of real shells, in e2e/ship/test_pages.py. */
+/* e2e/ship/test_pages.py runs the scripts in real shells. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static char *printed(const char *shell)
     return text;
 }
 
-static void quotes_brackets_and_colons_of_help_do_no_harm(void **state)
+static void special_characters_of_help_texts_are_escaped(void **state)
 {
     static const struct {
         const char *shell, *text;
@@ -64,7 +64,7 @@ static void quotes_brackets_and_colons_of_help_do_no_harm(void **state)
     }
 }
 
-static void other_shells_are_not_known(void **state)
+static void other_shells_are_refused(void **state)
 {
     (void)state;
     assert_false(completion_print("tcsh", &program, stdout));
@@ -74,8 +74,8 @@ static void other_shells_are_not_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quotes_brackets_and_colons_of_help_do_no_harm),
-        cmocka_unit_test(other_shells_are_not_known),
+        cmocka_unit_test(special_characters_of_help_texts_are_escaped),
+        cmocka_unit_test(other_shells_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

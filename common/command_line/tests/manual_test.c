@@ -24,7 +24,7 @@ static const struct option_row rows[] = {
 static const struct option_fact facts[] = {
     {"EXIT STATUS", "0", "done"}, {"EXIT STATUS", "2", "wrong"}, {"FILES", "/etc/x", "'x'"}, {0}};
 
-static void a_page_has_everything_and_no_accidental_request(void **state)
+static void a_page_has_all_sections_and_escapes_text(void **state)
 {
     const struct option_command command = {.program = "longshore test",
                                            .brief = "test it",
@@ -57,7 +57,7 @@ static void a_page_has_everything_and_no_accidental_request(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_page_has_everything_and_no_accidental_request),
+        cmocka_unit_test(a_page_has_all_sections_and_escapes_text),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@
 
 enum { PAGES_MAX = 32 };
 
-/* longshore, its commands, and the two programs of a pod. */
+/* longshore, its commands, and the programs in a pod. */
 static size_t all_commands(const struct option_command *ret_commands[PAGES_MAX])
 {
     size_t count = 0;
@@ -29,7 +29,7 @@ static size_t all_commands(const struct option_command *ret_commands[PAGES_MAX])
     return count;
 }
 
-static void every_row_is_whole(void **state)
+static void every_row_is_complete(void **state)
 {
     const struct option_command *commands[PAGES_MAX] = {NULL};
     size_t count = all_commands(commands);
@@ -60,7 +60,7 @@ static void every_row_is_whole(void **state)
     }
 }
 
-/* A fallback must be a value that the option takes. */
+/* A default must be a valid value. */
 static void every_fallback_is_one_of_the_choices(void **state)
 {
     const struct option_command *commands[PAGES_MAX] = {NULL};
@@ -81,7 +81,7 @@ static void every_fallback_is_one_of_the_choices(void **state)
     }
 }
 
-static void man_and_help_complete_every_command_that_there_is(void **state)
+static void man_and_help_complete_every_command(void **state)
 {
     const char *rest = COMMAND_MAN.operand_choices;
     const char *rest_of_help = COMMAND_HELP.operand_choices;
@@ -129,7 +129,7 @@ static void every_page_is_found_by_its_names(void **state)
         assert_ptr_equal(manual_find(cases[i].name), cases[i].command);
 }
 
-static void logging_flags_are_read_or_refused_by_name(void **state)
+static void errors_in_logging_flags_name_the_flag(void **state)
 {
     static const struct {
         struct log_values values;
@@ -168,11 +168,11 @@ static void logging_flags_are_read_or_refused_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_is_whole),
+        cmocka_unit_test(every_row_is_complete),
         cmocka_unit_test(every_fallback_is_one_of_the_choices),
-        cmocka_unit_test(man_and_help_complete_every_command_that_there_is),
+        cmocka_unit_test(man_and_help_complete_every_command),
         cmocka_unit_test(every_page_is_found_by_its_names),
-        cmocka_unit_test(logging_flags_are_read_or_refused_by_name),
+        cmocka_unit_test(errors_in_logging_flags_name_the_flag),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

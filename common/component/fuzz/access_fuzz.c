@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A resource of a descriptor: an access that is taken names what its kind needs, and what becomes
- * part of a URL is in the grammar of references. */
+/* Parses the access of a resource. Property: an accepted access has what its kind requires, and
+ * everything that becomes part of a URL follows the grammar of references. */
 #include <stdint.h>
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/component/access.h"
 #include "common/data/doc.h"
 #include "common/data/reference.h"
 #include "common/fuzz/must.h"
-#include "init/blueprint/access.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The parts make a reference whose parts they are. */
+/* The parts form a reference that parses to the same parts. */
 static void check_place(const struct access *access)
 {
     const char *host = access->host ? access->host : "registry.invalid";

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A component version as an artifact: a config that is taken names a layer by a well-formed digest;
- * a layer that is taken is a descriptor, and the same one as its text alone ('c': config, 't': the
- * layer as tar, else as plain text). */
+/* Parses the config ('c') or the descriptor layer ('t': as tar, else as text) of a component
+ * artifact. Property: an accepted config has a well-formed digest; an accepted layer gives the same
+ * descriptor as its text. */
 #include <stdint.h>
 #include <string.h>
 
 #include "common/archive/unpack.h"
 #include "common/base/memory.h"
+#include "common/component/component_artifact.h"
 #include "common/data/digest.h"
 #include "common/data/doc.h"
 #include "common/fuzz/must.h"
-#include "init/component/layout.h"
 
 #define LAYER_TYPE "application/vnd.ocm.software.component-descriptor.v2+yaml"
 
@@ -18,12 +18,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void try_config(const char *bytes, size_t size)
 {
-    cleanup_layer struct layout_layer layer = {0};
+    cleanup_component_artifact_layer struct component_artifact_layer layer = {0};
     enum digest_algorithm algorithm = DIGEST_SHA256;
     const char *hex = NULL;
     struct error err = {0};
 
-    if (layout_read_config(bytes, size, &layer, &err) < 0) {
+    if (component_artifact_read_config(bytes, size, &layer, &err) < 0) {
         must(!layer.digest && err.text[0]);
         return;
     }
@@ -39,7 +39,7 @@ static struct descriptor *take(const void *bytes, size_t size, const char *media
 
     buffer_init(&layer, SIZE_MAX / 2);
     must(buffer_append(&layer, bytes, size, &err) == 0);
-    if (layout_take_layer(&layer, media_type, &descriptor, &err) < 0)
+    if (component_artifact_take_layer(&layer, media_type, &descriptor, &err) < 0)
         must(!descriptor && err.text[0] && err.kind != ERROR_NONE);
     return descriptor;
 }
@@ -60,8 +60,8 @@ static void try_tar(const char *bytes, size_t size)
     must(!packed == !plain);
     if (packed)
         must(strcmp(descriptor_name(packed), descriptor_name(plain)) == 0 &&
-             layout_check_identity(packed, descriptor_name(plain), descriptor_version(plain),
-                                   &err) == 0);
+             descriptor_check_identity(packed, descriptor_name(plain), descriptor_version(plain),
+                                       &err) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and versions of the component model: each is legal exactly if it matches the model's
- * regular expression. A version's tag has no "+" and tells which version it is. */
+/* Names and versions of the component model. Property: each is valid if and only if it matches the
+ * regular expression of the model. The tag of a version has no "+". */
 #include <regex.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/component/component_name.h"
 #include "common/fuzz/must.h"
-#include "init/component/names.h"
 
 #define WORD "[a-z][-a-z0-9]*"
 #define SEGMENT_WORD "[a-z][-_a-z0-9]*"
@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Compiled once; freed by the system. */
+/* Compiled once, never freed. */
 static bool matches(regex_t *pattern, bool *is_compiled, const char *expression, const char *text)
 {
     if (!*is_compiled)
@@ -39,7 +39,7 @@ static bool is_match(size_t which, const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* Longer ones are refused by length, and regular expressions are slow. */
+    /* Longer ones are rejected by length, and regular expressions are slow. */
     cleanup_free char *text = xstrndup((const char *)data, size < 300 ? size : 300);
     bool is_short = strlen(text) <= COMPONENT_NAME_MAX_BYTES;
     cleanup_free char *tag = version_tag(text);

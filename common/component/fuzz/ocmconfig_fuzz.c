@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever is accepted: resolvers are in order, have a typed repository, and stay within the
- * bounds. No file is named that fuzzing could open: root certificates by path are left out. */
+/* Parses an OCM configuration. Property: resolvers are sorted, have a typed repository, and are
+ * within the limits. Root certificates by path are excluded, so that no file is opened. */
 #include <stdint.h>
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/component/ocmconfig.h"
+#include "common/component/typed.h"
 #include "common/fuzz/must.h"
-#include "init/component/names.h"
-#include "init/component/ocmconfig.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A repository's specification: what was understood has a name for people and all that its kind
- * needs; host and path of a registry, put together as a URL again, are the same host and path. */
+/* Parses the specification of a repository. Property: an accepted one has a text for messages and
+ * what its kind requires; host and path of a registry form a URL with the same host and path. */
 #include <stdint.h>
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/component/repository.h"
 #include "common/data/doc.h"
 #include "common/fuzz/must.h"
-#include "init/component/repository.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     must(repository->text && *repository->text && repository->directory_fd == -1);
-    must(repository->kind != REPOSITORY_GIVEN);
+    must(repository->kind != REPOSITORY_DESCRIPTORS);
     if (repository->kind == REPOSITORY_REGISTRY)
         check_registry(repository);
     else if (repository->kind == REPOSITORY_INLINE)

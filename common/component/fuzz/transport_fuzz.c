@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A transport archive: a component version that is found in it is the one that was asked for, every
- * blob on the way had the digest by which it was named, and no file outside is opened.
+/* Looks up a component version in a transport archive. Property: the result is the requested
+ * version, every blob matches its digest, and no file outside is opened.
  *
- * The input is index, manifest, config and layer, with a NUL between; "$1", "$2" and "$3" in one of
- * them become the digests of those after it, so that the fuzzer gets past them. */
+ * The input is index, manifest, config and layer, separated by NUL; "$1", "$2" and "$3" stand for
+ * the digests of the parts that follow, so that the fuzzer gets past the digest checks. */
 #include <stdint.h>
 #include <string.h>
 
 #include "common/archive/fuzz/place.h"
 #include "common/base/buffer.h"
 #include "common/base/memory.h"
+#include "common/component/file_repository.h"
 #include "common/data/digest.h"
 #include "common/data/doc.h"
-#include "init/component/files.h"
 
 #define COMPONENT "example.com/a"
 
@@ -32,7 +32,7 @@ static void append(struct buffer *buffer, const void *bytes, size_t size)
     require(buffer_append(buffer, bytes, size, &err) == 0);
 }
 
-/* Takes the part over, with digests for "$<number>". */
+/* Writes the part with digests for "$<number>". Takes the part over. */
 static void fill(struct part parts[PARTS], int number, const uint8_t *bytes, size_t size)
 {
     struct buffer *into = &parts[number].bytes;
@@ -99,13 +99,14 @@ static void try_archive(int directory_fd, const struct part parts[PARTS])
     struct error err = {0};
     int fd = -1;
 
-    if (files_find_descriptor(&repository, COMPONENT, "1.0.0", &descriptor, &manifest, &err) < 0)
+    if (file_repository_find_descriptor(&repository, COMPONENT, "1.0.0", &descriptor, &manifest,
+                                        &err) < 0)
         require(!descriptor && err.kind != ERROR_NONE && err.text[0]);
     else
         require(strcmp(descriptor_name(descriptor), COMPONENT) == 0);
     for (size_t i = 0; i < array_length(blobs); i++)
-        require(files_open_blob(&repository, blobs[i], &is_directory, &err) < 0);
-    fd = files_open_blob(&repository, parts[PARTS - 1].digest, &is_directory, &err);
+        require(file_repository_open_blob(&repository, blobs[i], &is_directory, &err) < 0);
+    fd = file_repository_open_blob(&repository, parts[PARTS - 1].digest, &is_directory, &err);
     require(fd >= 0 && !is_directory);
     (void)close(fd);
 }

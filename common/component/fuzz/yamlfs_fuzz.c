@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tree is written below its directory and nowhere else: a canary beside it stays as it was, and
- * as many files are there as were counted at most. */
+/* Writes an inline file tree. Property: nothing outside the directory changes (a canary next to
+ * it), and there are at most as many files as were counted. */
 #include <stdint.h>
 
 #include "common/archive/beneath.h"
 #include "common/archive/fuzz/place.h"
+#include "common/component/yamlfs.h"
 #include "common/data/doc.h"
-#include "init/blueprint/yamlfs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     fd = beneath_make_directories(place(), "tree", &err);
     require(fd >= 0);
-    if (yamlfs_write(tree, fd, &counts, &err) == 0)
+    if (yamlfs_write(tree, fd, &ARCHIVE_LIMITS_BLUEPRINT, &counts, &err) == 0)
         require(counts.files + counts.lists <= (uint64_t)size + 1);
     place_check();
     require(beneath_remove_tree(place(), "tree", &err) == 0);

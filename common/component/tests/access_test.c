@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/component/access.h"
 #include "common/data/doc.h"
-#include "init/blueprint/access.h"
 
 #define HEX "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define BLUEPRINT "application/vnd.gardener.landscaper.blueprint."
@@ -90,22 +90,22 @@ static void every_alias_of_an_access_is_understood(void **state)
 static const struct {
     const char *type, *access, *why;
 } wrong[] = {
-    {"plainText", "{type: localBlob, localReference: a}", "is no blueprint"},
+    {"plainText", "{type: localBlob, localReference: a}", "is not a blueprint"},
     {"landscaper.gardener.cloud/jsonschema", "{type: localBlob, localReference: a}",
-     "no blueprint"},
-    {"blueprint", "{type: localBlob}", "localReference: is missing"},
+     "not a blueprint"},
+    {"blueprint", "{type: localBlob}", "localReference: missing"},
     {"blueprint", "{type: localBlob, localReference: 'a,,b'}", "empty reference"},
-    {"blueprint", "{type: localOciBlob}", "digest: is missing"},
-    {"blueprint", "{type: ociArtifact}", "imageReference: is missing"},
+    {"blueprint", "{type: localOciBlob}", "digest: missing"},
+    {"blueprint", "{type: ociArtifact}", "imageReference: missing"},
     {"blueprint", "{type: ociArtifact, imageReference: 'ftp://x/y'}", "unknown scheme"},
     {"blueprint", "{type: ociArtifact, imageReference: 'H/../x'}", "access"},
     {"blueprint", "{type: relativeOciReference, reference: '../x'}", "access"},
-    {"blueprint", "{type: ociBlob, digest: d}", "ref: is missing"},
-    {"blueprint", "{type: s3, bucket: b}", "'s3' is not supported"},
-    {"blueprint", "{type: wget, URL: 'http://x'}", "'wget' is not supported"},
+    {"blueprint", "{type: ociBlob, digest: d}", "ref: missing"},
+    {"blueprint", "{type: s3, bucket: b}", "type \"s3\" is not supported"},
+    {"blueprint", "{type: wget, URL: 'http://x'}", "type \"wget\" is not supported"},
 };
 
-static void other_accesses_are_refused_by_name(void **state)
+static void unsupported_accesses_are_rejected(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(wrong); i++) {
@@ -116,11 +116,11 @@ static void other_accesses_are_refused_by_name(void **state)
         assert_int_equal(parse(wrong[i].type, wrong[i].access, &access, &err), -1);
         assert_int_equal(err.kind, ERROR_INVALID);
         if (!strstr(err.text, wrong[i].why))
-            fail_msg("'%s' is not in '%s'", wrong[i].why, err.text);
+            fail_msg("\"%s\" is not in \"%s\"", wrong[i].why, err.text);
     }
 }
 
-static void only_media_types_of_blueprints_are_taken(void **state)
+static void only_media_types_of_blueprints_are_accepted(void **state)
 {
     static const char *const good[] = {
         "application/x-tar",
@@ -147,7 +147,7 @@ static void only_media_types_of_blueprints_are_taken(void **state)
         assert_int_equal(access_check_blob_type(bad[i], &err), -1);
 }
 
-static void the_first_layer_counts_by_config_or_by_its_own_type(void **state)
+static void the_config_or_the_first_layer_marks_a_blueprint(void **state)
 {
     static const struct {
         const char *config, *layer;
@@ -183,9 +183,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_alias_of_an_access_is_understood),
-        cmocka_unit_test(other_accesses_are_refused_by_name),
-        cmocka_unit_test(only_media_types_of_blueprints_are_taken),
-        cmocka_unit_test(the_first_layer_counts_by_config_or_by_its_own_type),
+        cmocka_unit_test(unsupported_accesses_are_rejected),
+        cmocka_unit_test(only_media_types_of_blueprints_are_accepted),
+        cmocka_unit_test(the_config_or_the_first_layer_marks_a_blueprint),
     };
 
     doc_setup();

@@ -7,8 +7,9 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "common/component/component_name.h"
+#include "common/component/typed.h"
 #include "common/data/doc.h"
-#include "init/component/names.h"
 
 static const struct {
     const char *text;
@@ -75,7 +76,7 @@ static void versions_are_relaxed_semver(void **state)
     }
 }
 
-static void a_plus_is_spelled_out_in_the_tag(void **state)
+static void a_plus_becomes_build_in_the_tag(void **state)
 {
     cleanup_free char *tag = version_tag("1.2.3+ci.42");
     cleanup_free char *same = version_tag("v1.0.0");
@@ -85,7 +86,7 @@ static void a_plus_is_spelled_out_in_the_tag(void **state)
     assert_string_equal(same, "v1.0.0");
 }
 
-static void element_names_are_short_words(void **state)
+static void element_names_are_lower_case(void **state)
 {
     static const char *const good[] = {"ab", "a0", "a-b_c+d"};
     static const char *const bad[] = {"", "a", "-a", "a-", "a b", "A1", "a/b", "..", "a.b"};
@@ -120,7 +121,7 @@ static void types_are_compared_without_their_version(void **state)
     assert_false(typed_is(NULL, kinds));
 }
 
-static void members_are_found_in_any_case_but_the_right_one_first(void **state)
+static void member_names_match_in_any_case_but_exactly_first(void **state)
 {
     cleanup_json json_t *object =
         json_pack("{s:s, s:s, s:s}", "filename", "a", "fileName", "b", "empty", "");
@@ -138,10 +139,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(component_names_are_a_domain_and_a_path),
         cmocka_unit_test(versions_are_relaxed_semver),
-        cmocka_unit_test(a_plus_is_spelled_out_in_the_tag),
-        cmocka_unit_test(element_names_are_short_words),
+        cmocka_unit_test(a_plus_becomes_build_in_the_tag),
+        cmocka_unit_test(element_names_are_lower_case),
         cmocka_unit_test(types_are_compared_without_their_version),
-        cmocka_unit_test(members_are_found_in_any_case_but_the_right_one_first),
+        cmocka_unit_test(member_names_match_in_any_case_but_exactly_first),
     };
 
     doc_setup();

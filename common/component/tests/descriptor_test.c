@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/component/descriptor.h"
 #include "common/data/doc.h"
-#include "init/component/descriptor.h"
 
 /* The same component in both schemas. */
 static const char v2_text[] =
@@ -113,7 +113,7 @@ static char *written(const struct descriptor *descriptor)
     return buffer_take(&text);
 }
 
-static void twins_of_both_schemas_give_the_same_list_entry(void **state)
+static void both_schemas_give_the_same_list_entry(void **state)
 {
     static const char *const twins[] = {v2_text, v3_text};
 
@@ -130,7 +130,7 @@ static void twins_of_both_schemas_give_the_same_list_entry(void **state)
     }
 }
 
-static void a_provider_with_labels_becomes_one_text(void **state)
+static void a_provider_with_labels_becomes_a_json_string(void **state)
 {
     static const char text[] =
         "{\"apiVersion\":\"ocm.software/v3alpha1\",\"kind\":\"ComponentVersion\","
@@ -149,7 +149,7 @@ static void a_provider_with_labels_becomes_one_text(void **state)
                         "\"z\":1},\"version\":\"v1\",\"signing\":true}]}");
 }
 
-static void null_lists_come_out_empty(void **state)
+static void null_lists_are_written_as_empty_lists(void **state)
 {
     static const char text[] = "{meta: {schemaVersion: v2}, component: {name: example.com/a, "
                                "version: 1.0.0, provider: p, repositoryContexts: [{type: x}], "
@@ -186,38 +186,38 @@ static const struct {
 } wrong[] = {
     {"", "expected an object"},
     {"[]", "expected an object"},
-    {"{}", "schema version '' is not supported"},
-    {"{meta: {schemaVersion: v1}}", "schema version 'v1' is not supported"},
-    {"{apiVersion: ocm.gardener.cloud/v3alpha1}", "not supported"},
+    {"{}", "unsupported schema version \"\""},
+    {"{meta: {schemaVersion: v1}}", "unsupported schema version \"v1\""},
+    {"{apiVersion: ocm.gardener.cloud/v3alpha1}", "unsupported schema version"},
     {"{meta: {schemaVersion: v2}, apiVersion: x}", "both"},
     {"{meta: {schemaVersion: v2}}", "component: expected an object"},
     {"{meta: {schemaVersion: v2}, component: {name: example.com/a, version: 1.0, provider: p}}",
      "version: expected a string"},
     {"{meta: {schemaVersion: v2}, component: {name: ../x, version: 1.0.0, provider: p}}",
-     "no component name"},
+     "invalid component name"},
     {"{meta: {schemaVersion: v2}, component: {name: example.com/a, version: 1.0.0}}", "provider"},
     {"{meta: {schemaVersion: v2}, component: {name: example.com/a, version: 1.0.0, provider: ''}}",
      "provider: must not be empty"},
     {"{meta: {schemaVersion: v2}, component: {name: example.com/a, version: 1.0.0, provider: p, "
      "sources: [], componentReferences: [], resources: []}}",
-     "repositoryContexts: is missing"},
+     "repositoryContexts: missing"},
     {"{meta: {schemaVersion: v2}, component: {name: example.com/a, version: 1.0.0, provider: p, "
      "repositoryContexts: [], sources: [], componentReferences: [], resources: []}}",
      "at least one is required"},
-    {V2(", labels: [{value: 1}]"), "labels[0]: has no name"},
-    {V2(", labels: [{name: a, value: 1}, {name: a, value: 2}]"), "'a' is there twice"},
-    {WITH("{" RESOURCE "}, {" RESOURCE "}"), "resources: [1]: 'rr' is there twice"},
+    {V2(", labels: [{value: 1}]"), "labels[0]: name: missing"},
+    {V2(", labels: [{name: a, value: 1}, {name: a, value: 2}]"), "duplicate name \"a\""},
+    {WITH("{" RESOURCE "}, {" RESOURCE "}"), "resources: [1]: duplicate identity of \"rr\""},
     {WITH("{" RESOURCE "}, {name: other}, {name: r}"), "resources: [1]: version: expected"},
     {WITH("{" RESOURCE ", extraIdentity: {a: b}}, {" RESOURCE "}, {" RESOURCE "}, {" RESOURCE
           ", extraIdentity: {a: b}}"),
-     "resources: [2]: 'rr' is there twice"},
-    {"{component: {resources: [{}]}, meta: {schemaVersion: v1}}", "schema version 'v1'"},
+     "resources: [2]: duplicate identity of \"rr\""},
+    {"{component: {resources: [{}]}, meta: {schemaVersion: v1}}", "schema version \"v1\""},
     {"{meta: {schemaVersion: v2}, component: {name: example.com/a, version: 1.0.0, provider: p, "
      "repositoryContexts: [{type: x}], sources: [], componentReferences: {}, resources: [1]}}",
      "componentReferences: expected an array"},
     {WITH("1"), "resources: [0]: "},
     {WITH("{name: r, version: 1.0.0, type: t, relation: local, access: {type: x}}"),
-     "no valid element name"},
+     "invalid element name"},
     {WITH("{name: rr, version: 1.0.0, type: t, relation: local}"), "access"},
     {WITH("{name: rr, version: 1.0.0, type: t, relation: local, access: {}}"), "access"},
     {WITH("{name: rr, version: 1.0.0, type: t, relation: near, access: {type: x}}"), "relation"},
@@ -225,18 +225,18 @@ static const struct {
     {WITH("{name: rr, type: t, relation: local, access: {type: x}}"), "version"},
     {WITH("{" RESOURCE ", extraIdentity: {a: 1}}"), "extraIdentity"},
     {WITH("{" RESOURCE ", digest: x}"), "digest: expected an object"},
-    {REFERRING("{name: ref, componentName: ../../x, version: 1.0.0}"), "no component name"},
+    {REFERRING("{name: ref, componentName: ../../x, version: 1.0.0}"), "invalid component name"},
     {REFERRING("{name: ref, version: 1.0.0}"), "componentName"},
     {V3("name: example.com/a, version: 1.0.0", ""), "provider"},
     {V3("name: example.com/a, version: 1.0.0, provider: {name: p}", ""), "at least one"},
     {V3("name: example.com/a, version: 1.0.0, provider: {name: p}, extra: 1", ""),
-     "unknown field 'extra'"},
+     "unknown field \"extra\""},
     {V3("name: example.com/a, version: 1.0.0, provider: {name: p}", ", spec: {components: []}"),
-     "unknown field 'components'"},
+     "unknown field \"components\""},
     {"{apiVersion: ocm.software/v3alpha1, kind: Other}", "kind"},
 };
 
-static void what_the_reference_refuses_is_refused_by_name(void **state)
+static void invalid_descriptors_name_the_field(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(wrong); i++) {
@@ -248,7 +248,7 @@ static void what_the_reference_refuses_is_refused_by_name(void **state)
                          -1);
         assert_null(descriptor);
         if (!strstr(err.text, wrong[i].why))
-            fail_msg("'%s' is not in '%s'", wrong[i].why, err.text);
+            fail_msg("\"%s\" is not in \"%s\"", wrong[i].why, err.text);
     }
 }
 
@@ -256,7 +256,7 @@ static void what_the_reference_refuses_is_refused_by_name(void **state)
     "{name: " name_ ", version: " version_ ", type: t, relation: local, access: {type: x}" extra_  \
     "}"
 
-static void a_resource_is_found_by_its_name_only_if_that_is_its_identity(void **state)
+static void a_name_finds_a_resource_only_if_it_is_its_whole_identity(void **state)
 {
     static const char text[] =
         WITH(NAMED("one", "1.0.0", "") ", " NAMED("twice", "1.0.0", "") ", " NAMED(
@@ -284,7 +284,7 @@ static void a_resource_is_found_by_its_name_only_if_that_is_its_identity(void **
     }
 }
 
-static void the_lists_of_the_other_schema_mean_nothing(void **state)
+static void lists_of_the_other_schema_are_ignored(void **state)
 {
     static const char text[] = "{spec: {resources: [1]}, meta: {schemaVersion: v2}, component: "
                                "{name: example.com/a, version: 1.0.0, provider: p, "
@@ -299,7 +299,7 @@ static void the_lists_of_the_other_schema_mean_nothing(void **state)
     assert_string_equal(doc_text(resource, "access.type"), "x");
 }
 
-static void a_list_behind_an_anchor_is_the_list(void **state)
+static void lists_may_be_yaml_aliases(void **state)
 {
     static const char text[] =
         "component: &c\n"
@@ -318,13 +318,13 @@ static void a_list_behind_an_anchor_is_the_list(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(twins_of_both_schemas_give_the_same_list_entry),
-        cmocka_unit_test(a_provider_with_labels_becomes_one_text),
-        cmocka_unit_test(null_lists_come_out_empty),
-        cmocka_unit_test(what_the_reference_refuses_is_refused_by_name),
-        cmocka_unit_test(the_lists_of_the_other_schema_mean_nothing),
-        cmocka_unit_test(a_list_behind_an_anchor_is_the_list),
-        cmocka_unit_test(a_resource_is_found_by_its_name_only_if_that_is_its_identity),
+        cmocka_unit_test(both_schemas_give_the_same_list_entry),
+        cmocka_unit_test(a_provider_with_labels_becomes_a_json_string),
+        cmocka_unit_test(null_lists_are_written_as_empty_lists),
+        cmocka_unit_test(invalid_descriptors_name_the_field),
+        cmocka_unit_test(lists_of_the_other_schema_are_ignored),
+        cmocka_unit_test(lists_may_be_yaml_aliases),
+        cmocka_unit_test(a_name_finds_a_resource_only_if_it_is_its_whole_identity),
     };
 
     doc_setup();

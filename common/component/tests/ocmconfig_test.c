@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "common/component/ocmconfig.h"
 #include "common/data/doc.h"
-#include "init/component/ocmconfig.h"
 
 static const char whole[] =
     "type: generic.config.ocm.software/v1\n"
@@ -40,7 +40,7 @@ static const char whole[] =
     "- type: attributes.config.ocm.software\n"
     "  attributes: {x: y}\n";
 
-static void resolvers_come_in_the_order_of_asking(void **state)
+static void resolvers_are_sorted_by_priority_and_prefix(void **state)
 {
     static const char *const order[] = {"high", "greater", "long", "short", "any", "low"};
     cleanup_keyring struct keyring *keyring = keyring_new();
@@ -79,7 +79,7 @@ static void prefixes_match_whole_segments(void **state)
     }
 }
 
-static void credentials_of_registries_are_taken_others_left(void **state)
+static void only_credentials_of_registries_are_read(void **state)
 {
     cleanup_keyring struct keyring *keyring = keyring_new();
     cleanup_ocmconfig struct ocmconfig config = {0};
@@ -100,7 +100,7 @@ static void credentials_of_registries_are_taken_others_left(void **state)
     assert_string_equal(config.ca_pem.data, "ONE\nTWO\n");
 }
 
-static void one_configuration_by_itself_and_none_at_all_are_fine(void **state)
+static void a_single_or_empty_configuration_is_accepted(void **state)
 {
     static const struct {
         const char *text;
@@ -141,7 +141,7 @@ static const struct {
     {"a: [", "line"},
 };
 
-static void what_is_wrong_is_named_without_secrets(void **state)
+static void errors_name_the_entry_without_secrets(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(wrong); i++) {
@@ -153,7 +153,7 @@ static void what_is_wrong_is_named_without_secrets(void **state)
         assert_int_equal(
             ocmconfig_parse(wrong[i].text, strlen(wrong[i].text), keyring, &config, &err), -1);
         if (!strstr(err.text, wrong[i].why))
-            fail_msg("'%s' is not in '%s'", wrong[i].why, err.text);
+            fail_msg("\"%s\" is not in \"%s\"", wrong[i].why, err.text);
         assert_null(strstr(err.text, "SECRET"));
         assert_null(config.resolvers);
     }
@@ -162,11 +162,11 @@ static void what_is_wrong_is_named_without_secrets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resolvers_come_in_the_order_of_asking),
+        cmocka_unit_test(resolvers_are_sorted_by_priority_and_prefix),
         cmocka_unit_test(prefixes_match_whole_segments),
-        cmocka_unit_test(credentials_of_registries_are_taken_others_left),
-        cmocka_unit_test(one_configuration_by_itself_and_none_at_all_are_fine),
-        cmocka_unit_test(what_is_wrong_is_named_without_secrets),
+        cmocka_unit_test(only_credentials_of_registries_are_read),
+        cmocka_unit_test(a_single_or_empty_configuration_is_accepted),
+        cmocka_unit_test(errors_name_the_entry_without_secrets),
     };
 
     doc_setup();

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "common/component/repository.h"
 #include "common/data/doc.h"
-#include "init/component/repository.h"
 
 static struct repository *parse(const char *text, struct error *err)
 {
@@ -74,7 +74,7 @@ static const struct {
     {"{type: s3, bucket: x}", REPOSITORY_UNSUPPORTED},
 };
 
-static void other_kinds_are_told_apart(void **state)
+static void every_kind_of_repository_is_recognized(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(kinds); i++) {
@@ -92,18 +92,18 @@ static const struct {
 } wrong[] = {
     {"{}", "type"},
     {"x", "type"},
-    {"{type: ociRegistry}", "baseUrl: is missing"},
+    {"{type: ociRegistry}", "baseUrl: missing"},
     {"{type: ociRegistry, baseUrl: 'ftp://x'}", "unknown scheme"},
     {"{type: ociRegistry, baseUrl: 'https:///x'}", "expected host"},
     {"{type: ociRegistry, baseUrl: /x}", "expected host"},
     {"{type: ociRegistry, baseUrl: 'https://u:p@h/x'}", "expected host"},
-    {"{type: ociRegistry, baseUrl: 'https://h/a', subPath: b}", "subPath is set too"},
-    {"{type: ociRegistry, baseUrl: h, componentNameMapping: md5}", "'md5' is not known"},
-    {"{type: ComponentArchive}", "filePath: is missing"},
+    {"{type: ociRegistry, baseUrl: 'https://h/a', subPath: b}", "subPath is set"},
+    {"{type: ociRegistry, baseUrl: h, componentNameMapping: md5}", "unknown value \"md5\""},
+    {"{type: ComponentArchive}", "filePath: missing"},
     {"{type: inline, fileSystem: 5}", "fileSystem"},
 };
 
-static void malformed_contexts_are_named(void **state)
+static void malformed_specifications_are_rejected(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(wrong); i++) {
@@ -113,7 +113,7 @@ static void malformed_contexts_are_named(void **state)
         assert_null(parse(wrong[i].spec, &err));
         assert_int_equal(err.kind, ERROR_INVALID);
         if (!strstr(err.text, wrong[i].why))
-            fail_msg("'%s' is not in '%s'", wrong[i].why, err.text);
+            fail_msg("\"%s\" is not in \"%s\"", wrong[i].why, err.text);
     }
 }
 
@@ -121,8 +121,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_alias_of_a_registry_is_understood),
-        cmocka_unit_test(other_kinds_are_told_apart),
-        cmocka_unit_test(malformed_contexts_are_named),
+        cmocka_unit_test(every_kind_of_repository_is_recognized),
+        cmocka_unit_test(malformed_specifications_are_rejected),
     };
 
     doc_setup();

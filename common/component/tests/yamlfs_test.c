@@ -8,10 +8,10 @@
 
 #include <string.h>
 
+#include "common/archive/tests/folder.h"
 #include "common/base/memory.h"
+#include "common/component/yamlfs.h"
 #include "common/data/doc.h"
-#include "folder.h"
-#include "init/blueprint/yamlfs.h"
 
 static int write_tree(const struct folder *folder, const char *text, struct yamlfs_counts *counts,
                       struct error *err)
@@ -22,7 +22,7 @@ static int write_tree(const struct folder *folder, const char *text, struct yaml
     assert_int_equal(doc_parse_yaml(text, strlen(text), 1 << 20, &value, err), 0);
     if (yamlfs_open(value, &tree, err) < 0)
         return -1;
-    return yamlfs_write(tree, folder->fd, counts, err);
+    return yamlfs_write(tree, folder->fd, &ARCHIVE_LIMITS_BLUEPRINT, counts, err);
 }
 
 static const struct {
@@ -74,7 +74,7 @@ static void every_kind_of_node_is_written(void **state)
     }
 }
 
-static void yaml_nodes_hold_yaml(void **state)
+static void yaml_nodes_are_written_as_yaml(void **state)
 {
     struct folder folder = {0};
     struct yamlfs_counts counts = {0};
@@ -98,24 +98,24 @@ static const struct {
 } wrong[] = {
     {"[]", "expected an object"},
     {"5", "expected an object"},
-    {"{'..': x}", "'/..' is no file name"},
-    {"{'.': x}", "is no file name"},
-    {"{'': x}", "is no file name"},
-    {"{'a/b': x}", "is no file name"},
-    {"{'../../etc/x': x}", "is no file name"},
-    {"{d: {'..': {a: x}}}", "'/d/..' is no file name"},
-    {"{l: {$type: symlink, value: gone}}", "'l'"},
-    {"{l: {$type: symlink}}", "symlink to nothing"},
-    {"{l: {$type: symlink, value: l}}", "too many symlinks"},
-    {"{l: {$type: symlink, value: m}, m: {$type: symlink, value: l}}", "too many symlinks"},
-    {"{l: {$type: symlink, value: d}, d: {}}", "symlink to a directory"},
+    {"{'..': x}", "\"/..\": invalid file name"},
+    {"{'.': x}", "invalid file name"},
+    {"{'': x}", "invalid file name"},
+    {"{'a/b': x}", "invalid file name"},
+    {"{'../../etc/x': x}", "invalid file name"},
+    {"{d: {'..': {a: x}}}", "\"/d/..\": invalid file name"},
+    {"{l: {$type: symlink, value: gone}}", "\"l\""},
+    {"{l: {$type: symlink}}", "has no target"},
+    {"{l: {$type: symlink, value: l}}", "more than 40 symlinks"},
+    {"{l: {$type: symlink, value: m}, m: {$type: symlink, value: l}}", "more than 40 symlinks"},
+    {"{l: {$type: symlink, value: d}, d: {}}", "symlinks to directories"},
     {"{d: {$type: directory, value: x}}", "must be an object"},
     {"{a: {$type: file, value: 5}}", "expected a string"},
-    {"{a: \"---Start Binary---\\n!\\n---End Binary---\"}", "'a'"},
+    {"{a: \"---Start Binary---\\n!\\n---End Binary---\"}", "\"a\""},
     {"\"a: [\"", "line"},
 };
 
-static void names_and_links_that_lead_astray_are_refused(void **state)
+static void invalid_trees_are_rejected(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(wrong); i++) {
@@ -127,13 +127,13 @@ static void names_and_links_that_lead_astray_are_refused(void **state)
         folder_make(&folder);
         assert_int_equal(write_tree(&folder, wrong[i].tree, &counts, &err), -1);
         if (!strstr(err.text, wrong[i].why))
-            fail_msg("'%s' is not in '%s'", wrong[i].why, err.text);
+            fail_msg("\"%s\" is not in \"%s\"", wrong[i].why, err.text);
         folder_remove(&folder);
     }
 }
 
-/* {d: {d: ... {}}} with this many directories. */
-static json_t *nest(unsigned depth)
+/* {d: {d: ... {}}}, so many directories deep. */
+static json_t *nested(unsigned depth)
 {
     json_t *tree = json_object();
 
@@ -145,15 +145,90 @@ static json_t *nest(unsigned depth)
 static void depth_is_bounded(void **state)
 {
     for (unsigned over = 0; over <= 1; over++) {
-        cleanup_json json_t *tree = nest(YAMLFS_DEPTH_MAX + over);
+        cleanup_json json_t *tree = nested(ARCHIVE_LIMITS_BLUEPRINT.depth_max + over);
         struct folder folder = {0};
         struct yamlfs_counts counts = {0};
         struct error err = {0};
 
         (void)state;
         folder_make(&folder);
-        assert_int_equal(yamlfs_write(tree, folder.fd, &counts, &err), over ? -1 : 0);
+        assert_int_equal(yamlfs_write(tree, folder.fd, &ARCHIVE_LIMITS_BLUEPRINT, &counts, &err),
+                         over ? -1 : 0);
         assert_int_equal(err.kind, over ? ERROR_TOO_LARGE : ERROR_NONE);
+        folder_remove(&folder);
+    }
+}
+
+/* /d/l0 -> /d, /d/l1 -> /d/l0/l0, /d/l2 -> /d/l1/l1, ...: to resolve the symlink of level n takes
+ * 2^(n+1) - 1 of them, n + 1 deep. */
+static json_t *doubling_links(unsigned levels)
+{
+    json_t *tree = json_pack("{s:{s:{s:s, s:s}}}", "d", "l0", "$type", "symlink", "value", "/d");
+
+    for (unsigned i = 1; i <= levels; i++) {
+        char name[8];
+        char target[24];
+
+        (void)snprintf(name, sizeof(name), "l%u", i);
+        (void)snprintf(target, sizeof(target), "/d/l%u/l%u", i - 1, i - 1);
+        (void)json_object_set_new(json_object_get(tree, "d"), name,
+                                  json_pack("{s:s, s:s}", "$type", "symlink", "value", target));
+    }
+    return tree;
+}
+
+/* 31 symlinks are followed, 63 are too many. With a limit on the depth only the third would follow
+ * 2^31 of them. */
+static void symlinks_are_counted_over_the_whole_path(void **state)
+{
+    static const struct {
+        unsigned levels;
+        int result;
+    } cases[] = {{4, 0}, {5, -1}, {30, -1}};
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_json json_t *tree = doubling_links(cases[i].levels);
+        const json_t *node = NULL;
+        struct error err = {0};
+        char path[24];
+
+        (void)snprintf(path, sizeof(path), "d/l%u", cases[i].levels);
+        assert_int_equal(yamlfs_find(tree, path, &node, &err), cases[i].result);
+        assert_int_equal(err.kind, cases[i].result < 0 ? ERROR_INVALID : ERROR_NONE);
+    }
+}
+
+/* A file of ten bytes and nine links to it: 100 bytes, 10 entries; a directory is one more. */
+static const char copies[] =
+    "{a: abcdefghij, 1: &l {$type: symlink, value: a}, 2: *l, 3: *l, 4: *l, 5: *l, 6: *l, 7: *l, "
+    "8: *l, 9: *l, d: {}}";
+
+static void copies_count_against_the_limits(void **state)
+{
+    static const struct {
+        uint64_t bytes_max, entries_max;
+        int result;
+    } cases[] = {{100, 11, 0}, {99, 11, -1}, {100, 10, -1}};
+    cleanup_json json_t *tree = NULL;
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(doc_parse_yaml(copies, strlen(copies), 1 << 20, &tree, &err), 0);
+    for (size_t i = 0; i < array_length(cases); i++) {
+        const struct archive_limits limits = {
+            .bytes_max = cases[i].bytes_max, .entries_max = cases[i].entries_max, .depth_max = 64};
+        struct yamlfs_counts counts = {0};
+        struct folder folder = {0};
+
+        err = (struct error){0};
+        folder_make(&folder);
+        assert_int_equal(yamlfs_write(tree, folder.fd, &limits, &counts, &err), cases[i].result);
+        assert_int_equal(err.kind, cases[i].result < 0 ? ERROR_TOO_LARGE : ERROR_NONE);
+        if (cases[i].result == 0) {
+            assert_int_equal(counts.bytes, 100);
+            assert_int_equal(counts.files, 10);
+        }
         folder_remove(&folder);
     }
 }
@@ -162,9 +237,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_node_is_written),
-        cmocka_unit_test(yaml_nodes_hold_yaml),
-        cmocka_unit_test(names_and_links_that_lead_astray_are_refused),
+        cmocka_unit_test(yaml_nodes_are_written_as_yaml),
+        cmocka_unit_test(invalid_trees_are_rejected),
         cmocka_unit_test(depth_is_bounded),
+        cmocka_unit_test(symlinks_are_counted_over_the_whole_path),
+        cmocka_unit_test(copies_count_against_the_limits),
     };
 
     doc_setup();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes survive encoding; what was decoded encodes to a text that decodes to the same. */
+/* Properties: any bytes are the same after encoding and decoding, and decoded bytes are the same
+ * after encoding and decoding again. */
 #include <stdint.h>
 #include <string.h>
 

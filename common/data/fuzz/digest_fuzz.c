@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A digest that was read is its algorithm and its hex again, and only what has it matches it. */
+/* Property: a parsed digest consists of its algorithm and hex, and only content with that digest
+ * matches. */
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/memory.h"
@@ -17,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *hex = NULL;
     cleanup_free char *written = NULL;
     cleanup_digest struct digest *digest = NULL;
+    char own_hex[DIGEST_HEX_MAX] = "";
     char own[DIGEST_TEXT_MAX] = "";
     struct error err = {0};
 
@@ -27,7 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     written = xasprintf("%s:%s", names[algorithm], hex);
     must(strcmp(written, text) == 0 && hex[strspn(hex, "0123456789abcdef")] == '\0');
     digest = digest_new(algorithm);
-    digest_text(digest, own);
+    digest_hex(digest, own_hex);
+    (void)snprintf(own, sizeof(own), "%s:%s", names[algorithm], own_hex);
     must(strlen(own) == strlen(text) && digest_matches(digest, own));
     must(digest_matches(digest, text) == (strcmp(own, text) == 0));
     return 0;

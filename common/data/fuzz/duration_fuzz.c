@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A duration that was read is written within 32 bytes and reads back as the same. */
+/* Property: a parsed duration is formatted in at most 32 bytes, which parse to the same value. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A time that was read is written, to the second and to the millisecond, and reads back as such.
- * Offsets may lead out of the years that can be written: those are clamped. */
+/* Property: a parsed time, formatted to the second or the millisecond, parses to the same time.
+ * Offsets may lead to years that can't be written; such times are clamped. */
 #include <stdint.h>
 #include <string.h>
 

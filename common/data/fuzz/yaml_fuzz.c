@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was read can be written as YAML and as JSON, and both read back as the same tree. The tree
- * is bounded by the input and the alias budget. */
+/* Properties: a parsed document can be written as YAML and as JSON, and both parse to the same
+ * tree. The size of the tree is limited by that of the input and the alias budget. */
 #include <stdint.h>
 #include <string.h>
 

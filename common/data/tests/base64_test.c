@@ -40,7 +40,7 @@ static void encodes_and_decodes_the_examples_of_the_rfc(void **state)
     }
 }
 
-static void all_bytes_survive_at_every_length(void **state)
+static void all_bytes_are_preserved_at_every_length(void **state)
 {
     unsigned char bytes[256];
 
@@ -61,7 +61,7 @@ static void all_bytes_survive_at_every_length(void **state)
 
 static const char *const spaced[] = {"Zm9vYmFy\n", " Zm9v YmFy ", "Zm9v\r\nYmFy\r\n", "Z\tm9vYmFy"};
 
-static void white_space_is_passed_over(void **state)
+static void white_space_is_skipped(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(spaced); i++) {
@@ -79,7 +79,7 @@ static const char *const bad[] = {
     "Zg=a", "Zm9v=", "Zm9v!", "Zm9-", "Zm9_", "Zg== x", "Zm9v\xc3", "Z=g=",
 };
 
-static void refuses_the_rest_and_leaves_the_buffer_as_it_was(void **state)
+static void refuses_invalid_input_and_leaves_the_buffer_unchanged(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(bad); i++) {
@@ -95,7 +95,7 @@ static void refuses_the_rest_and_leaves_the_buffer_as_it_was(void **state)
     }
 }
 
-static void a_nul_byte_is_no_base64(void **state)
+static void a_nul_byte_is_refused(void **state)
 {
     cleanup_buffer struct buffer bytes = {0};
     struct error err = {0};
@@ -126,17 +126,17 @@ static void the_error_does_not_quote_what_may_be_a_secret(void **state)
     (void)state;
     buffer_init(&bytes, 100);
     assert_int_equal(base64_decode("hunter2!", 8, &bytes, &err), -1);
-    assert_string_equal(err.text, "no base64 at byte 8");
+    assert_string_equal(err.text, "invalid base64 at byte 8");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(encodes_and_decodes_the_examples_of_the_rfc),
-        cmocka_unit_test(all_bytes_survive_at_every_length),
-        cmocka_unit_test(white_space_is_passed_over),
-        cmocka_unit_test(refuses_the_rest_and_leaves_the_buffer_as_it_was),
-        cmocka_unit_test(a_nul_byte_is_no_base64),
+        cmocka_unit_test(all_bytes_are_preserved_at_every_length),
+        cmocka_unit_test(white_space_is_skipped),
+        cmocka_unit_test(refuses_invalid_input_and_leaves_the_buffer_unchanged),
+        cmocka_unit_test(a_nul_byte_is_refused),
         cmocka_unit_test(the_limit_is_that_of_the_buffer),
         cmocka_unit_test(the_error_does_not_quote_what_may_be_a_secret),
     };

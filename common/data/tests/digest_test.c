@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <openssl/evp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/base/tests/child.h"
+#include "common/base/tests/fault.h"
 #include "common/data/digest.h"
 
 #define SHA256_ABC "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
@@ -31,19 +35,16 @@ static void hashes_the_examples_of_the_standard(void **state)
     (void)state;
     for (size_t i = 0; i < array_length(known); i++) {
         cleanup_digest struct digest *digest = digest_new(known[i].algorithm);
-        char text[DIGEST_TEXT_MAX] = {0};
         char hex[DIGEST_HEX_MAX] = {0};
 
         digest_update(digest, known[i].data, strlen(known[i].data));
-        digest_text(digest, text);
-        assert_string_equal(text, known[i].text);
         digest_hex(digest, hex);
         assert_string_equal(hex, known[i].text + 7);
         assert_true(digest_matches(digest, known[i].text));
     }
 }
 
-static void the_hash_goes_on_after_it_was_read(void **state)
+static void hashing_continues_after_the_hash_was_read(void **state)
 {
     cleanup_digest struct digest *digest = digest_new(DIGEST_SHA256);
     char hex[DIGEST_HEX_MAX] = {0};
@@ -105,7 +106,7 @@ static const char *const bad[] = {
     "sha256:" SHA256_ABC " ",
 };
 
-static void refuses_what_is_no_digest_and_keeps_the_output(void **state)
+static void refuses_invalid_digests_and_keeps_the_output(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(bad); i++) {
@@ -122,7 +123,7 @@ static void refuses_what_is_no_digest_and_keeps_the_output(void **state)
 
 static bool is_hash_broken;
 
-/* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names. */
+/* NOLINTBEGIN(bugprone-reserved-identifier): the names are those of --wrap. */
 int __real_EVP_DigestUpdate(EVP_MD_CTX *context, const void *data, size_t size);
 int __wrap_EVP_DigestUpdate(EVP_MD_CTX *context, const void *data, size_t size);
 int __wrap_EVP_DigestUpdate(EVP_MD_CTX *context, const void *data, size_t size)
@@ -140,22 +141,71 @@ static void hash_with_a_broken_library(void *data)
     digest_sha256_hex("abc", 3, hex);
 }
 
-/* A wrong digest would be believed. */
-static void a_library_that_cant_hash_ends_the_program(void **state)
+/* A wrong digest must not be used. */
+static void a_failure_of_libcrypto_aborts(void **state)
 {
     (void)state;
-    child_must_abort(hash_with_a_broken_library, NULL, "libcrypto can't hash");
+    child_must_abort(hash_with_a_broken_library, NULL, "libcrypto cannot compute a hash");
+}
+
+static int temporary_file(const char *content)
+{
+    char path[] = "/tmp/digest-test-XXXXXX";
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(write(fd, content, strlen(content)), strlen(content));
+    return fd;
+}
+
+static void checks_a_whole_file_and_rewinds_it(void **state)
+{
+    int fd = temporary_file("abc"); /* the offset is at the end */
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(digest_check_file(fd, "abc.bin", "sha256:" SHA256_ABC, &err), 0);
+    assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
+    assert_int_equal(digest_check_file(fd, "abc.bin", "sha256:" SHA256_EMPTY, &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_string_equal(err.text, "content of \"abc.bin\" does not match its digest "
+                                  "sha256:" SHA256_EMPTY);
+    assert_int_equal(digest_check_file(fd, "abc.bin", "md5:1", &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    (void)close(fd);
+}
+
+static void a_file_that_cannot_be_read_is_an_error(void **state)
+{
+    static const char *const functions[] = {"lseek", "read"};
+    int fd = temporary_file("abc");
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        struct error err = {0};
+
+        /* The second lseek is the one that rewinds. */
+        fault_arm(functions[i % 2], i / 2 + 1, EIO);
+        assert_int_equal(digest_check_file(fd, "abc.bin", "sha256:" SHA256_ABC, &err), -1);
+        assert_true(fault_disarm());
+        assert_int_equal(err.os, EIO);
+        assert_non_null(strstr(err.text, "abc.bin"));
+    }
+    (void)close(fd);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes_the_examples_of_the_standard),
-        cmocka_unit_test(the_hash_goes_on_after_it_was_read),
+        cmocka_unit_test(hashing_continues_after_the_hash_was_read),
         cmocka_unit_test(another_digest_or_algorithm_does_not_match),
         cmocka_unit_test(reads_both_algorithms),
-        cmocka_unit_test(refuses_what_is_no_digest_and_keeps_the_output),
-        cmocka_unit_test(a_library_that_cant_hash_ends_the_program),
+        cmocka_unit_test(refuses_invalid_digests_and_keeps_the_output),
+        cmocka_unit_test(checks_a_whole_file_and_rewinds_it),
+        cmocka_unit_test(a_file_that_cannot_be_read_is_an_error),
+        cmocka_unit_test(a_failure_of_libcrypto_aborts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

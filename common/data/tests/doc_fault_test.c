@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every system call of reading a document fails once. */
+/* Each system call of doc_read_file() fails once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static void check(void *data, int result)
         assert_int_equal(world->text.size, 0);
 }
 
-static void a_file_is_read_whole_or_its_name_is_in_the_error(void **state)
+static void a_file_is_read_completely_or_named_in_the_error(void **state)
 {
     struct world world = {.path = "/tmp/doc-fault-XXXXXX"};
     const struct fault_scenario scenario = {
@@ -65,7 +65,7 @@ static void a_file_is_read_whole_or_its_name_is_in_the_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_is_read_whole_or_its_name_is_in_the_error),
+        cmocka_unit_test(a_file_is_read_completely_or_named_in_the_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

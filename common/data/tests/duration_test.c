@@ -147,7 +147,7 @@ static void writes_as_go_writes(void **state)
     }
 }
 
-static void what_is_written_reads_back(void **state)
+static void written_durations_parse_to_the_same_value(void **state)
 {
     (void)state;
     for (int64_t ns = 1; ns < INT64_MAX / 3; ns = ns * 3 + 1) {
@@ -177,7 +177,7 @@ int main(void)
         cmocka_unit_test(reads_what_go_reads),
         cmocka_unit_test(refuses_what_go_refuses),
         cmocka_unit_test(writes_as_go_writes),
-        cmocka_unit_test(what_is_written_reads_back),
+        cmocka_unit_test(written_durations_parse_to_the_same_value),
         cmocka_unit_test(a_buffer_that_is_too_small_is_not_overrun),
     };
 

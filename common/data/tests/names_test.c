@@ -13,54 +13,58 @@
 #define X10 "xxxxxxxxxx"
 #define X60 X10 X10 X10 X10 X10 X10
 
+static bool is_dns_label(const char *name)
+{
+    return strlen(name) <= NAME_MAX_LABEL && !strchr(name, '.') && name_is_dns_subdomain(name);
+}
+
 static const struct {
     const char *text;
-    bool is_label, is_subdomain, is_value, is_key;
+    bool is_subdomain, is_value, is_key;
 } rules[] = {
-    {"", false, false, true, false},
-    {"a", true, true, true, true},
-    {"0", true, true, true, true},
-    {"a-b", true, true, true, true},
-    {"-a", false, false, false, false},
-    {"a-", false, false, false, false},
-    {"A", false, false, true, true},
-    {"a.b", false, true, true, true},
-    {"a..b", false, false, true, true},
-    {".a", false, false, false, false},
-    {"a.", false, false, false, false},
-    {"a.-b", false, false, true, true},
-    {"a_b", false, false, true, true},
-    {"_a", false, false, false, false},
-    {"a b", false, false, false, false},
-    {"a\n", false, false, false, false},
-    {"\xc3\xa4", false, false, false, false},
-    {"a/b", false, false, false, true},
-    {"a.b/C_d", false, false, false, true},
-    {"A.b/c", false, false, false, false},
-    {"a/", false, false, false, false},
-    {"/a", false, false, false, false},
-    {"a/b/c", false, false, false, false},
-    {X60 "xxx", true, true, true, true},
-    {X60 "xxxx", false, true, false, false},
-    {X60 "." X60 "." X60 "." X60 ".xxxxxxxxx", false, true, false, false},
-    {X60 "." X60 "." X60 "." X60 ".xxxxxxxxxx", false, false, false, false},
-    {X60 "." X60 "." X60 "." X60 ".xxxxxxxxx/a", false, false, false, true},
-    {X60 "." X60 "." X60 "." X60 ".xxxxxxxxxx/a", false, false, false, false},
+    {"", false, true, false},
+    {"a", true, true, true},
+    {"0", true, true, true},
+    {"a-b", true, true, true},
+    {"-a", false, false, false},
+    {"a-", false, false, false},
+    {"A", false, true, true},
+    {"a.b", true, true, true},
+    {"a..b", false, true, true},
+    {".a", false, false, false},
+    {"a.", false, false, false},
+    {"a.-b", false, true, true},
+    {"a_b", false, true, true},
+    {"_a", false, false, false},
+    {"a b", false, false, false},
+    {"a\n", false, false, false},
+    {"\xc3\xa4", false, false, false},
+    {"a/b", false, false, true},
+    {"a.b/C_d", false, false, true},
+    {"A.b/c", false, false, false},
+    {"a/", false, false, false},
+    {"/a", false, false, false},
+    {"a/b/c", false, false, false},
+    {X60 "xxx", true, true, true},
+    {X60 "xxxx", true, false, false},
+    {X60 "." X60 "." X60 "." X60 ".xxxxxxxxx", true, false, false},
+    {X60 "." X60 "." X60 "." X60 ".xxxxxxxxxx", false, false, false},
+    {X60 "." X60 "." X60 "." X60 ".xxxxxxxxx/a", false, false, true},
+    {X60 "." X60 "." X60 "." X60 ".xxxxxxxxxx/a", false, false, false},
 };
 
 static void knows_the_rules_of_kubernetes(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(rules); i++) {
-        if (name_is_dns_label(rules[i].text) != rules[i].is_label ||
-            name_is_dns_subdomain(rules[i].text) != rules[i].is_subdomain ||
+        if (name_is_dns_subdomain(rules[i].text) != rules[i].is_subdomain ||
             name_is_label_value(rules[i].text) != rules[i].is_value ||
             name_is_label_key(rules[i].text) != rules[i].is_key)
             fail_msg("'%s'", rules[i].text);
     }
 }
 
-static void the_hash_tells_where_the_namespace_ends(void **state)
+static void the_hash_separates_namespace_and_name(void **state)
 {
     char first[NAME_HASH_SIZE] = {0};
     char second[NAME_HASH_SIZE] = {0};
@@ -75,7 +79,7 @@ static void the_hash_tells_where_the_namespace_ends(void **state)
     name_hash(NULL, "c", none);
     name_hash("", "c", second);
     assert_string_equal(none, second);
-    /* Names of running installations depend on it: sha256("a-b/c"). */
+    /* Existing installations depend on the names: sha256("a-b/c"). */
     assert_string_equal(first, "4e84717d75bd540d");
 }
 
@@ -118,7 +122,7 @@ static void makes_a_readable_start_and_a_hash(void **state)
         else
             expected = xasprintf("%s%s", hash, suffix);
         assert_string_equal(name, expected);
-        assert_true(name_is_dns_label(name));
+        assert_true(is_dns_label(name));
         assert_true(made[i].max == 0 || strlen(name) <= made[i].max);
     }
 }
@@ -134,14 +138,14 @@ static void a_name_is_a_label_whatever_the_limit_and_the_suffix(void **state)
             for (size_t j = 0; j < array_length(suffixes); j++) {
                 cleanup_free char *name = name_make("ns", names[i], suffixes[j], max);
 
-                assert_true(name_is_dns_label(name));
+                assert_true(is_dns_label(name));
                 assert_true(strlen(name) <= max);
             }
         }
     }
 }
 
-static void a_suffix_without_room_still_makes_a_name_of_its_own(void **state)
+static void a_suffix_that_does_not_fit_still_changes_the_name(void **state)
 {
     cleanup_free char *first = name_make("ns", "a", "-one", 18);
     cleanup_free char *second = name_make("ns", "a", "-two", 18);
@@ -152,7 +156,7 @@ static void a_suffix_without_room_still_makes_a_name_of_its_own(void **state)
     assert_string_not_equal(first, none);
 }
 
-static void label_values_stay_where_they_are_legal(void **state)
+static void valid_label_values_are_unchanged(void **state)
 {
     static const char *const legal[] = {"", "a", "A.b_c-D", X60 "xxx"};
 
@@ -164,7 +168,7 @@ static void label_values_stay_where_they_are_legal(void **state)
     }
 }
 
-static void label_values_are_hashed_where_they_are_not(void **state)
+static void invalid_label_values_are_hashed(void **state)
 {
     static const struct {
         const char *text, *readable;
@@ -182,7 +186,7 @@ static void label_values_are_hashed_where_they_are_not(void **state)
         cleanup_free char *value = name_label_value(hashed[i].text);
 
         assert_true(name_is_label_value(value));
-        /* Else an item with that very name would have the label as well. */
+        /* Otherwise an item with exactly that name would have the same label. */
         assert_false(name_is_dns_subdomain(value));
         assert_int_equal(strlen(value), strlen(hashed[i].readable) + 16);
         assert_memory_equal(value, hashed[i].readable, strlen(hashed[i].readable));
@@ -193,12 +197,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knows_the_rules_of_kubernetes),
-        cmocka_unit_test(the_hash_tells_where_the_namespace_ends),
+        cmocka_unit_test(the_hash_separates_namespace_and_name),
         cmocka_unit_test(makes_a_readable_start_and_a_hash),
         cmocka_unit_test(a_name_is_a_label_whatever_the_limit_and_the_suffix),
-        cmocka_unit_test(a_suffix_without_room_still_makes_a_name_of_its_own),
-        cmocka_unit_test(label_values_stay_where_they_are_legal),
-        cmocka_unit_test(label_values_are_hashed_where_they_are_not),
+        cmocka_unit_test(a_suffix_that_does_not_fit_still_changes_the_name),
+        cmocka_unit_test(valid_label_values_are_unchanged),
+        cmocka_unit_test(invalid_label_values_are_hashed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

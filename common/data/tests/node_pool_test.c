@@ -13,9 +13,9 @@
 
 enum { SIZE_MOST = 400, ROUNDS = 3, MANY = 1000 };
 
-/* What is given back as one size and taken as another must be large enough: whoever gets it fills
- * it, and the sanitizers and malloc's own marks tell whether that was too much. */
-static void a_piece_is_as_large_as_was_asked_for(void **state)
+/* A block that was freed with one size may be returned for another. The test fills every block; a
+ * sanitizer or the checks of malloc() detect an overflow. */
+static void a_block_has_the_requested_size(void **state)
 {
     void *pieces[SIZE_MOST] = {0};
 
@@ -32,14 +32,14 @@ static void a_piece_is_as_large_as_was_asked_for(void **state)
             for (size_t i = 0; i < size; i++)
                 assert_int_equal(bytes[i], size & 0xff);
         }
-        /* In another order than they came. */
+        /* In another order. */
         for (size_t i = 0; i < SIZE_MOST; i++)
             node_give(pieces[(i * 7 + (size_t)round) % SIZE_MOST]);
     }
     node_give(NULL);
 }
 
-static void no_piece_is_given_out_twice(void **state)
+static void no_block_is_handed_out_twice(void **state)
 {
     static char *pieces[MANY];
 
@@ -56,8 +56,8 @@ static void no_piece_is_given_out_twice(void **state)
     }
 }
 
-/* jansson's strings are given to callers who free() them, and what others made may come back. */
-static void pieces_are_memory_like_any_other(void **state)
+/* Callers free() strings of jansson, and jansson may free memory of malloc(). */
+static void blocks_are_compatible_with_malloc_and_free(void **state)
 {
     (void)state;
     free(node_take(24));
@@ -69,9 +69,9 @@ static void pieces_are_memory_like_any_other(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_piece_is_as_large_as_was_asked_for),
-        cmocka_unit_test(no_piece_is_given_out_twice),
-        cmocka_unit_test(pieces_are_memory_like_any_other),
+        cmocka_unit_test(a_block_has_the_requested_size),
+        cmocka_unit_test(no_block_is_handed_out_twice),
+        cmocka_unit_test(blocks_are_compatible_with_malloc_and_free),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

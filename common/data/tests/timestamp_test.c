@@ -77,7 +77,7 @@ static const char *const bad[] = {
     "2006-01-02T15:04:05ZZ",
 };
 
-static void refuses_the_rest_and_keeps_the_output(void **state)
+static void refuses_invalid_times_and_keeps_the_output(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(bad); i++) {
@@ -102,7 +102,7 @@ static void lease_times_have_six_digits(void **state)
     assert_string_equal(text, "1969-12-31T23:59:59.999000Z");
 }
 
-static void every_day_of_four_centuries_comes_back(void **state)
+static void every_day_of_four_centuries_is_preserved(void **state)
 {
     const int64_t day_ms = 86400000;
 
@@ -133,9 +133,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_any_offset_and_writes_utc_without_fraction),
-        cmocka_unit_test(refuses_the_rest_and_keeps_the_output),
+        cmocka_unit_test(refuses_invalid_times_and_keeps_the_output),
         cmocka_unit_test(lease_times_have_six_digits),
-        cmocka_unit_test(every_day_of_four_centuries_comes_back),
+        cmocka_unit_test(every_day_of_four_centuries_is_preserved),
         cmocka_unit_test(times_past_the_calendar_are_clamped),
     };
 

@@ -30,7 +30,7 @@ static void has_the_canonical_form_of_version_4(void **state)
     }
 }
 
-static void no_two_are_alike(void **state)
+static void two_uuids_differ(void **state)
 {
     char texts[200][UUID_TEXT_SIZE];
 
@@ -51,7 +51,7 @@ static void make_without_chance(void *data)
     uuid_make(text);
 }
 
-static void goes_on_after_a_signal_and_gives_up_without_chance(void **state)
+static void retries_after_a_signal_and_aborts_without_randomness(void **state)
 {
     char text[UUID_TEXT_SIZE] = {0};
 
@@ -67,8 +67,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(has_the_canonical_form_of_version_4),
-        cmocka_unit_test(no_two_are_alike),
-        cmocka_unit_test(goes_on_after_a_signal_and_gives_up_without_chance),
+        cmocka_unit_test(two_uuids_differ),
+        cmocka_unit_test(retries_after_a_signal_and_aborts_without_randomness),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

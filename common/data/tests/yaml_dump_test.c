@@ -32,7 +32,7 @@ static const struct {
     {"{\"t\":true,\"f\":false,\"n\":null,\"r\":3.0}", "t: true\nf: false\n\"n\": null\nr: 3.0\n"},
 };
 
-static void writes_blocks_as_people_write_them(void **state)
+static void writes_block_style(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(written); i++) {
@@ -64,7 +64,7 @@ static const char *const plain[] = {
     "a'b\"c", "a & b",    "x.y/z",     "~a",     "0xg", "$HOME",    "a=b",
 };
 
-static void texts_that_mean_something_else_are_quoted(void **state)
+static void strings_that_look_like_another_type_are_quoted(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(quoted); i++) {
@@ -76,7 +76,7 @@ static void texts_that_mean_something_else_are_quoted(void **state)
     }
 }
 
-static void texts_that_can_stay_plain_do(void **state)
+static void other_strings_are_not_quoted(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(plain); i++) {
@@ -100,8 +100,8 @@ static void comes_back(const json_t *doc)
         fail_msg("another tree: %s", text);
 }
 
-/* Every text as a value, a key, an item and at the top. */
-static void texts_come_back_wherever_they_stand(void **state)
+/* Each string as a value, as a key, as an item and at the top. */
+static void strings_are_preserved_in_every_position(void **state)
 {
     static const char *const others[] = {
         "a\nb",
@@ -144,7 +144,7 @@ static void texts_come_back_wherever_they_stand(void **state)
     }
 }
 
-static void long_keys_come_back(void **state)
+static void long_keys_are_preserved(void **state)
 {
     static const size_t sizes[] = {100, 166, 167, 500, 1000, 1024, 1025, 5000};
 
@@ -162,7 +162,7 @@ static void long_keys_come_back(void **state)
     }
 }
 
-static void deep_trees_come_back(void **state)
+static void deep_trees_are_preserved(void **state)
 {
     cleanup_json json_t *doc = json_integer(1);
 
@@ -182,12 +182,12 @@ static void deep_trees_come_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writes_blocks_as_people_write_them),
-        cmocka_unit_test(texts_that_mean_something_else_are_quoted),
-        cmocka_unit_test(texts_that_can_stay_plain_do),
-        cmocka_unit_test(texts_come_back_wherever_they_stand),
-        cmocka_unit_test(long_keys_come_back),
-        cmocka_unit_test(deep_trees_come_back),
+        cmocka_unit_test(writes_block_style),
+        cmocka_unit_test(strings_that_look_like_another_type_are_quoted),
+        cmocka_unit_test(other_strings_are_not_quoted),
+        cmocka_unit_test(strings_are_preserved_in_every_position),
+        cmocka_unit_test(long_keys_are_preserved),
+        cmocka_unit_test(deep_trees_are_preserved),
     };
 
     doc_setup();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The expected trees are what sigs.k8s.io/yaml v1.6.0 gives, where no comment says otherwise. */
+/* The expected trees are those of sigs.k8s.io/yaml v1.6.0 unless a comment says otherwise. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -137,7 +137,7 @@ static const struct {
     {"!<tag:yaml.org,2002:int> 3", "3"},
 };
 
-static void scalars_mean_what_they_mean_to_kubernetes(void **state)
+static void scalars_have_the_type_that_kubernetes_gives_them(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(scalars); i++)
@@ -167,7 +167,7 @@ static const struct {
     {"a: >-\n  one\n  two\n", "{\"a\":\"one two\"}"},
     {"a: \"x\\ty\\u00e4\"", "{\"a\":\"x\\ty\xc3\xa4\"}"},
     {"? a\n: 1\n? b\n", "{\"a\":1,\"b\":null}"},
-    /* Keys that are no strings. */
+    /* Keys of other types. */
     {"1: a\n", "{\"1\":\"a\"}"},
     {"0x10: a\n", "{\"16\":\"a\"}"},
     {"1.5: a\n", "{\"1.5\":\"a\"}"},
@@ -190,11 +190,11 @@ static const struct {
     {"<<: {<<: {a: 1}, b: 2}\n", "{\"b\":2,\"a\":1}"},
     {"'<<': 1\n", "{\"<<\":1}"},
     {"a: <<\n", "{\"a\":\"<<\"}"},
-    /* As the standard of merge keys has it; go-yaml v2 lets the later one win. */
+    /* As the specification of merge keys requires; in go-yaml v2 the later one wins. */
     {"a: 1\n<<: {a: 2}\n", "{\"a\":1}"},
 };
 
-static void documents_become_the_same_trees(void **state)
+static void documents_have_the_expected_trees(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(trees); i++)
@@ -204,36 +204,36 @@ static void documents_become_the_same_trees(void **state)
 static const struct {
     const char *text, *fault;
 } bad[] = {
-    {"a: 1\nb: 2\na: 3\n", "line 3, column 1: a key appears twice in one mapping"},
-    {"x:\n  {a: 1, a: 2}\n", "line 2, column 10: a key appears twice in one mapping"},
-    {"1: a\n'1': b\n", "line 2, column 1: a key appears twice"},
+    {"a: 1\nb: 2\na: 3\n", "line 3, column 1: duplicate key"},
+    {"x:\n  {a: 1, a: 2}\n", "line 2, column 10: duplicate key"},
+    {"1: a\n'1': b\n", "line 2, column 1: duplicate key"},
     {"a: 1\n---\nb: 2\n", "line 2, column 1: more than one document"},
-    {"a: .inf\n", "line 1, column 4: infinity and not-a-number"},
-    {"a: -.Inf\n", "infinity and not-a-number"},
-    {"a: .NaN\n", "infinity and not-a-number"},
-    {"a: *x\n", "line 1, column 4: this alias has no anchor before it"},
-    {"a: &x [*x]\n", "this alias has no anchor before it"},
-    {"b: &x 1\na: &x [*x]\n", "this alias has no anchor before it"},
+    {"a: .inf\n", "line 1, column 4: JSON has no infinity"},
+    {"a: -.Inf\n", "JSON has no infinity"},
+    {"a: .NaN\n", "JSON has no infinity"},
+    {"a: *x\n", "line 1, column 4: alias without an anchor before it"},
+    {"a: &x [*x]\n", "alias without an anchor before it"},
+    {"b: &x 1\na: &x [*x]\n", "alias without an anchor before it"},
     {"a: !!int x\n", "line 1, column 4: the value does not fit its tag"},
     {"a: !!int 1.5\n", "does not fit its tag"},
     {"a: !!bool 1\n", "does not fit its tag"},
     {"a: !!null x\n", "does not fit its tag"},
     {"a: !!float x\n", "does not fit its tag"},
     {"a: !!binary '!'\n", "!!binary is not base64"},
-    {"a: !!binary /w==\n", "not UTF-8"},
+    {"a: !!binary /w==\n", "invalid UTF-8"},
     {"a: !!binary AA==\n", "NUL characters are not allowed"},
-    {"a: !thing x\n", "line 1, column 4: this tag is not known"},
-    {"a: !!python/object:os.system x\n", "this tag is not known"},
-    {"a: !!set {x}\n", "this tag is not known for a list or a mapping"},
-    {"a: !thing []\n", "this tag is not known for a list or a mapping"},
+    {"a: !thing x\n", "line 1, column 4: unknown tag"},
+    {"a: !!python/object:os.system x\n", "unknown tag"},
+    {"a: !!set {x}\n", "unsupported tag for a list or mapping"},
+    {"a: !thing []\n", "unsupported tag for a list or mapping"},
     {"a: !x!y z\n", "line 1, column 4: found undefined tag handle"},
     {"a: \"x\\0y\"\n", "line 1, column 4: NUL characters are not allowed"},
-    {"? [a]\n: b\n", "line 1, column 3: this can't be a key"},
-    {"~: b\n", "line 1, column 1: this can't be a key"},
-    {"{a: b}: c\n", "this can't be a key"},
+    {"? [a]\n: b\n", "line 1, column 3: null, a list or a mapping cannot be a key"},
+    {"~: b\n", "line 1, column 1: null, a list or a mapping cannot be a key"},
+    {"{a: b}: c\n", "cannot be a key"},
     {"<<: 1\n", "line 1, column 5: only mappings can be merged"},
     {"<<: 'x\n", "found unexpected end of stream"},
-    {"<<: {a: *x}\n", "line 1, column 9: this alias has no anchor before it"},
+    {"<<: {a: *x}\n", "line 1, column 9: alias without an anchor before it"},
     {"<<: [1]\n", "only mappings can be merged"},
     {"a: b: c\n", "line 1, column 5: mapping values are not allowed in this context"},
     {"a: [1\n", "line 2, column 1: did not find expected ',' or ']'"},
@@ -292,7 +292,7 @@ static void the_size_is_checked_first(void **state)
     json_decref(doc);
 }
 
-/* "- - - 1", which no JSON reader looks at. */
+/* "- - - 1", which is not JSON. */
 static char *nest(size_t depth)
 {
     char *text = xcalloc(2 * depth + 2, 1);
@@ -303,7 +303,7 @@ static char *nest(size_t depth)
     return text;
 }
 
-static void the_depth_has_an_edge(void **state)
+static void nesting_is_limited(void **state)
 {
     cleanup_free char *most = nest(DOC_DEPTH_MAX);
     cleanup_free char *more = nest(DOC_DEPTH_MAX + 1);
@@ -317,7 +317,7 @@ static void the_depth_has_an_edge(void **state)
     doc = NULL;
     assert_int_equal(doc_parse_yaml(more, strlen(more), LIMIT, &doc, &err), -1);
     assert_int_equal(err.kind, ERROR_INVALID);
-    assert_string_equal(err.text, "line 1, column 257: too many levels");
+    assert_string_equal(err.text, "line 1, column 257: nested deeper than 128 levels");
     memset(flow, '[', 10000);
     assert_int_equal(doc_parse_yaml(flow, 10000, LIMIT, &doc, &err), -1);
     memset(flow, '{', 10000);
@@ -325,7 +325,7 @@ static void the_depth_has_an_edge(void **state)
     assert_null(doc);
 }
 
-static void aliases_do_not_get_past_the_depth(void **state)
+static void aliases_do_not_exceed_the_nesting_limit(void **state)
 {
     cleanup_buffer struct buffer text = {0};
     json_t *doc = NULL;
@@ -337,7 +337,7 @@ static void aliases_do_not_get_past_the_depth(void **state)
     for (int i = 1; i < 200; i++)
         assert_int_equal(buffer_append_text(&text, &err, "a%d: &a%d [*a%d]\n", i, i, i - 1), 0);
     assert_int_equal(doc_parse_yaml(text.data, text.size, LIMIT, &doc, &err), -1);
-    assert_non_null(strstr(err.text, "too many levels"));
+    assert_non_null(strstr(err.text, "nested deeper than 128 levels"));
     assert_null(doc);
 }
 
@@ -356,12 +356,13 @@ static void a_billion_laughs_are_refused(void **state)
     (void)state;
     assert_int_equal(doc_parse_yaml(laughs, strlen(laughs), LIMIT, &doc, &err), -1);
     assert_int_equal(err.kind, ERROR_TOO_LARGE);
-    assert_string_equal(err.text, "line 5, column 36: aliases make the document too large");
+    assert_string_equal(err.text,
+                        "line 5, column 36: the document is too large with its aliases expanded");
     assert_null(doc);
 }
 
-/* Few nodes, but each is large. */
-static void copies_of_long_texts_count_too(void **state)
+/* Few nodes, but large ones. */
+static void copies_of_long_strings_are_limited(void **state)
 {
     cleanup_buffer struct buffer text = {0};
     json_t *doc = NULL;
@@ -380,7 +381,7 @@ static void copies_of_long_texts_count_too(void **state)
     assert_null(doc);
 }
 
-static void a_copy_is_not_the_original(void **state)
+static void a_copy_of_an_alias_is_independent(void **state)
 {
     static const char text[] = "a: &x {k: [1]}\nb: *x\nc: {<<: *x}\n";
     cleanup_json json_t *doc = NULL;
@@ -422,6 +423,23 @@ static void a_stream_gives_its_documents_without_the_empty_ones(void **state)
     }
 }
 
+static void the_memory_of_a_document_is_limited(void **state)
+{
+    enum { COUNT = 300000 };
+    static const char piece[] = {'-', ' ', '{', '}', '\n'};
+    size_t length = sizeof(piece);
+    cleanup_free char *text = xcalloc(COUNT, length);
+    json_t *doc = NULL;
+    struct error err = {0};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++)
+        memcpy(text + i * length, piece, length);
+    assert_int_equal(doc_parse_yaml(text, COUNT * length, SIZE_MAX / 2, &doc, &err), -1);
+    assert_int_equal(err.kind, ERROR_TOO_LARGE);
+    assert_non_null(strstr(err.text, "the document takes too much memory"));
+}
+
 static void an_anchor_ends_with_its_document(void **state)
 {
     static const char text[] = "a: &x 1\n---\nb: *x\n";
@@ -430,24 +448,25 @@ static void an_anchor_ends_with_its_document(void **state)
 
     (void)state;
     assert_int_equal(doc_parse_yaml_stream(text, strlen(text), LIMIT, &docs, &err), -1);
-    assert_int_equal(strncmp(err.text, "line 3, column 4: this alias", 28), 0);
+    assert_int_equal(strncmp(err.text, "line 3, column 4: alias", 23), 0);
     assert_null(docs);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scalars_mean_what_they_mean_to_kubernetes),
-        cmocka_unit_test(documents_become_the_same_trees),
+        cmocka_unit_test(scalars_have_the_type_that_kubernetes_gives_them),
+        cmocka_unit_test(documents_have_the_expected_trees),
         cmocka_unit_test(names_the_place_and_keeps_the_output),
         cmocka_unit_test(the_error_does_not_quote_what_may_be_a_secret),
         cmocka_unit_test(the_size_is_checked_first),
-        cmocka_unit_test(the_depth_has_an_edge),
-        cmocka_unit_test(aliases_do_not_get_past_the_depth),
+        cmocka_unit_test(nesting_is_limited),
+        cmocka_unit_test(aliases_do_not_exceed_the_nesting_limit),
         cmocka_unit_test(a_billion_laughs_are_refused),
-        cmocka_unit_test(copies_of_long_texts_count_too),
-        cmocka_unit_test(a_copy_is_not_the_original),
+        cmocka_unit_test(copies_of_long_strings_are_limited),
+        cmocka_unit_test(a_copy_of_an_alias_is_independent),
         cmocka_unit_test(a_stream_gives_its_documents_without_the_empty_ones),
+        cmocka_unit_test(the_memory_of_a_document_is_limited),
         cmocka_unit_test(an_anchor_ends_with_its_document),
     };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A list gives the same items wherever its bytes are cut (the first byte of the input says where).
- * And where the whole is valid JSON with an array of objects called "items", the pieces are those
+/* Properties: a list gives the same items however its bytes are split (the first byte of the input
+ * selects where). If the input is valid JSON with an array of objects "items", the items are those
  * objects, and the envelope is the rest. */
 #include <stdint.h>
 #include <stdlib.h>

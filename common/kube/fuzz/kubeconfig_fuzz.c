@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kubeconfig of which we know nothing either gives a configuration that keeps the rules (https or
- * no credentials, pairs are whole, nothing was read from a file) or an error with a text. */
+/* Property: any kubeconfig gives either a configuration that follows the rules (https or no
+ * credentials, certificate and key both or neither, no file read) or an error with a text. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error err = {0};
 
     doc_setup();
-    if (kube_config_from_text(text, NULL, &config, &err) < 0) {
+    if (kube_config_from_text(text, &config, &err) < 0) {
         must(err.kind != ERROR_NONE && err.text[0] && !config);
         return 0;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever stands in a Lease: who sees it for the first time never takes it from a holder, nobody
- * is locked out for more than an hour, what we write is ours, and what we give back is free. */
+/* Properties: for any Lease, it is never taken over when it is seen for the first time, it expires
+ * after at most an hour, we are the holder of what we write, and what we release has no holder. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever a server sends with a refusal: there is a kind, a text that begins with what was done
- * and is one that can be shown, and a pause within the limit. */
+/* Property: any error response gives an error with a kind, a printable text that starts with the
+ * request, and a delay within the limit. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A watch gives the same events wherever its bytes are cut. The first byte of the input says where.
- * What an event has is an object, and one that is reduced has a name. */
+/* Properties: a watch gives the same events however its bytes are split (the first byte of the
+ * input selects where). Every event has an object, and a reduced object has a name. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { LINE_MAX_BYTES = 4096 };
 
-/* Writes down what an event is, in a way that two runs can be compared. */
+/* Appends a description of the event, so that two runs can be compared. */
 static int note(void *data, const char *text, size_t size)
 {
     struct buffer *seen = data;
@@ -26,10 +26,10 @@ static int note(void *data, const char *text, size_t size)
     struct error fault = {0};
     struct error err = {0};
     struct error ignored = {0};
-    static const char *const left_out[] = {"status", "metadata.managedFields", NULL};
+    static const char *const skipped_members[] = {"status", "metadata.managedFields", NULL};
 
     must(!text || (size > 0 && size <= LINE_MAX_BYTES && !memchr(text, '\n', size)));
-    if (!text || kube_line_parse(text, size, left_out, &type, &object, &fault, &err) < 0) {
+    if (!text || kube_line_parse(text, size, skipped_members, &type, &object, &fault, &err) < 0) {
         must(!object && (!text || err.kind != ERROR_NONE));
         return buffer_append_text(seen, &ignored, "bad\n");
     }
@@ -46,7 +46,7 @@ static void feed(const char *bytes, size_t size, size_t chunk, struct buffer *se
     buffer_init(seen, 1 << 24);
     line_split_init(&split, LINE_MAX_BYTES);
     for (size_t at = 0; at < size; at += chunk) {
-        /* A copy of its own size, so that reading past it is noticed. */
+        /* A copy of the exact size, so that ASan detects reading past the end. */
         size_t length = size - at < chunk ? size - at : chunk;
         cleanup_free char *piece = xmemdup(bytes + at, length);
 

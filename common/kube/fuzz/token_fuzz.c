@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A token's file: the token is what is left when all blanks around it are taken away one by one,
- * and a file of blanks is none. */
+/* Property: the token is the content of the file without surrounding white space; white space alone
+ * is an error.
+ */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>

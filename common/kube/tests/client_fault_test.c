@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What fails before a request is on its way: the configuration, the token, the names, libcurl, the
- * loop. The request that could not be sent is named, and nothing of it stays behind. */
+/* Errors before a request is sent: configuration, token, names, libcurl, the loop. The error names
+ * the request, and nothing leaks. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,27 +51,27 @@ static const struct {
     int (*perform)(struct kube *kube, const char *namespace_name, struct error *err);
     const char *what, *busy, *answer;
 } ways[] = {
-    {get, "get pods 'a/b': ", "a request is waited for inside an event",
+    {get, "get pods 'a/b': ", "kube_perform() called from inside a callback",
      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"},
-    {list, "list pods in 'a': ", "a list is waited for inside an event",
+    {list, "list pods in 'a': ", "kube_list_perform() called from inside a callback",
      "HTTP/1.1 200 OK\r\nContent-Length: 49\r\n\r\n"
      "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]  }"},
 };
 
 static void must_fail(struct kube *kube, size_t way, const char *namespace_name,
-                      enum error_kind kind, const char *words)
+                      enum error_kind kind, const char *expected)
 {
     unsigned descriptors = open_descriptors();
     struct error err = {0};
 
     assert_int_equal(ways[way].perform(kube, namespace_name, &err), -1);
-    if (err.kind != kind || !strstr(err.text, words))
-        fail_msg("'%s' (%s) does not say '%s'", err.text, error_kind_name(err.kind), words);
+    if (err.kind != kind || !strstr(err.text, expected))
+        fail_msg("'%s' (%s) does not contain '%s'", err.text, error_kind_name(err.kind), expected);
     assert_int_equal(open_descriptors(), descriptors);
     assert_false(kube_is_busy(kube));
 }
 
-/* After whatever has failed before. */
+/* The client still works after the error. */
 static void must_work(struct kube_bench *bench, size_t way)
 {
     const char *answers[] = {ways[way].answer};
@@ -83,7 +83,7 @@ static void must_work(struct kube_bench *bench, size_t way)
     bench->answer_count = 0;
 }
 
-static void what_libcurl_refuses_is_told_with_the_request(void **state)
+static void errors_of_libcurl_name_the_request(void **state)
 {
     struct kube_bench *bench = *state;
 
@@ -117,7 +117,7 @@ static void note_event(void *data, enum kube_event event, const json_t *object,
     }
 }
 
-static void a_stream_that_libcurl_refuses_is_told_and_tried_again(void **state)
+static void a_watch_reports_errors_of_libcurl_and_retries(void **state)
 {
     struct kube_bench *bench = *state;
     cleanup_free char *answer = answer_stream("{\"type\":\"ADDED\",\"object\":{}}\n");
@@ -144,7 +144,7 @@ static void a_stream_that_libcurl_refuses_is_told_and_tried_again(void **state)
     kube_watch_stop(watch);
 }
 
-static void a_loop_that_fails_leaves_no_request_behind(void **state)
+static void no_request_is_left_after_an_error_of_the_loop(void **state)
 {
     struct kube_bench *bench = *state;
 
@@ -160,7 +160,7 @@ static void a_loop_that_fails_leaves_no_request_behind(void **state)
     }
 }
 
-static void names_that_cant_be_sent_are_refused(void **state)
+static void invalid_names_are_refused(void **state)
 {
     struct kube_bench *bench = *state;
 
@@ -168,7 +168,7 @@ static void names_that_cant_be_sent_are_refused(void **state)
         must_fail(bench->kube, i, "..", ERROR_INVALID, "'..'");
 }
 
-static void what_the_server_refuses_is_told(void **state)
+static void errors_of_the_server_are_reported(void **state)
 {
     static const char *const answers[] = {
         "HTTP/1.1 403 No\r\nContent-Length: 19\r\n\r\n{\"message\":\"no way\"}"};
@@ -201,8 +201,8 @@ static void perform_inside(void *data, const json_t *object, const struct error 
     inside->is_done = true;
 }
 
-/* An item is handed over while libcurl waits for our return. */
-static void waiting_inside_an_event_is_refused(void **state)
+/* on_item runs inside a callback of libcurl. */
+static void kube_perform_is_refused_inside_a_callback(void **state)
 {
     struct kube_bench *bench = *state;
     cleanup_free char *answer =
@@ -222,7 +222,7 @@ static void waiting_inside_an_event_is_refused(void **state)
     }
 }
 
-/* ---- other clients than the bench's ---- */
+/* ---- clients with other configurations ---- */
 
 static struct kube_config *config_of(const char *server, const char *token_file)
 {
@@ -233,7 +233,7 @@ static struct kube_config *config_of(const char *server, const char *token_file)
     return config;
 }
 
-static void a_configuration_that_cant_be_used_makes_no_client(void **state)
+static void an_invalid_configuration_is_refused(void **state)
 {
     struct kube_bench *bench = *state;
     struct kube_config *config = config_of("ftp://a", NULL);
@@ -242,13 +242,13 @@ static void a_configuration_that_cant_be_used_makes_no_client(void **state)
 
     assert_int_equal(kube_new(bench->loop, bench->http, config, &kube, &err), -1);
     assert_int_equal(err.kind, ERROR_INVALID);
-    assert_string_equal(err.text, "the server is no https:// or http:// URL");
+    assert_string_equal(err.text, "the server is not an https:// or http:// URL");
     assert_null(kube);
     kube_config_free(config);
 }
 
-/* Not "not found", which would be the pod. */
-static void a_token_that_cant_be_read_is_access_denied(void **state)
+/* Not NOT_FOUND, which would mean a missing pod. */
+static void an_unreadable_token_is_access_denied(void **state)
 {
     struct kube_bench *bench = *state;
     struct kube *kube = NULL;
@@ -268,14 +268,14 @@ int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, kube_bench_setup, kube_bench_teardown)
     const struct CMUnitTest tests[] = {
-        test(what_libcurl_refuses_is_told_with_the_request),
-        test(a_stream_that_libcurl_refuses_is_told_and_tried_again),
-        test(a_loop_that_fails_leaves_no_request_behind),
-        test(names_that_cant_be_sent_are_refused),
-        test(what_the_server_refuses_is_told),
-        test(waiting_inside_an_event_is_refused),
-        test(a_configuration_that_cant_be_used_makes_no_client),
-        test(a_token_that_cant_be_read_is_access_denied),
+        test(errors_of_libcurl_name_the_request),
+        test(a_watch_reports_errors_of_libcurl_and_retries),
+        test(no_request_is_left_after_an_error_of_the_loop),
+        test(invalid_names_are_refused),
+        test(errors_of_the_server_are_reported),
+        test(kube_perform_is_refused_inside_a_callback),
+        test(an_invalid_configuration_is_refused),
+        test(an_unreadable_token_is_access_denied),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,7 +51,7 @@ static struct kube_call *start(struct kube_bench *bench, const struct kube_reque
     return call;
 }
 
-/* The same answer to every try. */
+/* The same response to every attempt. */
 static int perform(struct kube_bench *bench, const struct kube_request *request, const char *answer,
                    json_t **ret_object, struct error *err)
 {
@@ -64,7 +64,7 @@ static int perform(struct kube_bench *bench, const struct kube_request *request,
     return result;
 }
 
-static void an_answer_is_an_object(void **state)
+static void a_response_is_an_object(void **state)
 {
     static const char *const answers[] = {HEAD("200 OK") "7\r\n\r\n{\"a\":1}"};
     struct kube_bench *bench = *state;
@@ -82,7 +82,7 @@ static void an_answer_is_an_object(void **state)
     assert_true(loopback_has(&bench->server, 0, "\r\nAccept: application/json\r\n"));
 }
 
-static void answers_that_are_no_objects_are_errors(void **state)
+static void a_response_that_is_not_an_object_is_an_error(void **state)
 {
     static const struct {
         const char *answer;
@@ -109,7 +109,7 @@ static void answers_that_are_no_objects_are_errors(void **state)
     }
 }
 
-static void nothing_at_all_is_an_empty_object(void **state)
+static void an_empty_response_is_an_empty_object(void **state)
 {
     cleanup_json json_t *object = NULL;
     struct error err = {0};
@@ -119,7 +119,7 @@ static void nothing_at_all_is_an_empty_object(void **state)
     assert_true(json_is_object(object));
 }
 
-static void text_becomes_a_string_whatever_bytes_it_has(void **state)
+static void raw_text_becomes_valid_utf8(void **state)
 {
     static const char answer[] = HEAD("200 OK") "8\r\n\r\na\xff\xc3\xa4\xc3\n{\x01";
     struct kube_request request = get_pod;
@@ -131,7 +131,7 @@ static void text_becomes_a_string_whatever_bytes_it_has(void **state)
     assert_string_equal(json_string_value(object), "a\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd\n{\x01");
 }
 
-static void of_a_long_text_the_end_is_kept_if_that_is_wanted(void **state)
+static void is_tail_keeps_the_end_of_a_long_text(void **state)
 {
     static const struct {
         const char *answer, *kept;
@@ -157,7 +157,7 @@ static void of_a_long_text_the_end_is_kept_if_that_is_wanted(void **state)
     }
 }
 
-static void an_answer_that_nobody_reads_is_asked_for_short_and_not_parsed(void **state)
+static void an_unread_response_is_requested_as_metadata_and_not_parsed(void **state)
 {
     struct kube_bench *bench = *state;
     struct kube_request request = get_pod;
@@ -175,23 +175,23 @@ static void an_answer_that_nobody_reads_is_asked_for_short_and_not_parsed(void *
     assert_int_equal(err.kind, ERROR_CONFLICT);
 }
 
-static void what_is_to_be_left_out_of_an_answer_is_not_parsed(void **state)
+static void skipped_members_are_not_parsed(void **state)
 {
     static const char broken[] = HEAD("200 OK") "16\r\n\r\n{\"b\":{{{},\"a\":1}";
     static const char whole[] = HEAD("200 OK") "14\r\n\r\n{\"b\":{},\"a\":1}";
-    static const char *const left_out[] = {"b", NULL};
+    static const char *const skipped_members[] = {"b", NULL};
     struct kube_request request = get_pod;
     cleanup_json json_t *object = NULL;
     struct error err = {0};
 
-    request.left_out = left_out;
+    request.skipped_members = skipped_members;
     assert_int_equal(perform(*state, &request, broken, &object, &err), -1);
     assert_int_equal(perform(*state, &request, whole, &object, &err), 0);
     assert_int_equal(json_object_size(object), 1);
     assert_int_equal(doc_integer_or(object, "a", 0), 1);
 }
 
-static void temporary_failures_are_tried_again(void **state)
+static void temporary_errors_are_retried(void **state)
 {
     static const char *const answers[] = {HEAD("503 Later") "0\r\n\r\n",
                                           HEAD("200 OK") "2\r\n\r\n{}"};
@@ -203,7 +203,7 @@ static void temporary_failures_are_tried_again(void **state)
     assert_int_equal(bench->server.request_count, 2);
 }
 
-static void what_must_not_be_sent_twice_is_not(void **state)
+static void requests_that_are_not_idempotent_are_not_retried(void **state)
 {
     static const char *const answers[] = {
         HEAD("503 Later") "0\r\n\r\n",
@@ -224,7 +224,7 @@ static void what_must_not_be_sent_twice_is_not(void **state)
     assert_int_equal(err.kind, ERROR_TEMPORARY);
     assert_int_equal(kube_perform(bench->kube, &create, NULL, &err), -1);
     assert_int_equal(bench->server.request_count, 2);
-    /* But 429 was turned away unread. */
+    /* A request rejected with 429 was not processed. */
     assert_int_equal(kube_perform(bench->kube, &create, NULL, &err), 0);
 }
 
@@ -235,9 +235,9 @@ static bool is_allowed(const void *data)
     return (*left)-- > 0;
 }
 
-static void whether_a_call_may_be_sent_is_asked_before_each_try(void **state)
+static void may_send_is_called_before_each_attempt(void **state)
 {
-    /* Of one, two and three tries. */
+    /* For one, two and three attempts. */
     static const char *const answers[] = {
         HEAD("503 Later") "0\r\n\r\n", HEAD("503 Later") "0\r\n\r\n", HEAD("503 Later") "0\r\n\r\n",
         HEAD("503 Later") "0\r\n\r\n", HEAD("503 Later") "0\r\n\r\n", HEAD("200 OK") "2\r\n\r\n{}",
@@ -260,7 +260,7 @@ static void whether_a_call_may_be_sent_is_asked_before_each_try(void **state)
     }
 }
 
-static void a_pause_that_is_longer_than_the_time_left_is_not_waited_for(void **state)
+static void a_call_fails_at_once_if_the_next_attempt_would_be_too_late(void **state)
 {
     static const char *const answers[] = {
         "HTTP/1.1 429 Wait\r\nRetry-After: 30\r\nContent-Length: 0\r\n\r\n"};
@@ -298,9 +298,9 @@ static void calls_can_be_cancelled_at_any_time(void **state)
     while (bench->server.request_count < 2)
         kube_bench_run_once(bench);
     kube_bench_run_idle(bench);
-    assert_int_equal(kube_asleep(bench->kube), 1);
+    assert_int_equal(kube_sleeping_count(bench->kube), 1);
     kube_cancel(call);
-    assert_int_equal(kube_asleep(bench->kube), 0);
+    assert_int_equal(kube_sleeping_count(bench->kube), 0);
     kube_bench_run_idle(bench);
     assert_int_equal(waiting.count + sent.count + sleeping.count, 0);
 }
@@ -335,7 +335,7 @@ static void on_done_may_cancel_its_own_call_and_others(void **state)
         json_decref(got[i].object);
 }
 
-static void only_so_many_calls_are_under_way_and_the_others_wait_in_line(void **state)
+static void concurrent_calls_are_limited_and_the_rest_is_queued(void **state)
 {
     static const char *const answers[] = {HEAD("200 OK") "2\r\n\r\n{}"};
     struct kube_bench *bench = *state;
@@ -348,7 +348,7 @@ static void only_so_many_calls_are_under_way_and_the_others_wait_in_line(void **
         kube_bench_run_once(bench);
     kube_bench_run_idle(bench);
     assert_int_equal(bench->server.request_count, KUBE_IN_FLIGHT_MAX);
-    /* One answer makes room for one more. */
+    /* Each response makes room for one more request. */
     loopback_send(bench->last_connection, answers[0]);
     kube_bench_run_idle(bench);
     assert_int_equal(bench->server.request_count, KUBE_IN_FLIGHT_MAX + 1);
@@ -359,15 +359,15 @@ static void only_so_many_calls_are_under_way_and_the_others_wait_in_line(void **
     assert_int_equal(done, 1);
 }
 
-/* So many calls, of which so many are sent. */
-static void start_unanswered(struct kube_bench *bench, enum kube_lane lane, struct got *got,
-                             size_t count, size_t sent)
+/* Starts count calls, of which sent are expected to be sent. */
+static void start_unanswered(struct kube_bench *bench, enum kube_lane lane, uint64_t timeout_ms,
+                             struct got *got, size_t count, size_t sent)
 {
     struct kube_request request = get_pod;
     size_t before = bench->server.request_count;
 
     request.lane = lane;
-    request.timeout_ms = 5000;
+    request.timeout_ms = timeout_ms;
     request.is_not_retried = true;
     for (size_t i = 0; i < count; i++)
         (void)start(bench, &request, &got[i]);
@@ -377,43 +377,46 @@ static void start_unanswered(struct kube_bench *bench, enum kube_lane lane, stru
     assert_int_equal(bench->server.request_count, before + sent);
 }
 
-static void calls_that_hang_hold_up_none_of_another_lane(void **state)
+static void lanes_do_not_block_each_other(void **state)
 {
     struct kube_bench *bench = *state;
     struct got common[KUBE_IN_FLIGHT_MAX + 1] = {{0}};
     struct got slow[KUBE_SLOW_MAX + 1] = {{0}};
     struct got urgent[2] = {{0}};
 
-    start_unanswered(bench, KUBE_LANE_SLOW, slow, array_length(slow), KUBE_SLOW_MAX);
-    start_unanswered(bench, KUBE_LANE_COMMON, common, array_length(common), KUBE_IN_FLIGHT_MAX);
-    start_unanswered(bench, KUBE_LANE_URGENT, urgent, array_length(urgent), array_length(urgent));
-    /* One of the slow waits for its turn. */
-    assert_int_equal(kube_asleep(bench->kube), 1);
+    start_unanswered(bench, KUBE_LANE_SLOW, 5000, slow, array_length(slow), KUBE_SLOW_MAX);
+    start_unanswered(bench, KUBE_LANE_NORMAL, 5000, common, array_length(common),
+                     KUBE_IN_FLIGHT_MAX);
+    start_unanswered(bench, KUBE_LANE_URGENT, 5000, urgent, array_length(urgent),
+                     array_length(urgent));
+    /* One call is queued in the slow lane. */
+    assert_int_equal(kube_sleeping_count(bench->kube), 1);
 }
 
-static void in_the_slow_lane_the_time_in_line_counts(void **state)
+static void in_the_slow_lane_the_timeout_includes_the_time_in_the_queue(void **state)
 {
     struct kube_bench *bench = *state;
-    struct got got[3 * KUBE_SLOW_MAX] = {{0}};
+    struct got sent[KUBE_SLOW_MAX] = {{0}};
+    struct got got[2 * KUBE_SLOW_MAX] = {{0}};
 
-    start_unanswered(bench, KUBE_LANE_SLOW, got, array_length(got), KUBE_SLOW_MAX);
+    start_unanswered(bench, KUBE_LANE_SLOW, 60000, sent, array_length(sent), KUBE_SLOW_MAX);
+    start_unanswered(bench, KUBE_LANE_SLOW, 5000, got, array_length(got), 0);
     clock_fake_advance(&bench->clock, 4999);
     kube_bench_run_idle(bench);
     for (size_t i = 0; i < array_length(got); i++)
         assert_int_equal(got[i].count, 0);
     clock_fake_advance(&bench->clock, 1);
     kube_bench_run_idle(bench);
-    /* Those that were sent go by curl's own clock. */
-    for (size_t i = KUBE_SLOW_MAX; i < array_length(got); i++) {
+    for (size_t i = 0; i < array_length(got); i++) {
         assert_int_equal(got[i].count, 1);
         assert_int_equal(got[i].err.kind, ERROR_TEMPORARY);
         assert_int_equal(got[i].err.os, ETIMEDOUT);
     }
     assert_int_equal(bench->server.request_count, KUBE_SLOW_MAX);
-    assert_int_equal(kube_asleep(bench->kube), 0);
+    assert_int_equal(kube_sleeping_count(bench->kube), 0);
 }
 
-static void freeing_the_client_ends_its_calls_without_a_word(void **state)
+static void freeing_the_client_cancels_its_calls(void **state)
 {
     struct kube_bench *bench = *state;
     struct got got[2] = {{0}};
@@ -432,24 +435,24 @@ int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, kube_bench_setup, kube_bench_teardown)
     const struct CMUnitTest tests[] = {
-        test(an_answer_is_an_object),
-        test(answers_that_are_no_objects_are_errors),
-        test(nothing_at_all_is_an_empty_object),
-        test(text_becomes_a_string_whatever_bytes_it_has),
-        test(of_a_long_text_the_end_is_kept_if_that_is_wanted),
-        test(an_answer_that_nobody_reads_is_asked_for_short_and_not_parsed),
-        test(what_is_to_be_left_out_of_an_answer_is_not_parsed),
-        test(temporary_failures_are_tried_again),
-        test(what_must_not_be_sent_twice_is_not),
-        test(whether_a_call_may_be_sent_is_asked_before_each_try),
-        test(a_pause_that_is_longer_than_the_time_left_is_not_waited_for),
+        test(a_response_is_an_object),
+        test(a_response_that_is_not_an_object_is_an_error),
+        test(an_empty_response_is_an_empty_object),
+        test(raw_text_becomes_valid_utf8),
+        test(is_tail_keeps_the_end_of_a_long_text),
+        test(an_unread_response_is_requested_as_metadata_and_not_parsed),
+        test(skipped_members_are_not_parsed),
+        test(temporary_errors_are_retried),
+        test(requests_that_are_not_idempotent_are_not_retried),
+        test(may_send_is_called_before_each_attempt),
+        test(a_call_fails_at_once_if_the_next_attempt_would_be_too_late),
         test(calls_can_be_cancelled_at_any_time),
         test(on_done_may_cancel_its_own_call_and_others),
-        test(only_so_many_calls_are_under_way_and_the_others_wait_in_line),
-        test(calls_that_hang_hold_up_none_of_another_lane),
-        cmocka_unit_test_setup_teardown(in_the_slow_lane_the_time_in_line_counts,
+        test(concurrent_calls_are_limited_and_the_rest_is_queued),
+        test(lanes_do_not_block_each_other),
+        cmocka_unit_test_setup_teardown(in_the_slow_lane_the_timeout_includes_the_time_in_the_queue,
                                         kube_bench_setup_fake, kube_bench_teardown),
-        test(freeing_the_client_ends_its_calls_without_a_word),
+        test(freeing_the_client_cancels_its_calls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

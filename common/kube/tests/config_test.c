@@ -18,8 +18,7 @@
 
 #define CONTEXT(cluster_, user_)                                                                   \
     "current-context: main\n"                                                                      \
-    "contexts:\n- name: main\n  context: {cluster: c, user: u, namespace: garden}\n"               \
-    "- name: other\n  context: {cluster: c}\n"                                                     \
+    "contexts:\n- name: main\n  context: {cluster: c, user: u}\n"                                  \
     "clusters:\n- name: c\n  cluster: " cluster_ "\n"                                              \
     "users:\n- name: u\n  user: " user_ "\n"
 
@@ -31,13 +30,11 @@ static void reads_a_whole_kubeconfig(void **state)
                 "{client-certificate-data: " PEM64 ", client-key-data: " PEM64
                 ", token: t0ken, username: joe, password: pass}");
     cleanup_kube_config struct kube_config *config = NULL;
-    cleanup_kube_config struct kube_config *other = NULL;
     struct error err = {0};
 
     (void)state;
-    assert_int_equal(kube_config_from_text(text, NULL, &config, &err), 0);
-    assert_string_equal(kube_config_server(config), "https://api.example:6443/prefix");
-    assert_string_equal(kube_config_namespace(config), "garden");
+    assert_int_equal(kube_config_from_text(text, &config, &err), 0);
+    assert_string_equal(config->server, "https://api.example:6443/prefix");
     assert_string_equal(config->ca_pem, "-----BEGIN X-----");
     assert_string_equal(config->cert_pem, "-----BEGIN X-----");
     assert_string_equal(config->key_pem, "-----BEGIN X-----");
@@ -46,87 +43,79 @@ static void reads_a_whole_kubeconfig(void **state)
     assert_string_equal(config->password, "pass");
     assert_string_equal(config->server_name, "api");
     assert_false(config->is_insecure);
-
-    assert_int_equal(kube_config_from_text(text, "other", &other, &err), 0);
-    assert_null(other->token);
-    assert_null(other->cert_pem);
-    assert_null(kube_config_namespace(other));
 }
 
 static const struct {
-    const char *text, *context, *words;
+    const char *text, *message;
 } bad[] = {
-    {"", NULL, "no object"},
-    {"[]", NULL, "no object"},
-    {"{", NULL, "kubeconfig: "},
-    {"{}", NULL, "current-context is not set"},
-    {"{current-context: gone}", NULL, "there is no context 'gone'"},
-    {CONTEXT("{server: 'https://a'}", "{}"), "gone", "there is no context 'gone'"},
-    {"{current-context: a, contexts: [{name: a}]}", NULL, "context 'a' names no cluster"},
-    {"{current-context: a, contexts: [{name: a, context: x}]}", NULL, "context 'a' is no object"},
-    {"{current-context: a, contexts: [{name: a, context: {cluster: [1]}}]}", NULL,
-     "cluster of context 'a' is no string"},
-    {"{current-context: a, contexts: [{name: a, context: {cluster: b}}]}", NULL,
-     "there is no cluster 'b'"},
+    {"", "not an object"},
+    {"[]", "not an object"},
+    {"{", "kubeconfig: "},
+    {"{}", "current-context is not set"},
+    {"{current-context: gone}", "context 'gone' not found"},
+    {"{current-context: a, contexts: [{name: a}]}", "context 'a' has no cluster"},
+    {"{current-context: a, contexts: [{name: a, context: x}]}", "context 'a' is not an object"},
+    {"{current-context: a, contexts: [{name: a, context: {cluster: [1]}}]}",
+     "cluster of context 'a' is not a string"},
+    {"{current-context: a, contexts: [{name: a, context: {cluster: b}}]}", "cluster 'b' not found"},
     {"{current-context: a, contexts: [{name: a, context: {cluster: b, user: c}}], clusters: "
      "[{name: b, cluster: {server: 'https://x'}}]}",
-     NULL, "there is no user 'c'"},
-    {CONTEXT("{}", "{}"), NULL, "cluster 'c' has no server"},
-    {CONTEXT("{server: 5}", "{}"), NULL, "server of cluster 'c' is no string"},
-    {CONTEXT("{server: 'ftp://a'}", "{}"), NULL, "no https:// or http:// URL"},
-    {CONTEXT("{server: 'https://'}", "{}"), NULL, "no https:// or http:// URL"},
-    {CONTEXT("{server: 'https://u:s3cret@a'}", "{}"), NULL, "more than host, port and path"},
-    {CONTEXT("{server: 'https://a?s3cret'}", "{}"), NULL, "more than host, port and path"},
-    {CONTEXT("{server: 'http://a'}", "{token: s3cret}"), NULL, "not encrypted"},
-    {CONTEXT("{server: 'http://a'}", "{username: a, password: s3cret}"), NULL, "not encrypted"},
-    {CONTEXT("{server: 'https://a', proxy-url: 'http://p'}", "{}"), NULL, "set HTTPS_PROXY"},
-    {CONTEXT("{server: 'https://a', certificate-authority: [1]}", "{}"), NULL,
-     "certificate-authority of cluster 'c' is no string"},
-    {CONTEXT("{server: 'https://a', certificate-authority-data: '%'}", "{}"), NULL,
-     "certificate-authority-data of cluster 'c' is no base64"},
-    {CONTEXT("{server: 'https://a', certificate-authority-data: aGVsbG8=}", "{}"), NULL,
-     "certificate-authority of cluster 'c' is no PEM"},
-    {CONTEXT("{server: 'https://a', certificate-authority: /etc/passwd}", "{}"), NULL,
-     "only inline data (certificate-authority-data) is read here"},
-    {CONTEXT("{server: 'https://a', insecure-skip-tls-verify: maybe}", "{}"), NULL,
-     "neither true nor false"},
+     "user 'c' not found"},
+    {CONTEXT("{}", "{}"), "cluster 'c' has no server"},
+    {CONTEXT("{server: 5}", "{}"), "server of cluster 'c' is not a string"},
+    {CONTEXT("{server: 'ftp://a'}", "{}"), "not an https:// or http:// URL"},
+    {CONTEXT("{server: 'https://'}", "{}"), "not an https:// or http:// URL"},
+    {CONTEXT("{server: 'https://u:s3cret@a'}", "{}"), "may contain only host, port and path"},
+    {CONTEXT("{server: 'https://a?s3cret'}", "{}"), "may contain only host, port and path"},
+    {CONTEXT("{server: 'http://a'}", "{token: s3cret}"), "not encrypted"},
+    {CONTEXT("{server: 'http://a'}", "{username: a, password: s3cret}"), "not encrypted"},
+    {CONTEXT("{server: 'https://a', proxy-url: 'http://p'}", "{}"), "set HTTPS_PROXY"},
+    {CONTEXT("{server: 'https://a', certificate-authority: [1]}", "{}"),
+     "certificate-authority of cluster 'c' is not a string"},
+    {CONTEXT("{server: 'https://a', certificate-authority-data: '%'}", "{}"),
+     "certificate-authority-data of cluster 'c' is not valid base64"},
+    {CONTEXT("{server: 'https://a', certificate-authority-data: aGVsbG8=}", "{}"),
+     "certificate-authority of cluster 'c' is not in PEM format"},
+    {CONTEXT("{server: 'https://a', certificate-authority: /etc/passwd}", "{}"),
+     "only inline data (certificate-authority-data) is allowed here"},
+    {CONTEXT("{server: 'https://a', insecure-skip-tls-verify: maybe}", "{}"),
+     "must be true or false"},
     {CONTEXT(
          "{server: 'https://a', insecure-skip-tls-verify: true, certificate-authority-data: " PEM64
          "}",
          "{}"),
-     NULL, "both certificate-authority and insecure-skip-tls-verify"},
-    {CONTEXT("{server: 'https://a'}", "{client-certificate-data: " PEM64 "}"), NULL,
+     "certificate-authority and insecure-skip-tls-verify are mutually exclusive"},
+    {CONTEXT("{server: 'https://a'}", "{client-certificate-data: " PEM64 "}"),
      "user 'u' has a client certificate but no client key"},
-    {CONTEXT("{server: 'https://a'}", "{client-key-data: " PEM64 "}"), NULL,
+    {CONTEXT("{server: 'https://a'}", "{client-key-data: " PEM64 "}"),
      "user 'u' has a client key but no client certificate"},
-    {CONTEXT("{server: 'https://a'}", "{client-key: /etc/shadow}"), NULL, "only inline data"},
-    {CONTEXT("{server: 'https://a'}", "{tokenFile: /etc/shadow}"), NULL,
-     "only inline data (token) is read here"},
-    {CONTEXT("{server: 'https://a'}", "{exec: {command: gke-gcloud-auth-plugin}}"), NULL,
-     "user 'u' logs in with the plugin 'gke-gcloud-auth-plugin' (exec), and no program is started "
-     "here; give the user a token"},
-    {CONTEXT("{server: 'https://a'}", "{auth-provider: {name: oidc}}"), NULL,
-     "user 'u' logs in with the auth-provider 'oidc', which is not supported; give the user a "
-     "token"},
+    {CONTEXT("{server: 'https://a'}", "{client-key: /etc/shadow}"), "only inline data"},
+    {CONTEXT("{server: 'https://a'}", "{tokenFile: /etc/shadow}"),
+     "only inline data (token) is allowed here"},
+    {CONTEXT("{server: 'https://a'}", "{exec: {command: gke-gcloud-auth-plugin}}"),
+     "user 'u' uses the exec plugin 'gke-gcloud-auth-plugin', which is not supported; give the "
+     "user a token"},
+    {CONTEXT("{server: 'https://a'}", "{auth-provider: {name: oidc}}"),
+     "user 'u' uses the auth-provider 'oidc', which is not supported; give the user a token"},
 };
 
-static void refuses_what_it_cannot_use_and_says_what_and_why(void **state)
+static void rejects_unusable_kubeconfigs_with_a_reason(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(bad); i++) {
         struct kube_config *config = NULL;
         struct error err = {0};
 
-        assert_int_equal(kube_config_from_text(bad[i].text, bad[i].context, &config, &err), -1);
+        assert_int_equal(kube_config_from_text(bad[i].text, &config, &err), -1);
         assert_int_equal(err.kind, ERROR_INVALID);
         assert_null(config);
         assert_null(strstr(err.text, "s3cret"));
-        if (!strstr(err.text, bad[i].words))
-            fail_msg("'%s' is not in '%s'", bad[i].words, err.text);
+        if (!strstr(err.text, bad[i].message))
+            fail_msg("'%s' is not in '%s'", bad[i].message, err.text);
     }
 }
 
-static void the_hash_tells_clusters_apart_whoever_asks(void **state)
+static void the_hash_depends_on_server_and_ca_only(void **state)
 {
     static const struct {
         const char *text;
@@ -148,7 +137,7 @@ static void the_hash_tells_clusters_apart_whoever_asks(void **state)
         char hash[NAME_HASH_SIZE] = "";
         struct error err = {0};
 
-        assert_int_equal(kube_config_from_text(cases[i].text, NULL, &config, &err), 0);
+        assert_int_equal(kube_config_from_text(cases[i].text, &config, &err), 0);
         kube_config_hash(config, i == 0 ? first : hash);
         assert_int_equal(strcmp(i == 0 ? first : hash, first) == 0, cases[i].is_same);
     }
@@ -160,13 +149,13 @@ static void a_server_without_encryption_is_fine_without_credentials(void **state
     struct error err = {0};
 
     (void)state;
-    assert_int_equal(kube_config_from_text(CONTEXT("{server: 'http://127.0.0.1:8001'}", "{}"), NULL,
-                                           &config, &err),
-                     0);
-    assert_string_equal(kube_config_server(config), "http://127.0.0.1:8001");
+    assert_int_equal(
+        kube_config_from_text(CONTEXT("{server: 'http://127.0.0.1:8001'}", "{}"), &config, &err),
+        0);
+    assert_string_equal(config->server, "http://127.0.0.1:8001");
 }
 
-/* A folder of the test's own, which is removed with what the tests put into it. */
+/* A temporary folder, removed after the test. */
 static int make_folder(void **state)
 {
     char *folder = xstrdup("/tmp/longshore-config-test.XXXXXX");
@@ -177,8 +166,8 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    static const char *const names[] = {"ca.crt", "token", "namespace",    "config",
-                                        "more",   "empty", ".kube/config", "broken"};
+    static const char *const names[] = {"ca.crt", "token",        "config", "more",
+                                        "empty",  ".kube/config", "broken"};
     char *folder = *state;
     cleanup_free char *kube = xasprintf("%s/.kube", folder);
 
@@ -221,7 +210,7 @@ static void files_are_relative_to_the_kubeconfig(void **state)
 
     put_file(folder, "ca.crt", "-----BEGIN CA-----\n");
     put_file(folder, "token", "\n t0ken \n");
-    assert_int_equal(kube_config_from_file(path, NULL, &config, &err), 0);
+    assert_int_equal(kube_config_from_file(path, &config, &err), 0);
     assert_string_equal(config->ca_pem, "-----BEGIN CA-----\n");
     assert_int_equal(kube_config_read_token(config->token_file, &read, &err), 0);
     assert_string_equal(read, "t0ken");
@@ -236,14 +225,14 @@ static void a_missing_file_is_named(void **state)
     struct kube_config *config = NULL;
     struct error err = {0};
 
-    assert_int_equal(kube_config_from_file(path, NULL, &config, &err), -1);
+    assert_int_equal(kube_config_from_file(path, &config, &err), -1);
     assert_non_null(strstr(err.text, gone));
-    assert_int_equal(kube_config_from_file(gone, NULL, &config, &err), -1);
+    assert_int_equal(kube_config_from_file(gone, &config, &err), -1);
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
     assert_non_null(strstr(err.text, gone));
 }
 
-static void several_files_are_one_and_the_first_word_counts(void **state)
+static void several_files_are_merged_and_the_first_value_wins(void **state)
 {
     const char *folder = *state;
     cleanup_free char *first =
@@ -260,7 +249,7 @@ static void several_files_are_one_and_the_first_word_counts(void **state)
 
     assert_int_equal(setenv("KUBECONFIG", list, 1), 0);
     assert_int_equal(kube_config_default(NULL, &config, &err), 0);
-    assert_string_equal(kube_config_server(config), "https://first");
+    assert_string_equal(config->server, "https://first");
     assert_string_equal(config->token, "t");
     (void)unsetenv("KUBECONFIG");
 }
@@ -279,15 +268,13 @@ static void a_pod_uses_its_service_account(void **state)
     struct error err = {0};
 
     put_file(folder, "ca.crt", "-----BEGIN CA-----\n");
-    put_file(folder, "namespace", "garden\n");
     (void)setenv("KUBERNETES_SERVICE_PORT", "443", 1);
     for (size_t i = 0; i < array_length(cases); i++) {
         cleanup_kube_config struct kube_config *config = NULL;
 
         (void)setenv("KUBERNETES_SERVICE_HOST", cases[i].host, 1);
         assert_int_equal(kube_config_in_cluster(folder, &config, &err), 0);
-        assert_string_equal(kube_config_server(config), cases[i].server);
-        assert_string_equal(kube_config_namespace(config), "garden");
+        assert_string_equal(config->server, cases[i].server);
         assert_string_equal(config->token_file, token);
         assert_string_equal(config->ca_pem, "-----BEGIN CA-----\n");
     }
@@ -295,7 +282,7 @@ static void a_pod_uses_its_service_account(void **state)
     (void)unsetenv("KUBERNETES_SERVICE_PORT");
 }
 
-static void where_there_is_no_pod_or_no_token_it_is_not_found(void **state)
+static void outside_a_pod_or_without_a_token_it_is_not_found(void **state)
 {
     const char *folder = *state;
     struct kube_config *config = NULL;
@@ -318,7 +305,7 @@ static void where_there_is_no_pod_or_no_token_it_is_not_found(void **state)
     assert_non_null(strstr(err.text, "/.kube/config"));
 }
 
-static void a_service_account_that_cant_be_used_is_named_as_such(void **state)
+static void an_unusable_service_account_is_named_in_the_error(void **state)
 {
     const char *folder = *state;
     struct kube_config *config = NULL;
@@ -330,26 +317,26 @@ static void a_service_account_that_cant_be_used_is_named_as_such(void **state)
     (void)setenv("KUBERNETES_SERVICE_PORT", "443", 1);
     assert_int_equal(kube_config_in_cluster(folder, &config, &err), -1);
     assert_int_equal(err.kind, ERROR_INVALID);
-    assert_string_equal(err.text, "service account of this pod: the server's URL is more than "
+    assert_string_equal(err.text, "service account of the pod: the server's URL may contain only "
                                   "host, port and path");
     (void)unsetenv("KUBERNETES_SERVICE_HOST");
     (void)unsetenv("KUBERNETES_SERVICE_PORT");
 }
 
-static void default_must_fail(enum error_kind kind, const char *words)
+static void default_must_fail(enum error_kind kind, const char *message)
 {
     struct kube_config *config = NULL;
     struct error err = {0};
 
     assert_int_equal(kube_config_default(NULL, &config, &err), -1);
     assert_int_equal(err.kind, kind);
-    if (!strstr(err.text, words))
-        fail_msg("'%s' does not say '%s'", err.text, words);
+    if (!strstr(err.text, message))
+        fail_msg("'%s' does not contain '%s'", err.text, message);
     assert_null(config);
 }
 
-/* What is there but wrong is told; only what is not there makes way for the next place. */
-static void the_place_whose_kubeconfig_is_wrong_is_named(void **state)
+/* Only a missing kubeconfig leads to the next place; an invalid one is an error. */
+static void the_invalid_kubeconfig_is_named(void **state)
 {
     const char *folder = *state;
     cleanup_free char *broken = write_file(folder, "broken", "{a: [");
@@ -375,7 +362,7 @@ static void the_place_whose_kubeconfig_is_wrong_is_named(void **state)
     put_file(kube, "config", "{a: [");
     default_must_fail(ERROR_INVALID, "/.kube/config'");
     (void)unsetenv("HOME");
-    default_must_fail(ERROR_NOT_FOUND, "this is no pod");
+    default_must_fail(ERROR_NOT_FOUND, "not running in a pod");
 }
 
 static void an_empty_token_is_refused(void **state)
@@ -394,16 +381,16 @@ int main(void)
 #define in_folder(name_) cmocka_unit_test_setup_teardown(name_, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_a_whole_kubeconfig),
-        cmocka_unit_test(refuses_what_it_cannot_use_and_says_what_and_why),
-        cmocka_unit_test(the_hash_tells_clusters_apart_whoever_asks),
+        cmocka_unit_test(rejects_unusable_kubeconfigs_with_a_reason),
+        cmocka_unit_test(the_hash_depends_on_server_and_ca_only),
         cmocka_unit_test(a_server_without_encryption_is_fine_without_credentials),
         in_folder(files_are_relative_to_the_kubeconfig),
         in_folder(a_missing_file_is_named),
-        in_folder(several_files_are_one_and_the_first_word_counts),
+        in_folder(several_files_are_merged_and_the_first_value_wins),
         in_folder(a_pod_uses_its_service_account),
-        in_folder(where_there_is_no_pod_or_no_token_it_is_not_found),
-        in_folder(a_service_account_that_cant_be_used_is_named_as_such),
-        in_folder(the_place_whose_kubeconfig_is_wrong_is_named),
+        in_folder(outside_a_pod_or_without_a_token_it_is_not_found),
+        in_folder(an_unusable_service_account_is_named_in_the_error),
+        in_folder(the_invalid_kubeconfig_is_named),
         in_folder(an_empty_token_is_refused),
     };
 

@@ -22,7 +22,7 @@ static uint64_t number(const struct kube_counts *counts, const char *method, con
     return 0;
 }
 
-static void each_answer_is_counted_where_it_belongs(void **state)
+static void responses_are_counted_by_method_and_code(void **state)
 {
     static const struct {
         const char *method;
@@ -41,7 +41,7 @@ static void each_answer_is_counted_where_it_belongs(void **state)
     }
 }
 
-static void whatever_a_server_answers_there_are_no_more_numbers(void **state)
+static void unknown_codes_are_counted_as_other(void **state)
 {
     struct kube_counts counts = {0};
     uint64_t sum = 0;
@@ -59,8 +59,8 @@ static void whatever_a_server_answers_there_are_no_more_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_answer_is_counted_where_it_belongs),
-        cmocka_unit_test(whatever_a_server_answers_there_are_no_more_numbers),
+        cmocka_unit_test(responses_are_counted_by_method_and_code),
+        cmocka_unit_test(unknown_codes_are_counted_as_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

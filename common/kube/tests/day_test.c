@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A day of a controller's life in test time: a lease that is renewed, a watch that brings events,
- * ends and goes on, and a wall clock that jumps. Nothing is lost, nothing grows. */
+/* One day of a controller in simulated time: lease renewals, a watch with events that ends and is
+ * resumed, and jumps of the wall clock. No event is lost, and memory does not grow. */
 #include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,20 +19,20 @@
 #include "common/kube/watch.h"
 
 enum {
-    STEP_MS = 10000, /* of the lease's renewals */
+    STEP_MS = 10000, /* between lease renewals */
     STEPS = 24 * 60 * 60 * 1000 / STEP_MS,
     STEPS_OF_EVENT = 6,   /* a minute */
-    STEPS_OF_STREAM = 30, /* five minutes, as a server ends a watch */
+    STEPS_OF_STREAM = 30, /* five minutes, after which the server ends the watch */
     STEPS_OF_JUMP = 360,  /* an hour */
     STEPS_TO_WARM_UP = 2 * STEPS_OF_JUMP,
     TURNS_MAX = 100000,
-    GROWTH_MAX_BYTES = 16 * 1024, /* of a day; a leak a renewal would be half a megabyte */
+    GROWTH_MAX_BYTES = 16 * 1024, /* per day; one leak per renewal would be half a megabyte */
 };
 
 struct day {
     struct kube_bench *bench;
-    struct loopback_connection *stream; /* of the watch, while it is open */
-    char *lease_text;                   /* as it was sent last */
+    struct loopback_connection *stream; /* of the open watch */
+    char *lease_text;                   /* as last written */
     int renewals, streams, events, broken, changes, next_event;
     bool is_leader;
 };
@@ -90,7 +90,7 @@ static void on_event(void *data, enum kube_event event, const json_t *object,
         day->broken++;
 }
 
-/* Until the count is reached, without time passing. */
+/* Runs until the count is reached, without advancing the clock. */
 static void run_until(const struct day *day, const int *count, int wanted)
 {
     struct error err = {0};
@@ -99,7 +99,7 @@ static void run_until(const struct day *day, const int *count, int wanted)
         assert_true(i < TURNS_MAX);
         assert_int_equal(loop_run_once(day->bench->loop, 1, &err), 0);
     }
-    for (int i = 0; i < 5; i++) /* the client takes the answer in */
+    for (int i = 0; i < 5; i++) /* the client reads the response */
         assert_int_equal(loop_run_once(day->bench->loop, 0, &err), 0);
 }
 
@@ -120,7 +120,7 @@ static void send_event(struct day *day)
     run_until(day, &day->events, day->next_event);
 }
 
-/* Back by hours, forth by years: what a machine does that had lost its time. */
+/* Back by hours, forward by years, like a machine that has lost its time. */
 static void jump(struct day *day, int number)
 {
     static const int64_t jumps_ms[] = {-3600000, 7200000, -86400000LL * 365, 86400000LL * 3650, 1};
@@ -147,13 +147,13 @@ static void step(struct day *day, int number)
     forget_requests(&day->bench->server);
 }
 
-/* Under a sanitizer this is 0, and its own leak check takes over. */
+/* 0 under a sanitizer, which checks for leaks itself. */
 static size_t heap_bytes(void)
 {
     return mallinfo2().uordblks;
 }
 
-static void a_day_with_a_clock_that_jumps_leaves_nothing_behind(void **state)
+static void a_day_with_clock_jumps_leaks_nothing(void **state)
 {
     struct kube_bench *bench = *state;
     struct day day = {.bench = bench};
@@ -202,11 +202,11 @@ static void a_day_with_a_clock_that_jumps_leaves_nothing_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_day_with_a_clock_that_jumps_leaves_nothing_behind,
-                                        kube_bench_setup_fake, kube_bench_teardown),
+        cmocka_unit_test_setup_teardown(a_day_with_clock_jumps_leaks_nothing, kube_bench_setup_fake,
+                                        kube_bench_teardown),
     };
 
-    /* Folders of certificates would be read again for each of the ten thousand requests. */
+    /* Otherwise certificate directories would be read for each of ten thousand requests. */
     (void)unsetenv("SSL_CERT_FILE");
     (void)unsetenv("SSL_CERT_DIR");
     return cmocka_run_group_tests(tests, NULL, NULL);

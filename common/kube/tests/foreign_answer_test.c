@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers that the API server has not written: login pages, half an answer, another protocol. */
+/* Responses that do not come from the API server: login pages, truncated JSON, other protocols. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static struct kube_request get_pod(void)
         .verb = KUBE_GET, .resource = {"", "v1", "pods"}, .namespace_name = "a", .name = "b"};
 }
 
-static void a_foreign_answer_is_passing_trouble_not_the_fault_of_the_request(void **state)
+static void a_response_of_a_proxy_is_a_temporary_error(void **state)
 {
     struct kube_bench *bench = *state;
 
@@ -36,16 +36,16 @@ static void a_foreign_answer_is_passing_trouble_not_the_fault_of_the_request(voi
         struct error err = {0};
 
         request.is_not_retried = true;
-        request.is_unread = i % 2 == 0; /* nobody reads it, but it says whether it was done */
+        request.is_unread = i % 2 == 0; /* ignored, but must come from the API server */
         kube_bench_set_answers(bench, &foreign[i], 1);
         assert_int_equal(kube_perform(bench->kube, &request, NULL, &err), -1);
         if (err.kind != ERROR_TEMPORARY)
             fail_msg("answer %zu: %s", i, err.text);
-        assert_null(strstr(err.text, "log in")); /* whatever it is, it is not ours to show */
+        assert_null(strstr(err.text, "log in")); /* the body is not shown */
     }
 }
 
-static void the_request_is_sent_again(void **state)
+static void the_request_is_retried(void **state)
 {
     struct kube_bench *bench = *state;
     const char *answers[] = {foreign[0], foreign[1],
@@ -77,7 +77,7 @@ static void note_end(void *data, const char *resource_version, const struct erro
     assert_string_equal(resource_version, "7");
 }
 
-static void a_list_that_is_none_is_not_taken_for_an_empty_one(void **state)
+static void a_response_of_a_proxy_is_not_an_empty_list(void **state)
 {
     struct kube_bench *bench = *state;
     const char *answers[] = {
@@ -108,12 +108,11 @@ static void a_list_that_is_none_is_not_taken_for_an_empty_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_foreign_answer_is_passing_trouble_not_the_fault_of_the_request, kube_bench_setup,
-            kube_bench_teardown),
-        cmocka_unit_test_setup_teardown(the_request_is_sent_again, kube_bench_setup,
+        cmocka_unit_test_setup_teardown(a_response_of_a_proxy_is_a_temporary_error,
+                                        kube_bench_setup, kube_bench_teardown),
+        cmocka_unit_test_setup_teardown(the_request_is_retried, kube_bench_setup,
                                         kube_bench_teardown),
-        cmocka_unit_test_setup_teardown(a_list_that_is_none_is_not_taken_for_an_empty_one,
+        cmocka_unit_test_setup_teardown(a_response_of_a_proxy_is_not_an_empty_list,
                                         kube_bench_setup, kube_bench_teardown),
     };
 

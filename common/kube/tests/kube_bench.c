@@ -43,7 +43,7 @@ static int setup(void **state, bool is_fake)
     text = xasprintf("{current-context: c, contexts: [{name: c, context: {cluster: c}}], "
                      "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:%d'}}]}",
                      bench->server.port);
-    assert_int_equal(kube_config_from_text(text, NULL, &config, &err), 0);
+    assert_int_equal(kube_config_from_text(text, &config, &err), 0);
     assert_int_equal(kube_new(bench->loop, bench->http, config, &bench->kube, &err), 0);
     *state = bench;
     return 0;

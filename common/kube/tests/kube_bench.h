@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of client, watch and lease share: a client whose API server is the test itself. */
+/* Fixture for tests of client, watch and lease: a client whose API server is the test. */
 #pragma once
 
 #include "common/kube/client.h"
@@ -7,12 +7,11 @@
 
 struct kube_bench {
     struct loop *loop;
-    struct clock_fake clock; /* rules the loop after kube_bench_setup_fake() */
+    struct clock_fake clock; /* drives the loop after kube_bench_setup_fake() */
     struct http_client *http;
     struct kube *kube;
     struct loopback server;
-    /* Called for each request; by default the answers below are given in their order, the last one
-     * again and again. */
+    /* Sent in this order, the last one repeatedly; see kube_bench_set_answers(). */
     const char *const *answers;
     size_t answer_count;
     struct loopback_connection *last_connection;
@@ -20,13 +19,13 @@ struct kube_bench {
 };
 
 int kube_bench_setup(void **state);
-int kube_bench_setup_fake(void **state); /* time stands still unless the test moves it */
+int kube_bench_setup_fake(void **state); /* the clock moves only when the test moves it */
 int kube_bench_teardown(void **state);
 void kube_bench_run_once(struct kube_bench *bench);
 void kube_bench_run_idle(struct kube_bench *bench);
 void kube_bench_set_answers(struct kube_bench *bench, const char *const *answers, size_t count);
 
-/* Answers as texts; both are the caller's to free. */
+/* Raw responses; both belong to the caller. */
 char *answer_json(const char *status, const char *body);
-/* The head of a watch that stays open, and then these lines. */
+/* A response that stays open after these lines, as of a watch. */
 char *answer_stream(const char *lines);

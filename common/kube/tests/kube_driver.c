@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Kubernetes client by hand: one JSON command a line on stdin, one JSON answer a line on
- * stdout, everything at the same time. Used by e2e/api/kube_client.
+/* Drives the Kubernetes client: one JSON command per line on stdin, one JSON result per line on
+ * stdout; commands run concurrently. Used by e2e/api/kube_client.
  *
  *   kube_driver --kubeconfig FILE | --in-cluster DIRECTORY
  *   {"do": "call", "id": "1", "verb": "get", "plural": "secrets", "namespace": "a", "name": "b"}
@@ -29,7 +29,7 @@ struct driver {
     struct thing *things[THINGS_MAX];
 };
 
-/* Something that has been started by a command and answers under its id. */
+/* A running command, which reports under its id. */
 struct thing {
     struct driver *driver;
     char *id;
@@ -357,7 +357,7 @@ static void on_input(void *data, uint32_t events)
 static int load_config(int argc, char **argv, struct kube_config **ret_config, struct error *err)
 {
     if (argc == 3 && strcmp(argv[1], "--kubeconfig") == 0)
-        return kube_config_from_file(argv[2], NULL, ret_config, err);
+        return kube_config_from_file(argv[2], ret_config, err);
     if (argc == 3 && strcmp(argv[1], "--in-cluster") == 0)
         return kube_config_in_cluster(argv[2], ret_config, err);
     return kube_config_default(NULL, ret_config, err);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The other side of a benchmark, cheap enough not to be what is measured. Used by e2e/perf.
+/* The counterparts of the controller in a benchmark, cheap enough not to distort it. Used by
+ * e2e/perf.
  *
  *   kube_load KUBECONFIG kubelet NAMESPACE
- *     Every new pod has succeeded at once, with state and export, until SIGTERM.
+ *     Makes every new pod succeed at once, with state and export, until SIGTERM.
  *
  *   kube_load KUBECONFIG floor COUNT WIDTH
  *     Standard input is a JSON array of requests, the "run": COUNT runs, WIDTH of them at a time,
@@ -34,7 +35,7 @@ static void open_side(struct side *side, const char *kubeconfig)
     struct kube_config *config = NULL;
     struct error err = {0};
 
-    if (kube_config_from_file(kubeconfig, NULL, &config, &err) < 0 ||
+    if (kube_config_from_file(kubeconfig, &config, &err) < 0 ||
         loop_new(clock_system(), &side->loop, &err) < 0 ||
         http_client_new(side->loop, "kube_load", &side->http, &err) < 0 ||
         kube_new(side->loop, side->http, config, &side->kube, &err) < 0)
@@ -93,7 +94,7 @@ static void on_answer(void *data, json_t *object, const struct error *err)
 
     (void)object;
     if (err->kind != ERROR_NONE) {
-        /* The first tells what is wrong with the script. */
+        /* The first error shows what is wrong with the script. */
         if (run->bench->failed++ == 0)
             (void)fprintf(stderr, "kube_load: %s\n", err->text);
     }
@@ -163,7 +164,7 @@ static void read_script(struct floor_bench *bench)
 
     if (!json_is_array(script) || json_array_size(script) == 0 ||
         json_array_size(script) > STEPS_MAX)
-        fatal("stdin is no array of 1 to 64 requests", NULL);
+        fatal("stdin must be an array of 1 to 64 requests", NULL);
     json_array_foreach(script, i, step)
     {
         bench->steps[bench->step_count++] = json_dumps(step, JSON_COMPACT);

@@ -11,7 +11,7 @@
 #include "common/data/doc.h"
 #include "common/kube/lease_decide.h"
 
-static void decides_by_what_was_seen_and_when(void **state)
+static void decides_by_holder_and_time_of_last_change(void **state)
 {
     static const struct {
         const char *why;
@@ -25,7 +25,7 @@ static void decides_by_what_was_seen_and_when(void **state)
          {.is_there = true, .is_ours = true, .is_held = true, .duration_ms = 1000},
          1000000,
          LEASE_RENEW},
-        {"nobody has it", {.is_there = true, .is_held = false, .seen_ms = 100}, 100, LEASE_TAKE},
+        {"no holder", {.is_there = true, .is_held = false, .seen_ms = 100}, 100, LEASE_TAKE},
         {"another has just renewed it",
          {.is_there = true, .is_held = true, .duration_ms = 15000, .seen_ms = 100},
          100,
@@ -65,7 +65,7 @@ static json_t *parse(const char *text)
     return doc;
 }
 
-static void anothers_clock_is_not_looked_at(void **state)
+static void the_clock_of_another_holder_is_ignored(void **state)
 {
     static const char first[] = "{\"spec\":{\"holderIdentity\":\"b\",\"leaseDurationSeconds\":15,"
                                 "\"renewTime\":\"2001-01-01T00:00:00.000000Z\"}}";
@@ -93,7 +93,7 @@ static void anothers_clock_is_not_looked_at(void **state)
     assert_true(record.is_ours);
 }
 
-static void odd_leases_are_read_too(void **state)
+static void unusual_leases_are_read(void **state)
 {
     static const struct {
         const char *text;
@@ -120,7 +120,7 @@ static void odd_leases_are_read_too(void **state)
     }
 }
 
-static void writes_keep_what_others_put_into_the_object(void **state)
+static void writes_keep_unknown_fields(void **state)
 {
     static const char old[] =
         "{\"metadata\":{\"name\":\"n\",\"resourceVersion\":\"9\",\"labels\":{\"x\":\"y\"}},"
@@ -157,7 +157,7 @@ static void writes_keep_what_others_put_into_the_object(void **state)
     assert_string_equal(doc_text(released, "metadata.resourceVersion"), "9");
 }
 
-static void a_new_lease_is_whole(void **state)
+static void a_new_lease_is_complete(void **state)
 {
     cleanup_json json_t *lease =
         lease_object_make(NULL, "ns", "n", "a", 15000, LEASE_CREATE, "now");
@@ -174,11 +174,11 @@ static void a_new_lease_is_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decides_by_what_was_seen_and_when),
-        cmocka_unit_test(anothers_clock_is_not_looked_at),
-        cmocka_unit_test(odd_leases_are_read_too),
-        cmocka_unit_test(writes_keep_what_others_put_into_the_object),
-        cmocka_unit_test(a_new_lease_is_whole),
+        cmocka_unit_test(decides_by_holder_and_time_of_last_change),
+        cmocka_unit_test(the_clock_of_another_holder_is_ignored),
+        cmocka_unit_test(unusual_leases_are_read),
+        cmocka_unit_test(writes_keep_unknown_fields),
+        cmocka_unit_test(a_new_lease_is_complete),
     };
 
     doc_setup();

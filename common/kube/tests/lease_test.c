@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The doing of leader election, with a Lease that the test keeps and a clock that it moves. */
+/* Leader election with a Lease stored by the test and a clock moved by the test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,9 @@ struct api {
     json_t *stored; /* NULL: no Lease */
     int version;
     bool is_down;
-    bool is_slow; /* takes requests and does not answer */
+    bool is_slow; /* holds requests back until serve_held() */
+    struct loopback_connection *held_connection;
+    char *held_request;
     char changes[64];
     int problem_count;
     struct lease *lease;
@@ -49,8 +51,12 @@ static void serve(void *data, struct loopback_connection *connection, const char
     json_t *sent = NULL;
     struct error err = {0};
 
-    if (api->is_slow)
+    if (api->is_slow) {
+        free(api->held_request);
+        api->held_connection = connection;
+        api->held_request = xstrdup(request);
         return;
+    }
     if (api->is_down) {
         answer(connection, "503 Down", none);
     } else if (strncmp(request, "GET ", 4) == 0) {
@@ -68,6 +74,16 @@ static void serve(void *data, struct loopback_connection *connection, const char
         store(api, sent);
         answer(connection, "200 OK", api->stored);
     }
+}
+
+/* Answers the last request that was held back. */
+static void serve_held(struct api *api)
+{
+    cleanup_free char *request = steal(&api->held_request);
+
+    assert_non_null(request);
+    api->is_slow = false;
+    serve(api, api->held_connection, request);
 }
 
 static void on_change(void *data, bool is_leader)
@@ -116,6 +132,7 @@ static void end(struct api *api)
 {
     lease_release(api->lease, 1000);
     json_decref(api->stored);
+    free(api->held_request);
 }
 
 static json_t *others(const char *holder, const char *renewed)
@@ -125,7 +142,7 @@ static json_t *others(const char *holder, const char *renewed)
                      "leaseTransitions", 4);
 }
 
-static void a_lease_that_is_not_there_is_made_and_renewed(void **state)
+static void a_missing_lease_is_created_and_renewed(void **state)
 {
     struct api api = {0};
     int version = 0;
@@ -146,7 +163,7 @@ static void a_lease_that_is_not_there_is_made_and_renewed(void **state)
     end(&api);
 }
 
-static void a_lease_of_another_is_taken_when_it_was_not_renewed_for_its_duration(void **state)
+static void an_expired_lease_of_another_holder_is_taken(void **state)
 {
     struct api api = {0};
 
@@ -156,7 +173,7 @@ static void a_lease_of_another_is_taken_when_it_was_not_renewed_for_its_duration
         pass(&api, 2000);
         assert_string_equal(api.changes, "");
     }
-    /* They renew: the waiting starts over, whatever their clock says. */
+    /* The holder renews: the duration starts again, whatever its clock says. */
     store(&api, others("them", "1999-01-01T00:00:00.000000Z"));
     for (int i = 0; i < 7; i++) {
         pass(&api, 2000);
@@ -169,7 +186,7 @@ static void a_lease_of_another_is_taken_when_it_was_not_renewed_for_its_duration
     end(&api);
 }
 
-static void a_lease_that_was_given_back_is_taken_at_once(void **state)
+static void a_released_lease_is_taken_at_once(void **state)
 {
     struct api api = {0};
 
@@ -180,7 +197,7 @@ static void a_lease_that_was_given_back_is_taken_at_once(void **state)
     end(&api);
 }
 
-static void a_leader_that_cannot_renew_is_none_after_the_deadline(void **state)
+static void leadership_ends_if_renewals_fail_until_the_deadline(void **state)
 {
     struct api api = {0};
 
@@ -201,7 +218,7 @@ static void a_leader_that_cannot_renew_is_none_after_the_deadline(void **state)
     end(&api);
 }
 
-static void a_leader_that_stood_still_is_none_before_it_does_anything(void **state)
+static void a_stopped_process_knows_at_once_that_its_lease_expired(void **state)
 {
     struct api api = {0};
 
@@ -209,11 +226,11 @@ static void a_leader_that_stood_still_is_none_before_it_does_anything(void **sta
     pass(&api, 0);
     assert_true(lease_is_held(api.lease));
     clock_fake_advance(&api.bench->clock, 10000);
-    assert_false(lease_is_held(api.lease)); /* no loop has run */
+    assert_false(lease_is_held(api.lease)); /* before the loop runs */
     end(&api);
 }
 
-static void a_renewal_that_is_answered_too_late_does_not_count(void **state)
+static void a_renewal_that_is_never_answered_does_not_count(void **state)
 {
     struct api api = {0};
 
@@ -227,7 +244,74 @@ static void a_renewal_that_is_answered_too_late_does_not_count(void **state)
     end(&api);
 }
 
-static void a_leader_whose_lease_was_taken_learns_it_by_the_conflict(void **state)
+/* The server may have stored the renewal as early as the moment it was sent. Other candidates count
+ * the lease duration from then, so the leader must too. */
+static void a_renewal_counts_from_its_request_not_from_its_answer(void **state)
+{
+    struct api api = {0};
+
+    begin(state, &api);
+    pass(&api, 0);
+    api.is_slow = true;
+    pass(&api, 2000); /* the renewal is sent */
+    pass(&api, 4000);
+    serve_held(&api); /* and answered 4 s later */
+    api.is_slow = true;
+    kube_bench_run_idle(api.bench);
+    assert_int_equal(api.version, 2);
+    assert_true(lease_is_held(api.lease));
+    pass(&api, 5999);
+    assert_true(lease_is_held(api.lease));
+    assert_string_equal(api.changes, "+");
+    pass(&api, 1); /* 10 s after the request, 6 s after the answer */
+    assert_false(lease_is_held(api.lease));
+    assert_string_equal(api.changes, "+-");
+    end(&api);
+}
+
+/* Moves on with every read, as a real clock does when the process is preempted between two. */
+static uint64_t moving_clock_ms(struct clock *clock)
+{
+    struct clock_fake *fake = (struct clock_fake *)(void *)clock;
+
+    return fake->monotonic_now_ms += 2;
+}
+
+static int shortest_wait_ms;
+
+int __wrap_loop_run_once(struct loop *loop, int max_wait_ms, struct error *err);
+int __real_loop_run_once(struct loop *loop, int max_wait_ms, struct error *err);
+
+int __wrap_loop_run_once(struct loop *loop, int max_wait_ms, struct error *err)
+{
+    if (max_wait_ms < shortest_wait_ms)
+        shortest_wait_ms = max_wait_ms;
+    return __real_loop_run_once(loop, max_wait_ms < 0 ? 0 : max_wait_ms, err);
+}
+
+/* A negative timeout would wait for the next event of the loop, however late that is. */
+static void a_release_never_waits_longer_than_its_timeout(void **state)
+{
+    for (uint64_t timeout_ms = 1; timeout_ms < 12; timeout_ms++) {
+        struct api api = {0};
+        struct kube_bench *bench = *state;
+
+        begin(state, &api);
+        pass(&api, 0);
+        assert_true(lease_is_held(api.lease));
+        api.is_slow = true;
+        bench->clock.clock.monotonic_ms = moving_clock_ms;
+        shortest_wait_ms = 0;
+        lease_release(api.lease, timeout_ms);
+        assert_int_equal(shortest_wait_ms, 0);
+        json_decref(api.stored);
+        free(api.held_request);
+        assert_int_equal(kube_bench_teardown(state), 0);
+        assert_int_equal(kube_bench_setup_fake(state), 0);
+    }
+}
+
+static void a_conflict_ends_leadership_if_another_holder_took_the_lease(void **state)
 {
     struct api api = {0};
 
@@ -243,7 +327,7 @@ static void a_leader_whose_lease_was_taken_learns_it_by_the_conflict(void **stat
     end(&api);
 }
 
-static void the_lease_is_given_back_on_release_and_nobody_is_told(void **state)
+static void release_clears_the_holder_without_calling_on_change(void **state)
 {
     struct api api = {0};
 
@@ -256,7 +340,7 @@ static void the_lease_is_given_back_on_release_and_nobody_is_told(void **state)
     lease_release(NULL, 0);
 }
 
-static void a_lease_of_another_is_left_alone_on_release(void **state)
+static void release_does_not_touch_the_lease_of_another_holder(void **state)
 {
     struct api api = {0};
 
@@ -269,7 +353,7 @@ static void a_lease_of_another_is_left_alone_on_release(void **state)
     json_decref(api.stored);
 }
 
-static void a_name_that_cannot_be_sent_is_told_again_and_again(void **state)
+static void an_invalid_name_is_reported_at_every_attempt(void **state)
 {
     struct kube_bench *bench = *state;
     struct api api = {.bench = bench};
@@ -290,7 +374,7 @@ static void a_name_that_cannot_be_sent_is_told_again_and_again(void **state)
     end(&api);
 }
 
-static void times_that_do_not_fit_together_are_refused(void **state)
+static void inconsistent_times_are_refused(void **state)
 {
     static const struct {
         uint32_t duration_ms, renew_deadline_ms, retry_ms;
@@ -326,17 +410,19 @@ int main(void)
 #define test(name_)                                                                                \
     cmocka_unit_test_setup_teardown(name_, kube_bench_setup_fake, kube_bench_teardown)
     const struct CMUnitTest tests[] = {
-        test(a_lease_that_is_not_there_is_made_and_renewed),
-        test(a_lease_of_another_is_taken_when_it_was_not_renewed_for_its_duration),
-        test(a_lease_that_was_given_back_is_taken_at_once),
-        test(a_leader_that_cannot_renew_is_none_after_the_deadline),
-        test(a_leader_that_stood_still_is_none_before_it_does_anything),
-        test(a_renewal_that_is_answered_too_late_does_not_count),
-        test(a_leader_whose_lease_was_taken_learns_it_by_the_conflict),
-        test(the_lease_is_given_back_on_release_and_nobody_is_told),
-        test(a_lease_of_another_is_left_alone_on_release),
-        test(a_name_that_cannot_be_sent_is_told_again_and_again),
-        test(times_that_do_not_fit_together_are_refused),
+        test(a_missing_lease_is_created_and_renewed),
+        test(an_expired_lease_of_another_holder_is_taken),
+        test(a_released_lease_is_taken_at_once),
+        test(leadership_ends_if_renewals_fail_until_the_deadline),
+        test(a_stopped_process_knows_at_once_that_its_lease_expired),
+        test(a_renewal_that_is_never_answered_does_not_count),
+        test(a_renewal_counts_from_its_request_not_from_its_answer),
+        test(a_release_never_waits_longer_than_its_timeout),
+        test(a_conflict_ends_leadership_if_another_holder_took_the_lease),
+        test(release_clears_the_holder_without_calling_on_change),
+        test(release_does_not_touch_the_lease_of_another_holder),
+        test(an_invalid_name_is_reported_at_every_attempt),
+        test(inconsistent_times_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

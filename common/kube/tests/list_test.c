@@ -30,7 +30,7 @@ static void note_version(void *data, const char *resource_version, const struct 
     *(int *)data += 100;
 }
 
-static void a_later_page_is_asked_for_again_and_the_list_goes_on(void **state)
+static void a_later_page_is_retried_and_the_list_continues(void **state)
 {
     struct kube_bench *bench = *state;
     int count = 0;
@@ -55,7 +55,7 @@ static void a_later_page_is_asked_for_again_and_the_list_goes_on(void **state)
         free(answers[i]);
 }
 
-static void the_version_alone_takes_one_page_and_no_look_at_its_objects(void **state)
+static void without_on_item_only_the_version_of_the_first_page_is_read(void **state)
 {
     struct kube_bench *bench = *state;
     int count = 0;
@@ -79,8 +79,8 @@ int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, kube_bench_setup, kube_bench_teardown)
     const struct CMUnitTest tests[] = {
-        test(a_later_page_is_asked_for_again_and_the_list_goes_on),
-        test(the_version_alone_takes_one_page_and_no_look_at_its_objects),
+        test(a_later_page_is_retried_and_the_list_continues),
+        test(without_on_item_only_the_version_of_the_first_page_is_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node does with a pod of ours, as seen by the API server: wait writes a generation of state
- * and the export, then kubelet says that all containers have ended. */
+/* Acts as a node for the API server: writes a generation of state and the export like wait, then
+ * reports like a kubelet that all containers have terminated. */
 #include "common/kube/tests/load_kubelet.h"
 
 #include <signal.h>
@@ -14,7 +14,7 @@
 #include "common/data/doc.h"
 #include "common/kube/watch.h"
 
-/* {"answer":42} and some state; nobody here looks into them. */
+/* {"answer":42} and some state; the content does not matter. */
 static const char EXPORT_BASE64[] = "eyJhbnN3ZXIiOjQyfQ==", STATE_BASE64[] = "c3RhdGU=";
 
 struct pod {
@@ -39,7 +39,7 @@ static void copy(json_t *target, const json_t *source, const char *const *keys)
         (void)json_object_set(target, *keys, json_object_get(source, *keys));
 }
 
-/* A Secret that says whose it is, as wait writes it. */
+/* A Secret with the labels that wait sets. */
 static json_t *secret_new(const struct pod *pod, const char *name, const char *data)
 {
     static const char *const labels[] = {LABEL_ITEM_NAME, LABEL_ITEM_NAMESPACE, LABEL_ITEM_HASH,
@@ -111,7 +111,7 @@ static void complain(const struct error *err)
         (void)fprintf(stderr, "kube_load: %s\n", err->text);
 }
 
-/* Sends one request about the pod; takes body over. */
+/* Sends one request for the pod. Takes ownership of body. */
 static void ask(struct pod *pod, enum kube_verb verb, struct kube_resource resource,
                 const char *name, json_t *body, kube_done_fn *on_done)
 {

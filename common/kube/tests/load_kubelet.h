@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part of kube_load: pods of a namespace that end well as soon as they are there. */
+/* Part of kube_load: makes the pods of a namespace succeed as soon as they are created. */
 #pragma once
 
 #include "common/kube/client.h"

@@ -25,7 +25,7 @@ static void a_whole_object_has_no_fault(void **state)
     assert_non_null(doc_get(object, "spec.x"));
 }
 
-static void an_object_that_cannot_be_read_keeps_what_can_be_of_its_metadata(void **state)
+static void an_object_that_cannot_be_parsed_is_reduced_to_what_can(void **state)
 {
     static const struct {
         const char *text, *reduced;
@@ -43,10 +43,10 @@ static void an_object_that_cannot_be_read_keeps_what_can_be_of_its_metadata(void
          "\"resourceVersion\":\"5\"},\"spec\":\"\\u0000\"}",
          "{\"metadata\":{\"deletionTimestamp\":\"t\",\"finalizers\":[\"f\"],\"name\":\"a\","
          "\"resourceVersion\":\"5\"}}"},
-        /* the type says whose item it is, whatever else can't be read */
+        /* the type identifies the responsible deployer even if the rest can't be read */
         {"{\"metadata\":{\"name\":\"a\"},\"spec\":{\"config\":\"\\u0000\",\"type\":\"t\"}}",
          "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"t\"}}"},
-        /* so do its target and its job */
+        /* its target and its job are kept for the same reason */
         {"{\"metadata\":{\"name\":\"a\"},\"spec\":{\"config\":\"\\u0000\",\"target\":{\"name\":"
          "\"t\"}},"
          "\"status\":{\"jobID\":\"j\",\"lastError\":{\"message\":\"\\u0000\"},\"phase\":\"Failed\"}"
@@ -75,10 +75,11 @@ static void an_object_that_cannot_be_read_keeps_what_can_be_of_its_metadata(void
     }
 }
 
-static void what_nobody_asks_for_is_not_parsed(void **state)
+static void skipped_members_are_not_parsed(void **state)
 {
-    static const char *const left_out[] = {"metadata.managedFields", "spec.containers", NULL};
-    /* That the parser never sees it shows in the NUL, which it would refuse. */
+    static const char *const skipped_members[] = {"metadata.managedFields", "spec.containers",
+                                                  NULL};
+    /* The parser would refuse the NUL if it parsed these members. */
     static const char text[] =
         "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"managedFields\":[\"\\u0000\"],\"name\":"
         "\"a\"},\"spec\":{\"nodeName\":\"n\",\"containers\":[{}]},\"status\":{}}}";
@@ -89,24 +90,24 @@ static void what_nobody_asks_for_is_not_parsed(void **state)
     struct error err = {0};
 
     (void)state;
-    assert_int_equal(kube_line_parse(text, strlen(text), left_out, &type, &object, &fault, &err),
-                     0);
+    assert_int_equal(
+        kube_line_parse(text, strlen(text), skipped_members, &type, &object, &fault, &err), 0);
     assert_int_equal(fault.kind, ERROR_NONE);
     dump = doc_dump(object);
     assert_string_equal(
         dump, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"nodeName\":\"n\"},\"status\":{}}");
 }
 
-static void of_what_is_deleted_only_metadata_is_read(void **state)
+static void only_the_metadata_of_deleted_objects_is_parsed(void **state)
 {
-    static const char *const left_out[] = {"spec.containers", NULL};
+    static const char *const skipped_members[] = {"spec.containers", NULL};
     static const struct {
         const char *type;
-        const char *const *left_out;
+        const char *const *skipped_members;
         const char *wanted;
     } cases[] = {
-        {"DELETED", left_out, "{\"metadata\":{\"name\":\"a\"}}"},
-        {"MODIFIED", left_out, "{\"metadata\":{\"name\":\"a\"},\"spec\":{},\"status\":{}}"},
+        {"DELETED", skipped_members, "{\"metadata\":{\"name\":\"a\"}}"},
+        {"MODIFIED", skipped_members, "{\"metadata\":{\"name\":\"a\"},\"spec\":{},\"status\":{}}"},
         {"DELETED", NULL,
          "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"containers\":[]},\"status\":{}}"},
     };
@@ -116,7 +117,7 @@ static void of_what_is_deleted_only_metadata_is_read(void **state)
     (void)state;
     for (size_t i = 0; i < array_length(cases) * 2; i++) {
         size_t which = i / 2;
-        /* As the API server writes it, and as it may. */
+        /* The form that the API server writes, and other valid forms. */
         cleanup_free char *text =
             i % 2 ? xasprintf("{ %s, \"type\": \"%s\"}", object, cases[which].type)
                   : xasprintf("{\"type\":\"%s\",%s}", cases[which].type, object);
@@ -126,9 +127,9 @@ static void of_what_is_deleted_only_metadata_is_read(void **state)
         struct error fault = {0};
         struct error err = {0};
 
-        assert_int_equal(
-            kube_line_parse(text, strlen(text), cases[which].left_out, &type, &found, &fault, &err),
-            0);
+        assert_int_equal(kube_line_parse(text, strlen(text), cases[which].skipped_members, &type,
+                                         &found, &fault, &err),
+                         0);
         assert_int_equal(type, which == 1 ? KUBE_LINE_MODIFIED : KUBE_LINE_DELETED);
         dump = doc_dump(found);
         assert_string_equal(dump, cases[which].wanted);
@@ -230,7 +231,7 @@ static void lines_have_a_type_and_an_object(void **state)
     }
 }
 
-static void a_line_tells_what_it_is_about_without_being_parsed(void **state)
+static void name_and_version_are_found_without_parsing(void **state)
 {
     static const struct {
         const char *text;
@@ -260,7 +261,7 @@ static void a_line_tells_what_it_is_about_without_being_parsed(void **state)
 
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {
-        /* A copy of its own size, so that reading past it is noticed. */
+        /* A copy of exactly this size, so that the sanitizer notices a read past its end. */
         cleanup_free char *copy = xmemdup(cases[i].text, strlen(cases[i].text));
         struct kube_head head = {0};
 
@@ -277,12 +278,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_object_has_no_fault),
-        cmocka_unit_test(an_object_that_cannot_be_read_keeps_what_can_be_of_its_metadata),
-        cmocka_unit_test(what_nobody_asks_for_is_not_parsed),
-        cmocka_unit_test(of_what_is_deleted_only_metadata_is_read),
+        cmocka_unit_test(an_object_that_cannot_be_parsed_is_reduced_to_what_can),
+        cmocka_unit_test(skipped_members_are_not_parsed),
+        cmocka_unit_test(only_the_metadata_of_deleted_objects_is_parsed),
         cmocka_unit_test(an_object_that_is_nested_too_deep_keeps_its_name),
         cmocka_unit_test(text_without_a_name_is_an_error),
-        cmocka_unit_test(a_line_tells_what_it_is_about_without_being_parsed),
+        cmocka_unit_test(name_and_version_are_found_without_parsing),
         cmocka_unit_test(lines_have_a_type_and_an_object),
     };
 

@@ -13,7 +13,7 @@
 
 #define ITEMS "/apis/" LANDSCAPER_GROUP "/v1alpha1"
 
-/* A body is sent with verbs that have one: {"metadata":{"name":"n"}}. */
+/* Verbs with a body send {"metadata":{"name":"n"}}. */
 static const struct {
     struct kube_request request;
     const char *method, *url, *content_type, *body, *what;
@@ -50,6 +50,13 @@ static const struct {
      NULL,
      NULL,
      "list deployitems",
+     true},
+    {{.verb = KUBE_LIST, .resource = {LANDSCAPER_GROUP, "v1alpha1", NULL}},
+     "GET",
+     "https://s" ITEMS,
+     NULL,
+     NULL,
+     "list " LANDSCAPER_GROUP,
      true},
     {{.verb = KUBE_CREATE, .resource = {"", "v1", "secrets"}, .namespace_name = "a"},
      "POST",
@@ -186,7 +193,7 @@ static void a_create_without_a_fixed_name_is_not_sent_twice(void **state)
     kube_wire_done(&wire);
 }
 
-static void requests_that_mean_nothing_or_too_much_are_refused(void **state)
+static void incomplete_and_dangerous_requests_are_refused(void **state)
 {
     cleanup_json json_t *body = json_object();
     const struct kube_request cases[] = {
@@ -220,7 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_verb_has_its_method_url_and_body),
         cmocka_unit_test(a_create_without_a_fixed_name_is_not_sent_twice),
-        cmocka_unit_test(requests_that_mean_nothing_or_too_much_are_refused),
+        cmocka_unit_test(incomplete_and_dangerous_requests_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 #include "common/base/memory.h"
 #include "common/kube/split.h"
 
-/* Pieces, each followed by '|'; a piece that was passed over is '*'. */
+/* The pieces, each followed by '|'; '*' stands for a skipped piece. */
 struct seen {
     char text[512];
     size_t size;
@@ -95,14 +95,15 @@ static const struct {
      "{\"kind\":\"L\",\"metadata\":{\"continue\":\"c\",\"x\":[1,{}]},\"items\":[],\"z\":[{}]}"},
     {"{\"items\" : [ {\"a\":\"\\\"}\\\\\"} , {} ] }", "{\"a\":\"\\\"}\\\\\"}|{}|",
      "{\"items\" : [    ] }"},
-    /* Not our items: deeper, another name, a value that is so called, an escaped name. */
+    /* Not the items of the list: nested deeper, under another name, "items" as a value, an escaped
+       name. */
     {"{\"a\":{\"items\":[{}]}}", "", "{\"a\":{\"items\":[{}]}}"},
     {"{\"itemss\":[{}]}", "", "{\"itemss\":[{}]}"},
     {"{\"itemsitemsitems\":[{}]}", "", "{\"itemsitemsitems\":[{}]}"},
     {"{\"a\":\"items\",\"b\":[{}]}", "", "{\"a\":\"items\",\"b\":[{}]}"},
     {"{\"\\u0069tems\":[{}]}", "", "{\"\\u0069tems\":[{}]}"},
     {"[{\"items\":[{}]}]", "", "[{\"items\":[{}]}]"},
-    /* What is no object stays where it makes the envelope invalid. */
+    /* Elements that are not objects stay in the envelope and make it invalid. */
     {"{\"items\":[1,2]}", "", "{\"items\":[12]}"},
     {"{\"items\":[[{}]]}", "", "{\"items\":[[{}]]}"},
     {"{\"items\":[{\"a\":\"12345678901234567890123456789012345\"},{}]}", "*|{}|", "{\"items\":[]}"},

@@ -59,7 +59,7 @@ static const struct {
      0, ERROR_INVALID, 0, "do: cannot decode"},
 };
 
-static void every_answer_has_its_kind_its_words_and_its_pause(void **state)
+static void responses_become_errors_with_kind_text_and_delay(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {
@@ -75,7 +75,7 @@ static void every_answer_has_its_kind_its_words_and_its_pause(void **state)
     }
 }
 
-static void the_status_of_an_event_has_its_code_inside(void **state)
+static void the_status_of_an_event_contains_its_code(void **state)
 {
     static const struct {
         const char *text;
@@ -102,7 +102,7 @@ static void the_status_of_an_event_has_its_code_inside(void **state)
     }
 }
 
-static void only_a_namespace_that_goes_is_going(void **state)
+static void recognizes_a_terminating_namespace(void **state)
 {
     static const struct {
         int status;
@@ -125,16 +125,16 @@ static void only_a_namespace_that_goes_is_going(void **state)
         assert_int_equal(kube_status_error(answers[i].status, answers[i].body,
                                            strlen(answers[i].body), 0, "create", &err),
                          -1);
-        assert_int_equal(kube_is_namespace_going(&err), answers[i].is_going);
+        assert_int_equal(kube_is_namespace_terminating(&err), answers[i].is_going);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_answer_has_its_kind_its_words_and_its_pause),
-        cmocka_unit_test(the_status_of_an_event_has_its_code_inside),
-        cmocka_unit_test(only_a_namespace_that_goes_is_going),
+        cmocka_unit_test(responses_become_errors_with_kind_text_and_delay),
+        cmocka_unit_test(the_status_of_an_event_contains_its_code),
+        cmocka_unit_test(recognizes_a_terminating_namespace),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,7 +47,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* With the same time each time, so that only what a test changes can be noticed. */
+/* Always with the same mtime, so that only what the test changes can be detected. */
 static void write_token(const char *path, const char *text)
 {
     static const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
@@ -85,7 +85,7 @@ static void a_fixed_token_or_none_needs_no_file(void **state)
     kube_token_done(&none);
 }
 
-static void a_file_that_takes_the_place_of_another_is_read(void **state)
+static void a_replaced_file_is_read(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -96,7 +96,7 @@ static void a_file_that_takes_the_place_of_another_is_read(void **state)
     assert_string_equal(get(fixture), "two");
 }
 
-static void a_file_that_is_written_over_is_read_because_of_its_time(void **state)
+static void an_overwritten_file_is_read_because_its_mtime_changed(void **state)
 {
     static const struct timespec later[2] = {{.tv_sec = 1, .tv_nsec = 1},
                                              {.tv_sec = 1, .tv_nsec = 1}};
@@ -110,7 +110,7 @@ static void a_file_that_is_written_over_is_read_because_of_its_time(void **state
     assert_string_equal(get(fixture), "two");
 }
 
-static void a_file_is_read_again_every_minute_and_after_a_refusal(void **state)
+static void the_file_is_read_again_every_minute_and_after_401(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -127,7 +127,7 @@ static void a_file_is_read_again_every_minute_and_after_a_refusal(void **state)
     assert_string_equal(get(fixture), "three");
 }
 
-static void a_file_that_is_gone_for_a_moment_does_not_matter_but_at_first(void **state)
+static void a_missing_file_is_an_error_only_before_the_first_read(void **state)
 {
     struct fixture *fixture = *state;
     const char *text = NULL;
@@ -151,10 +151,10 @@ int main(void)
 #define with_file(name_) cmocka_unit_test_setup_teardown(name_, setup, teardown)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fixed_token_or_none_needs_no_file),
-        with_file(a_file_that_takes_the_place_of_another_is_read),
-        with_file(a_file_that_is_written_over_is_read_because_of_its_time),
-        with_file(a_file_is_read_again_every_minute_and_after_a_refusal),
-        with_file(a_file_that_is_gone_for_a_moment_does_not_matter_but_at_first),
+        with_file(a_replaced_file_is_read),
+        with_file(an_overwritten_file_is_read_because_its_mtime_changed),
+        with_file(the_file_is_read_again_every_minute_and_after_401),
+        with_file(a_missing_file_is_an_error_only_before_the_first_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verbs by the names that the scripts of kube_driver and kube_load use. Help for tests. */
+/* Parses the verbs in the scripts of kube_driver and kube_load. */
 #pragma once
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static inline enum kube_verb verb_of(const char *text)
         {"apply", KUBE_APPLY},
         {"delete", KUBE_DELETE},
         {"delete-collection", KUBE_DELETE_COLLECTION},
-        /* as the audit log has them */
+        /* as in the audit log */
         {"patch", KUBE_PATCH_MERGE},
         {"deletecollection", KUBE_DELETE_COLLECTION},
     };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A watch against a server that answers what a test says, and what it has told. */
+/* Fixture for tests of watch: a watch, scripted responses, and a record of its events. */
 #pragma once
 
 #include "common/kube/tests/kube_bench.h"
@@ -14,16 +14,17 @@
     "\"},\"items\":[" items_ "]}"
 #define PAGE(items_, continue_) PAGE_AT("100", items_, continue_)
 
-/* Events as letters and names: "La Lb S Ac Mc Dc B R". That a list begins shows as "(". */
+/* Events as letters and names: "( La Lb S Ac Mc Dc B R". "(" is LISTING. */
 struct seen {
     char text[512];
     struct kube_watch *watch;
-    char stop_at; /* the letter at which the watch is stopped from inside */
+    char stop_at; /* the letter at which on_event stops the watch */
     struct error err;
 };
 
-/* Started for pods x=y in namespace a; "known" of version 101 is known already. */
+/* Watches pods with x=y in namespace a. Version 101 of pod "known" is known already. */
 void watch_bench_start(struct kube_bench *bench, struct seen *seen, bool is_watch_only);
-/* Runs with these answers (and frees them) until so much has been seen, and then some. */
+/* Serves these responses (and frees them) until the events are as wanted, and checks that no more
+ * follow. */
 void watch_bench_run(struct kube_bench *bench, struct seen *seen, char **answers, size_t count,
                      const char *wanted);

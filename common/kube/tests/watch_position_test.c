@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From where a watch goes on, and whether the server still is there. */
+/* The resourceVersion from which a watch resumes, and the detection of etcd restores. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,23 +11,22 @@
 #include "common/base/memory.h"
 #include "common/kube/tests/watch_bench.h"
 
-/* What shows that the server was away: an error of its own, a connection that breaks, a stream that
- * ends before it has begun. */
-static char *answer_of_one_away(int way)
+/* Signs of an outage: an error status, a broken connection, a stream that ends at once. */
+static char *outage_answer(int way)
 {
     return way == 0   ? answer_json("503 Later", "")
            : way == 1 ? xstrdup("no HTTP\r\n\r\n")
                       : answer_json("200 OK", "");
 }
 
-static void a_place_that_is_too_old_means_a_new_list(void **state)
+static void lists_again_after_410(void **state)
 {
     for (int is_event = 0; is_event < 2; is_event++) {
         struct kube_bench *bench = *state;
         struct seen seen = {0};
         char *answers[] = {
             answer_json("200 OK", PAGE(OBJECT("a", "1"), "")),
-            /* The stream stays open: the event is the end of it all the same. */
+            /* The server leaves the stream open after the ERROR event. */
             is_event ? answer_stream("{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\","
                                      "\"code\":410,\"message\":\"old\"}}\n")
                      : answer_json("410 Gone", "{\"message\":\"old\",\"code\":410}"),
@@ -42,7 +41,7 @@ static void a_place_that_is_too_old_means_a_new_list(void **state)
     }
 }
 
-static void a_place_that_the_server_does_not_know_yet_is_given_up_in_the_end(void **state)
+static void lists_again_after_several_too_large_resource_versions(void **state)
 {
     struct kube_bench *bench = *state;
     struct seen seen = {0};
@@ -66,21 +65,21 @@ static void a_place_that_the_server_does_not_know_yet_is_given_up_in_the_end(voi
     watch_bench_run(bench, &seen, answers, array_length(answers), "( La S B B B B ( Lb S");
 }
 
-static void a_server_that_was_away_and_is_where_it_was_is_gone_on_from(void **state)
+static void resumes_after_an_outage_if_the_revision_is_unchanged(void **state)
 {
     for (int way = 0; way < 3; way++) {
         struct kube_bench *bench = *state;
         struct seen seen = {0};
         char *answers[] = {
             answer_json("200 OK", PAGE(OBJECT("a", "1"), "")),
-            answer_of_one_away(way),
+            outage_answer(way),
             answer_json("200 OK", PAGE_AT("100", OBJECT("a", "1"), "next page")),
             answer_stream(EVENT("ADDED", "b", "101")),
         };
 
         watch_bench_start(bench, &seen, false);
         watch_bench_run(bench, &seen, answers, 4, way == 2 ? "( La S Ab" : "( La S B Ab");
-        /* One page of one object, from etcd itself: neither a version nor a selector. */
+        /* One object, read from etcd: no resourceVersion, no selector. */
         assert_true(loopback_has(&bench->server, 2, "/pods?limit=1 HTTP"));
         assert_true(loopback_has(&bench->server, 2, "as=PartialObjectMetadataList"));
         assert_true(loopback_has(&bench->server, 3, "?watch=true&resourceVersion=100&"));
@@ -90,15 +89,15 @@ static void a_server_that_was_away_and_is_where_it_was_is_gone_on_from(void **st
     }
 }
 
-static void a_server_that_was_put_back_is_told_and_listed_anew(void **state)
+static void reports_an_etcd_restore_and_lists_again(void **state)
 {
     for (int way = 0; way < 3; way++) {
         struct kube_bench *bench = *state;
         struct seen seen = {0};
         char *answers[] = {
             answer_json("200 OK", PAGE(OBJECT("a", "1"), "")),
-            answer_of_one_away(way),
-            answer_json("503 Later", ""), /* it is away for longer */
+            outage_answer(way),
+            answer_json("503 Later", ""), /* the outage continues */
             answer_json("200 OK", PAGE_AT("99", OBJECT("a", "1"), "next page")),
             answer_json("200 OK", PAGE_AT("99", OBJECT("b", "1"), "")),
             answer_stream(EVENT("ADDED", "c", "100")),
@@ -113,7 +112,7 @@ static void a_server_that_was_put_back_is_told_and_listed_anew(void **state)
     }
 }
 
-static void a_server_that_is_put_back_during_a_list_is_listed_once_more(void **state)
+static void an_etcd_restore_before_a_list_is_detected_by_its_version(void **state)
 {
     struct kube_bench *bench = *state;
     struct seen seen = {0};
@@ -129,20 +128,96 @@ static void a_server_that_is_put_back_during_a_list_is_listed_once_more(void **s
     watch_bench_run(bench, &seen, answers, 5, "( La S ( Lb R ( Lb S Ac");
 }
 
+/* A watch that never lists cannot ask the server for its revision. After an etcd restore the server
+ * would accept the old resourceVersion and send nothing until etcd reaches it again. */
+static void watch_only_restarts_from_the_cache_after_an_outage(void **state)
+{
+    for (int way = 0; way < 3; way++) {
+        struct kube_bench *bench = *state;
+        struct seen seen = {0};
+        char *answers[] = {
+            answer_json("200 OK", EVENT("ADDED", "a", "100")),
+            outage_answer(way),
+            answer_stream(EVENT("ADDED", "a", "99")),
+        };
+
+        watch_bench_start(bench, &seen, true);
+        watch_bench_run(bench, &seen, answers, 3, way == 2 ? "Aa Aa" : "Aa B Aa");
+        assert_true(loopback_has(&bench->server, 1, "resourceVersion=100&"));
+        assert_true(loopback_has(&bench->server, 2, "resourceVersion=0&"));
+        assert_int_equal(bench->server.request_count, 3);
+        assert_int_equal(kube_bench_teardown(state), 0);
+        assert_int_equal(kube_bench_setup(state), 0);
+    }
+}
+
+/* A stream from the server's cache has no bookmarks and so may be idle. */
+static void watch_only_resumes_after_an_idle_stream(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct seen seen = {0};
+    cleanup_free char *first = answer_stream(EVENT("ADDED", "a", "100"));
+    const char *answers[] = {first, first, ""};
+
+    kube_bench_set_answers(bench, answers, array_length(answers));
+    watch_bench_start(bench, &seen, true);
+    for (size_t i = 1; i <= array_length(answers); i++) {
+        while (bench->server.request_count < i)
+            kube_bench_run_once(bench);
+        /* Longer than the stall timeout, which is checked in four steps. */
+        for (int step = 0; step < 5 && bench->server.request_count == i; step++) {
+            kube_bench_run_idle(bench);
+            clock_fake_advance(&bench->clock, 40000);
+        }
+    }
+    assert_true(loopback_has(&bench->server, 0, "resourceVersion=0&"));
+    assert_true(loopback_has(&bench->server, 1, "resourceVersion=100&allowWatchBookmarks=true"));
+    /* With bookmarks it should not have been idle: the API server may have been away. */
+    assert_true(loopback_has(&bench->server, 2, "resourceVersion=0&"));
+    kube_watch_stop(seen.watch);
+}
+
+/* The clock stands still, so a watch that backs off sends nothing. */
+static void backs_off_before_it_lists_again_after_410(void **state)
+{
+    struct kube_bench *bench = *state;
+    struct seen seen = {0};
+    cleanup_free char *list = answer_json("200 OK", PAGE("", ""));
+    cleanup_free char *gone = answer_json("410 Gone", "{\"message\":\"old\"}");
+    const char *answers[] = {list, gone, list, gone};
+
+    kube_bench_set_answers(bench, answers, array_length(answers));
+    watch_bench_start(bench, &seen, false);
+    for (size_t i = 2; i <= array_length(answers); i += 2) {
+        while (bench->server.request_count < i)
+            kube_bench_run_once(bench);
+        kube_bench_run_idle(bench);
+        assert_int_equal(bench->server.request_count, i);
+        clock_fake_advance(&bench->clock, 1);
+    }
+    assert_string_equal(seen.text, "( S ( S");
+    kube_watch_stop(seen.watch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_place_that_is_too_old_means_a_new_list, kube_bench_setup,
+        cmocka_unit_test_setup_teardown(lists_again_after_410, kube_bench_setup,
                                         kube_bench_teardown),
-        cmocka_unit_test_setup_teardown(
-            a_place_that_the_server_does_not_know_yet_is_given_up_in_the_end, kube_bench_setup,
-            kube_bench_teardown),
-        cmocka_unit_test_setup_teardown(a_server_that_was_away_and_is_where_it_was_is_gone_on_from,
+        cmocka_unit_test_setup_teardown(lists_again_after_several_too_large_resource_versions,
                                         kube_bench_setup, kube_bench_teardown),
-        cmocka_unit_test_setup_teardown(a_server_that_was_put_back_is_told_and_listed_anew,
+        cmocka_unit_test_setup_teardown(resumes_after_an_outage_if_the_revision_is_unchanged,
                                         kube_bench_setup, kube_bench_teardown),
-        cmocka_unit_test_setup_teardown(a_server_that_is_put_back_during_a_list_is_listed_once_more,
+        cmocka_unit_test_setup_teardown(reports_an_etcd_restore_and_lists_again, kube_bench_setup,
+                                        kube_bench_teardown),
+        cmocka_unit_test_setup_teardown(an_etcd_restore_before_a_list_is_detected_by_its_version,
                                         kube_bench_setup, kube_bench_teardown),
+        cmocka_unit_test_setup_teardown(watch_only_restarts_from_the_cache_after_an_outage,
+                                        kube_bench_setup, kube_bench_teardown),
+        cmocka_unit_test_setup_teardown(watch_only_resumes_after_an_idle_stream,
+                                        kube_bench_setup_fake, kube_bench_teardown),
+        cmocka_unit_test_setup_teardown(backs_off_before_it_lists_again_after_410,
+                                        kube_bench_setup_fake, kube_bench_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ static void lists_page_by_page_then_streams_from_there(void **state)
     assert_int_equal(bench->server.request_count, 3);
 }
 
-static void a_stream_that_ends_goes_on_after_the_last_event_or_bookmark(void **state)
+static void resumes_after_the_last_event_or_bookmark(void **state)
 {
     struct kube_bench *bench = *state;
     struct seen seen = {0};
@@ -52,8 +52,8 @@ static void a_stream_that_ends_goes_on_after_the_last_event_or_bookmark(void **s
     assert_true(loopback_has(&bench->server, 3, "resourceVersion=150&"));
 }
 
-/* With a clock that the test moves. */
-static void silence_is_counted_from_the_last_word_that_was_no_refusal(void **state)
+/* With a clock moved by the test. */
+static void idle_time_counts_from_the_last_successful_response(void **state)
 {
     struct kube_bench *bench = *state;
     struct seen seen = {0};
@@ -62,29 +62,29 @@ static void silence_is_counted_from_the_last_word_that_was_no_refusal(void **sta
     cleanup_free char *bookmark = answer_stream(EVENT("BOOKMARK", "", "103"));
     const char *answers[] = {refusal, list, ""};
 
-    assert_int_equal(kube_watch_silent_ms(NULL), 0);
+    assert_int_equal(kube_watch_idle_ms(NULL), 0);
     kube_bench_set_answers(bench, answers, array_length(answers));
     watch_bench_start(bench, &seen, false);
     while (strcmp(seen.text, "( B") != 0)
         kube_bench_run_once(bench);
     clock_fake_advance(&bench->clock, 7000);
-    assert_int_equal(kube_watch_silent_ms(seen.watch), 7000);
+    assert_int_equal(kube_watch_idle_ms(seen.watch), 7000);
     while (strcmp(seen.text, "( B ( S") != 0)
         kube_bench_run_once(bench);
-    assert_int_equal(kube_watch_silent_ms(seen.watch), 0);
+    assert_int_equal(kube_watch_idle_ms(seen.watch), 0);
     while (bench->server.request_count < array_length(answers))
         kube_bench_run_once(bench);
     clock_fake_advance(&bench->clock, 60000);
     kube_bench_run_idle(bench);
-    assert_int_equal(kube_watch_silent_ms(seen.watch), 60000);
+    assert_int_equal(kube_watch_idle_ms(seen.watch), 60000);
     loopback_send(bench->last_connection, bookmark);
     kube_bench_run_idle(bench);
-    assert_int_equal(kube_watch_silent_ms(seen.watch), 0);
+    assert_int_equal(kube_watch_idle_ms(seen.watch), 0);
     assert_string_equal(seen.text, "( B ( S");
     kube_watch_stop(seen.watch);
 }
 
-static void what_is_known_is_not_told_again_but_for_its_end(void **state)
+static void known_versions_cause_no_event_except_deletions(void **state)
 {
     struct kube_bench *bench = *state;
     struct seen seen = {0};
@@ -99,7 +99,7 @@ static void what_is_known_is_not_told_again_but_for_its_end(void **state)
     assert_true(loopback_has(&bench->server, 2, "resourceVersion=101&"));
 }
 
-static void what_goes_wrong_is_told_and_tried_again(void **state)
+static void errors_are_reported_and_retried(void **state)
 {
     struct kube_bench *bench = *state;
     struct seen seen = {0};
@@ -107,7 +107,7 @@ static void what_goes_wrong_is_told_and_tried_again(void **state)
         answer_json("403 Forbidden", "{\"message\":\"no\"}"),
         answer_json("200 OK", PAGE(OBJECT("a", "1"), "")),
         answer_json("500 Oh", "{\"message\":\"oh\"}"),
-        answer_json("200 OK", PAGE("", "")), /* whether it is where it was */
+        answer_json("200 OK", PAGE("", "")), /* check of the revision */
         answer_json("200 OK",
                     "{\"type\":\"ERROR\",\"object\":{\"code\":500,\"message\":\"hm\"}}\n"),
         answer_json("200 OK", PAGE("", "")),
@@ -120,7 +120,7 @@ static void what_goes_wrong_is_told_and_tried_again(void **state)
     assert_non_null(strstr(seen.err.text, "watch pods: "));
 }
 
-static void a_list_that_breaks_in_its_first_page_is_told_and_starts_over(void **state)
+static void a_list_that_breaks_is_reported_and_repeated(void **state)
 {
     struct kube_bench *bench = *state;
     struct seen seen = {0};
@@ -136,7 +136,7 @@ static void a_list_that_breaks_in_its_first_page_is_told_and_starts_over(void **
     watch_bench_run(bench, &seen, answers, 5, "( La B ( Lb B ( Lc S");
 }
 
-static void a_list_without_a_version_is_asked_for_again(void **state)
+static void a_list_without_a_version_is_repeated(void **state)
 {
     struct kube_bench *bench = *state;
     struct seen seen = {0};
@@ -150,7 +150,7 @@ static void a_list_without_a_version_is_asked_for_again(void **state)
     watch_bench_run(bench, &seen, answers, array_length(answers), "( S");
 }
 
-static void watching_without_a_list_begins_with_what_is_there(void **state)
+static void watch_only_starts_with_existing_objects(void **state)
 {
     struct kube_bench *bench = *state;
     struct seen seen = {0};
@@ -168,7 +168,7 @@ static void watching_without_a_list_begins_with_what_is_there(void **state)
     assert_true(loopback_has(&bench->server, 2, "resourceVersion=0&"));
 }
 
-static void an_object_that_cannot_be_read_comes_with_a_fault(void **state)
+static void an_unparsable_object_is_passed_on_with_an_error(void **state)
 {
     struct kube_bench *bench = *state;
     struct seen seen = {0};
@@ -184,7 +184,7 @@ static void an_object_that_cannot_be_read_comes_with_a_fault(void **state)
     watch_bench_run(bench, &seen, answers, 2, "( La! Lb S B Ac!");
 }
 
-/* An object with this name and more bytes than any may have. */
+/* An object with this name that exceeds the size limit. */
 static char *huge_object(const char *name)
 {
     cleanup_free char *bytes = xcalloc(1, KUBE_OBJECT_MAX + 1);
@@ -193,7 +193,7 @@ static char *huge_object(const char *name)
     return xasprintf("{\"metadata\":{\"name\":\"%s\"},\"data\":\"%s\"}", name, bytes);
 }
 
-static void an_object_that_is_too_large_is_told_and_passed_over(void **state)
+static void an_object_that_is_too_large_is_reported_and_skipped(void **state)
 {
     struct kube_bench *bench = *state;
     cleanup_free char *huge = huge_object("huge");
@@ -204,11 +204,10 @@ static void an_object_that_is_too_large_is_told_and_passed_over(void **state)
     char *answers[] = {answer_json("200 OK", page), answer_stream(lines)};
 
     watch_bench_start(bench, &seen, false);
-    /* That of the list is told when the list is done, that of the stream where it comes. */
+    /* Reported after SYNCED for the list, at once for the stream. */
     watch_bench_run(bench, &seen, answers, 2, "( La S B B Ab");
     assert_int_equal(seen.err.kind, ERROR_TOO_LARGE);
-    assert_string_equal(seen.err.text,
-                        "watch pods: an event of more than 4194304 bytes is passed over");
+    assert_string_equal(seen.err.text, "watch pods: event larger than 4194304 bytes skipped");
 }
 
 static void a_watch_may_be_stopped_from_inside_of_every_event(void **state)
@@ -265,7 +264,7 @@ static void a_watch_may_be_stopped_from_outside_at_any_time(void **state)
     assert_string_equal(seen.text, "");
 }
 
-static void names_that_cannot_be_sent_are_refused_at_once(void **state)
+static void invalid_names_are_refused_at_once(void **state)
 {
     struct kube_bench *bench = *state;
     const struct kube_watch_options watch = {.resource = KUBE_PODS, .namespace_name = ".."};
@@ -285,19 +284,19 @@ int main(void)
 #define test(name_) cmocka_unit_test_setup_teardown(name_, kube_bench_setup, kube_bench_teardown)
     const struct CMUnitTest tests[] = {
         test(lists_page_by_page_then_streams_from_there),
-        test(a_stream_that_ends_goes_on_after_the_last_event_or_bookmark),
-        cmocka_unit_test_setup_teardown(silence_is_counted_from_the_last_word_that_was_no_refusal,
+        test(resumes_after_the_last_event_or_bookmark),
+        cmocka_unit_test_setup_teardown(idle_time_counts_from_the_last_successful_response,
                                         kube_bench_setup_fake, kube_bench_teardown),
-        test(what_is_known_is_not_told_again_but_for_its_end),
-        test(what_goes_wrong_is_told_and_tried_again),
-        test(a_list_that_breaks_in_its_first_page_is_told_and_starts_over),
-        test(a_list_without_a_version_is_asked_for_again),
-        test(watching_without_a_list_begins_with_what_is_there),
-        test(an_object_that_cannot_be_read_comes_with_a_fault),
-        test(an_object_that_is_too_large_is_told_and_passed_over),
+        test(known_versions_cause_no_event_except_deletions),
+        test(errors_are_reported_and_retried),
+        test(a_list_that_breaks_is_reported_and_repeated),
+        test(a_list_without_a_version_is_repeated),
+        test(watch_only_starts_with_existing_objects),
+        test(an_unparsable_object_is_passed_on_with_an_error),
+        test(an_object_that_is_too_large_is_reported_and_skipped),
         test(a_watch_may_be_stopped_from_inside_of_every_event),
         test(a_watch_may_be_stopped_from_outside_at_any_time),
-        test(names_that_cannot_be_sent_are_refused_at_once),
+        test(invalid_names_are_refused_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

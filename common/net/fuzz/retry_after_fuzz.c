@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever a server says, the wait is within the cap, does not depend on the cap below it, and a
- * later now never makes it longer. */
+/* Properties: for any Retry-After the delay is within the limit, a delay below the limit does not
+ * depend on it, and the delay does not grow with the current time. */
 #include <stdint.h>
 #include <stdlib.h>
 

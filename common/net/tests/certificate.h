@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A self-signed certificate and its key, made in memory: nothing expires in the repository. */
+/* Makes a self-signed certificate and its key in memory, so that none in the repository expires. */
 #pragma once
 
 struct certificate {

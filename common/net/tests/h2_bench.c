@@ -12,8 +12,8 @@
 
 #include "common/base/memory.h"
 
-/* How long is waited for what never comes. Ticks are counted and not milliseconds, so that a
- * machine that stands still does no harm. */
+/* How long a test waits before it fails. Ticks are counted instead of milliseconds, so that a
+ * stopped or overloaded machine causes no failure. */
 enum { TICKS_MAX = 3000, TICK_MS = 10 };
 
 static void on_whole(void *data, struct h2_request *request)
@@ -63,23 +63,35 @@ static void on_tick(void *data)
     loop_timer_start(&bench->ticks, TICK_MS);
 }
 
-int h2_bench_setup(void **state)
+static int setup(void **state, bool is_fake)
 {
     static const char *const proxies[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
     struct h2_bench *bench = xcalloc(1, sizeof(*bench));
     struct error err = {0};
 
-    /* A proxy of the machine has no business here. */
+    /* The tests must not use a proxy of the machine. */
     for (size_t i = 0; i < array_length(proxies); i++)
         (void)unsetenv(proxies[i]);
-    /* As our programs do; OpenSSL writes without MSG_NOSIGNAL. */
+    /* As our programs do: OpenSSL writes without MSG_NOSIGNAL. */
     (void)signal(SIGPIPE, SIG_IGN);
-    assert_int_equal(loop_new(clock_system(), &bench->loop, &err), 0);
+    clock_fake_init(&bench->clock, 1000000000000);
+    assert_int_equal(loop_new(is_fake ? &bench->clock.clock : clock_system(), &bench->loop, &err),
+                     0);
     assert_int_equal(http_client_new(bench->loop, "test/1", &bench->client, &err), 0);
     loop_timer_init(&bench->ticks, bench->loop, on_tick, bench);
     start_server(bench, &bench->server, (struct h2_options){0}, &bench->tls);
     *state = bench;
     return 0;
+}
+
+int h2_bench_setup(void **state)
+{
+    return setup(state, false);
+}
+
+int h2_bench_setup_fake(void **state)
+{
+    return setup(state, true);
 }
 
 int h2_bench_teardown(void **state)
@@ -128,7 +140,7 @@ static void on_done(void *data, const struct http_response *response, const stru
     call->body = xstrndup(response->body->data ? response->body->data : "", response->body->size);
     if (call->header_name && !call->header)
         call->header = xstrdup_or_null(http_response_header(response, call->header_name));
-    do_to_others(call); /* while its own one can still be named */
+    do_to_others(call); /* before call->call is cleared: it may cancel itself */
     call->call = NULL;
 }
 
@@ -213,7 +225,7 @@ static void run_once(struct h2_bench *bench, int wait_ms)
         (bench_)->tick_count = 0;                                                                  \
         while (!(condition_)) {                                                                    \
             if ((bench_)->tick_count > TICKS_MAX)                                                  \
-                fail_msg("it never came: %s", #condition_);                                        \
+                fail_msg("timed out waiting for %s", #condition_);                                 \
             if (!loop_timer_is_running(&(bench_)->ticks))                                          \
                 loop_timer_start(&(bench_)->ticks, TICK_MS);                                       \
             run_once((bench_), -1);                                                                \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies of multiplexed calls: their limits, their announced length, and large ones. */
+/* Bodies of multiplexed calls: limits, content-length, large bodies. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "common/base/memory.h"
 #include "common/net/tests/h2_bench.h"
 
-static void a_body_may_be_as_long_as_the_limit_and_no_byte_longer(void **state)
+static void body_limit_is_exact(void **state)
 {
     static const struct {
         int status;
@@ -22,7 +22,7 @@ static void a_body_may_be_as_long_as_the_limit_and_no_byte_longer(void **state)
         {200, "", "1234", "1234", ERROR_NONE},
         {200, "content-length: 5\r\n", "12345", NULL, ERROR_TOO_LARGE},
         {200, "", "12345", NULL, ERROR_TOO_LARGE},
-        /* Of a refusal the status says enough. */
+        /* An error body is truncated instead. */
         {403, "content-length: 4\r\n", "1234", "1234", ERROR_NONE},
         {403, "content-length: 5\r\n", "12345", "1234", ERROR_NONE},
         {403, "", "12345", "1234", ERROR_NONE},
@@ -45,7 +45,7 @@ static void a_body_may_be_as_long_as_the_limit_and_no_byte_longer(void **state)
     }
 }
 
-static void endless_headers_end_the_call_and_no_other(void **state)
+static void endless_headers_end_only_their_call(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *other = h2_get(bench, "/other");
@@ -86,7 +86,7 @@ static void a_body_must_be_as_long_as_its_announced_length(void **state)
     }
 }
 
-static void an_answer_that_has_no_body_by_its_nature_is_whole(void **state)
+static void responses_without_a_body_are_complete(void **state)
 {
     static const struct {
         const char *method;
@@ -122,9 +122,9 @@ static char *make_large(size_t size)
     return bytes;
 }
 
-/* A server that has nothing to say on one stream must not hold back another one: the window of the
- * connection is for all of them. */
-static void large_answers_arrive_whole_while_a_watch_is_silent(void **state)
+/* A stream that is not read must not block another one, although they share the window of the
+ * connection. */
+static void large_responses_are_complete_while_a_watch_is_idle(void **state)
 {
     static const char *const paths[] = {"/1", "/2"};
     enum { SIZE = 5 * 1024 * 1024 };
@@ -164,7 +164,7 @@ static void large_answers_arrive_whole_while_a_watch_is_silent(void **state)
     assert_int_equal(bench->server.connection_count, 1);
 }
 
-static void large_requests_arrive_whole_beside_each_other(void **state)
+static void concurrent_large_requests_are_complete(void **state)
 {
     static const char *const paths[] = {"/1", "/2"};
     enum { SIZE = 2 * 1024 * 1024 };
@@ -197,12 +197,12 @@ int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, h2_bench_setup, h2_bench_teardown)
     const struct CMUnitTest tests[] = {
-        test(a_body_may_be_as_long_as_the_limit_and_no_byte_longer),
-        test(endless_headers_end_the_call_and_no_other),
+        test(body_limit_is_exact),
+        test(endless_headers_end_only_their_call),
         test(a_body_must_be_as_long_as_its_announced_length),
-        test(an_answer_that_has_no_body_by_its_nature_is_whole),
-        test(large_answers_arrive_whole_while_a_watch_is_silent),
-        test(large_requests_arrive_whole_beside_each_other),
+        test(responses_without_a_body_are_complete),
+        test(large_responses_are_complete_while_a_watch_is_idle),
+        test(concurrent_large_requests_are_complete),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

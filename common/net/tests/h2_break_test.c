@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a connection stands on breaks while it is used: its calls end or take another one. */
+/* Library functions that a connection needs fail while it is in use. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -27,12 +27,13 @@ int32_t __wrap_nghttp2_submit_request(nghttp2_session *session,
                                       const nghttp2_priority_spec *priority, const nghttp2_nv *all,
                                       size_t count, const nghttp2_data_provider *body, void *data)
 {
-    if (fault_strikes("nghttp2_submit_request"))
+    if (fault_occurs("nghttp2_submit_request"))
         return NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE;
     return __real_nghttp2_submit_request(session, priority, all, count, body, data);
 }
 
-/* Client and server are on one loop; the client's end is the one that leads to the server. */
+/* Client and server share a loop; the client's socket is the one whose peer is the server's port.
+ */
 static int server_port;
 static unsigned watch_count;
 
@@ -54,14 +55,14 @@ int __wrap_loop_set_fd(struct loop *loop, int fd, uint32_t events, loop_fd_fn *c
 {
     if (is_of_client(fd)) {
         watch_count++;
-        if (fault_strikes("loop_set_fd"))
+        if (fault_occurs("loop_set_fd"))
             return error_set_errno(err, ENOSPC, "watch descriptor %d", fd);
     }
     return __real_loop_set_fd(loop, fd, events, callback, data, err);
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
-static void a_connection_that_takes_no_more_streams_makes_room_for_another(void **state)
+static void a_connection_without_free_streams_is_replaced(void **state)
 {
     struct h2_bench *bench = *state;
 
@@ -75,7 +76,7 @@ static void a_connection_that_takes_no_more_streams_makes_room_for_another(void 
     h2_run_until_open(bench, &bench->server, 1);
 }
 
-static void a_call_that_has_waited_for_such_a_connection_takes_another(void **state)
+static void a_waiting_call_moves_to_the_replacement_connection(void **state)
 {
     struct h2_bench *bench = *state;
 
@@ -86,7 +87,7 @@ static void a_call_that_has_waited_for_such_a_connection_takes_another(void **st
     assert_int_equal(bench->server.connection_count, 2);
 }
 
-static void a_connection_that_cannot_be_watched_ends_its_calls(void **state)
+static void calls_fail_if_epoll_rejects_their_connection(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *call = NULL;
@@ -96,7 +97,7 @@ static void a_connection_that_cannot_be_watched_ends_its_calls(void **state)
     bench->is_answering = true;
     watch_count = 0;
     h2_assert_answered(h2_fetch(bench, "/"), 200, "/");
-    ours = watch_count; /* the last one: those before were curl's, who connects */
+    ours = watch_count; /* the last one; curl made the others to connect */
     h2_close(bench->server.connections);
     h2_run_idle(bench);
     fault_arm("loop_set_fd", ours, ENOSPC);
@@ -111,9 +112,9 @@ int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, h2_bench_setup, h2_bench_teardown)
     const struct CMUnitTest tests[] = {
-        test(a_connection_that_takes_no_more_streams_makes_room_for_another),
-        test(a_call_that_has_waited_for_such_a_connection_takes_another),
-        test(a_connection_that_cannot_be_watched_ends_its_calls),
+        test(a_connection_without_free_streams_is_replaced),
+        test(a_waiting_call_moves_to_the_replacement_connection),
+        test(calls_fail_if_epoll_rejects_their_connection),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

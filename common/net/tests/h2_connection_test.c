@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What connections of multiplexed calls do to them: they break, fall silent, go away and have
- * limits. */
+/* Multiplexed calls when their connection breaks, stops responding, is drained or limits streams.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "common/base/memory.h"
 #include "common/net/tests/h2_bench.h"
 
-static void every_call_of_a_connection_that_breaks_fails_and_the_next_opens_another(void **state)
+static void all_calls_of_a_broken_connection_fail_and_the_next_one_reconnects(void **state)
 {
     static const struct {
         void (*end)(struct h2_connection *connection);
@@ -49,7 +49,7 @@ static void every_call_of_a_connection_that_breaks_fails_and_the_next_opens_anot
     assert_int_equal(bench->server.connection_count, array_length(cases) + 1);
 }
 
-static void an_idle_connection_that_the_server_closed_is_just_replaced(void **state)
+static void an_idle_connection_closed_by_the_server_is_replaced(void **state)
 {
     static void (*const ends[])(struct h2_connection * connection) = {h2_close, h2_hang_up};
     struct h2_bench *bench = *state;
@@ -65,8 +65,8 @@ static void an_idle_connection_that_the_server_closed_is_just_replaced(void **st
     }
 }
 
-/* It may be a dead one, whose packets nobody answers; that of others is not taken from them. */
-static void after_a_silent_timeout_the_next_call_gets_another_connection(void **state)
+/* The connection may be dead, so new calls avoid it; calls that already use it stay on it. */
+static void a_timeout_without_data_replaces_the_connection(void **state)
 {
     static const struct {
         uint64_t total_ms, stall_ms;
@@ -80,6 +80,7 @@ static void after_a_silent_timeout_the_next_call_gets_another_connection(void **
         struct h2_call *silent = h2_call_new(bench, "/silent");
 
         assert_int_equal(bench->server.connection_count, i + 1);
+        h2_run_idle(bench); /* the server acknowledges our settings */
         silent->request.total_timeout_ms = cases[i].total_ms;
         silent->request.stall_timeout_ms = cases[i].stall_ms;
         h2_call_start(silent);
@@ -93,11 +94,55 @@ static void after_a_silent_timeout_the_next_call_gets_another_connection(void **
         h2_answer(held, 200, "", "late");
         h2_run_until_done(waiting);
         h2_assert_answered(waiting, 200, "late");
-        h2_run_until_open(bench, &bench->server, 1); /* the old one went with its last call */
+        h2_run_until_open(bench, &bench->server, 1); /* the old one is closed with its last call */
     }
 }
 
-static void a_frozen_connection_is_left_behind(void **state)
+/* A slow response does not mean that the connection is dead if other calls receive data. */
+static void a_timeout_keeps_a_connection_on_which_other_calls_receive(void **state)
+{
+    static const struct {
+        uint64_t total_ms, stall_ms;
+        bool is_kept; /* the other call receives shortly before the timeout */
+    } cases[] = {{5000, 0, true}, {0, 5000, true}, {5000, 0, false}, {0, 5000, false}};
+    struct h2_bench *bench = *state;
+    struct h2_call *watch = h2_call_new(bench, "/watch");
+    struct h2_request *stream = NULL;
+    size_t connections = 1;
+
+    watch->request.total_timeout_ms = 0;
+    watch->request.on_data = h2_on_data;
+    h2_call_start(watch);
+    stream = h2_run_until_request(bench, "/watch");
+    h2_begin(stream, 200, "");
+    for (size_t i = 0; i < array_length(cases); i++) {
+        struct h2_call *slow = h2_call_new(bench, "/slow");
+
+        h2_send(stream, "x", 1);
+        h2_run_until_bytes(watch, 2 * i + 1);
+        slow->request.total_timeout_ms = cases[i].total_ms;
+        slow->request.stall_timeout_ms = cases[i].stall_ms;
+        h2_call_start(slow);
+        h2_run_idle(bench);
+        for (int step = 0; step < 4; step++) {
+            /* Without is_kept the only byte comes right after the start. */
+            if (step == (cases[i].is_kept ? 3 : 0)) {
+                h2_send(stream, "x", 1);
+                h2_run_until_bytes(watch, 2 * i + 2);
+            }
+            clock_fake_advance(&bench->clock, 1300);
+            h2_run_idle(bench);
+        }
+        h2_assert_failed(slow, ERROR_TEMPORARY, ETIMEDOUT);
+        connections += cases[i].is_kept ? 0 : 1;
+        bench->is_answering = true;
+        h2_assert_answered(h2_fetch(bench, "/next"), 200, "/next");
+        bench->is_answering = false;
+        assert_int_equal(bench->server.connection_count, connections);
+    }
+}
+
+static void a_frozen_connection_is_replaced(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *call = NULL;
@@ -115,7 +160,7 @@ static void a_frozen_connection_is_left_behind(void **state)
     h2_run_until_open(bench, &bench->server, 1);
 }
 
-static void a_server_that_goes_away_ends_what_it_began_and_has_not_looked_at_the_rest(void **state)
+static void after_goaway_accepted_streams_complete_and_the_others_fail_as_unprocessed(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *below = h2_get(bench, "/below");
@@ -152,13 +197,13 @@ static void a_server_that_goes_away_ends_what_it_began_and_has_not_looked_at_the
     assert_int_equal(bench->server.request_count, 4);
 }
 
-static void a_connection_that_went_away_is_closed_with_its_last_call(void **state)
+static void after_goaway_the_connection_is_closed_with_its_last_call(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *call = h2_get(bench, "/");
     struct h2_request *request = h2_run_until_request(bench, "/");
 
-    h2_go_away(request->connection, INT32_MAX); /* as graceful servers begin */
+    h2_go_away(request->connection, INT32_MAX); /* how servers start a graceful shutdown */
     h2_run_idle(bench);
     bench->is_answering = true;
     h2_assert_answered(h2_fetch(bench, "/next"), 200, "/next");
@@ -171,7 +216,7 @@ static void a_connection_that_went_away_is_closed_with_its_last_call(void **stat
     h2_run_until_open(bench, &bench->server, 1);
 }
 
-static void an_idle_connection_that_went_away_is_not_used_again(void **state)
+static void an_idle_connection_is_not_reused_after_goaway(void **state)
 {
     struct h2_bench *bench = *state;
 
@@ -184,20 +229,20 @@ static void an_idle_connection_that_went_away_is_not_used_again(void **state)
     assert_int_equal(bench->server.request_count, 2);
 }
 
-static void what_is_no_http2_is_temporary_and_the_next_call_connects_anew(void **state)
+static void a_protocol_violation_is_temporary_and_the_next_call_reconnects(void **state)
 {
-    static const char *const words[] = {
+    static const char *const garbage[] = {
         "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n",
         "this is not what was agreed upon, not at all",
     };
     struct h2_bench *bench = *state;
 
-    for (size_t i = 0; i < array_length(words); i++) {
+    for (size_t i = 0; i < array_length(garbage); i++) {
         struct h2_call *one = NULL;
         struct h2_call *two = NULL;
 
-        /* Before a word of HTTP/2 ... */
-        h2_bench_restart(bench, (struct h2_options){.greeting = words[i]});
+        /* Before any HTTP/2 frame ... */
+        h2_bench_restart(bench, (struct h2_options){.greeting = garbage[i]});
         one = h2_fetch(bench, "/");
         h2_assert_failed(one, ERROR_TEMPORARY, 0);
         /* ... and in the middle of it. */
@@ -206,7 +251,7 @@ static void what_is_no_http2_is_temporary_and_the_next_call_connects_anew(void *
         two = h2_get(bench, "/two");
         (void)h2_run_until_request(bench, "/one");
         (void)h2_run_until_request(bench, "/two");
-        h2_send_garbage(bench->server.connections, words[i]);
+        h2_send_garbage(bench->server.connections, garbage[i]);
         h2_run_until_done(one);
         h2_run_until_done(two);
         h2_assert_failed(one, ERROR_TEMPORARY, 0);
@@ -230,7 +275,7 @@ static void fetch_many(struct h2_bench *bench)
     }
 }
 
-static void calls_wait_for_their_turn_if_the_server_limits_its_streams(void **state)
+static void calls_are_queued_if_the_server_limits_concurrent_streams(void **state)
 {
     struct h2_bench *bench = *state;
 
@@ -242,8 +287,8 @@ static void calls_wait_for_their_turn_if_the_server_limits_its_streams(void **st
     assert_int_equal(bench->server.connection_count, 1);
 }
 
-/* The limit comes with the server's first words, which are still under way then. */
-static void calls_that_are_there_before_the_limit_is_known_are_all_answered(void **state)
+/* The limit is part of the server's settings, which have not been received yet. */
+static void calls_started_before_the_stream_limit_is_known_complete(void **state)
 {
     struct h2_bench *bench = *state;
 
@@ -253,7 +298,7 @@ static void calls_that_are_there_before_the_limit_is_known_are_all_answered(void
     assert_int_equal(bench->server.request_count, 9);
 }
 
-static void a_call_that_waits_for_its_turn_may_be_cancelled_and_may_time_out(void **state)
+static void a_queued_call_can_be_cancelled_and_can_time_out(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *first = NULL;
@@ -287,17 +332,19 @@ int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, h2_bench_setup, h2_bench_teardown)
     const struct CMUnitTest tests[] = {
-        test(every_call_of_a_connection_that_breaks_fails_and_the_next_opens_another),
-        test(an_idle_connection_that_the_server_closed_is_just_replaced),
-        test(after_a_silent_timeout_the_next_call_gets_another_connection),
-        test(a_frozen_connection_is_left_behind),
-        test(a_server_that_goes_away_ends_what_it_began_and_has_not_looked_at_the_rest),
-        test(a_connection_that_went_away_is_closed_with_its_last_call),
-        test(an_idle_connection_that_went_away_is_not_used_again),
-        test(what_is_no_http2_is_temporary_and_the_next_call_connects_anew),
-        test(calls_wait_for_their_turn_if_the_server_limits_its_streams),
-        test(calls_that_are_there_before_the_limit_is_known_are_all_answered),
-        test(a_call_that_waits_for_its_turn_may_be_cancelled_and_may_time_out),
+        test(all_calls_of_a_broken_connection_fail_and_the_next_one_reconnects),
+        test(an_idle_connection_closed_by_the_server_is_replaced),
+        test(a_timeout_without_data_replaces_the_connection),
+        cmocka_unit_test_setup_teardown(a_timeout_keeps_a_connection_on_which_other_calls_receive,
+                                        h2_bench_setup_fake, h2_bench_teardown),
+        test(a_frozen_connection_is_replaced),
+        test(after_goaway_accepted_streams_complete_and_the_others_fail_as_unprocessed),
+        test(after_goaway_the_connection_is_closed_with_its_last_call),
+        test(an_idle_connection_is_not_reused_after_goaway),
+        test(a_protocol_violation_is_temporary_and_the_next_call_reconnects),
+        test(calls_are_queued_if_the_server_limits_concurrent_streams),
+        test(calls_started_before_the_stream_limit_is_known_complete),
+        test(a_queued_call_can_be_cancelled_and_can_time_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

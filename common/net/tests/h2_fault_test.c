@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a multiplexed call needs of libcurl before there is a connection fails, one thing after the
- * other: the call ends with the reason, and the next one goes well. */
+/* Each function of libcurl that connecting needs fails in turn: the call ends with an error, and
+ * the next one succeeds. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 
 enum { FAULTS_MAX = 200, OPTIONS_MIN = 30 };
 
-/* Nobody listens there: a call that fails for nothing else fails for that. */
+/* Nothing listens there: a call that is not made to fail gets connection refused. */
 static const char url[] = "https://127.0.0.1:1/path?s3cret";
 
 static struct error fetch(struct bench *bench)
@@ -39,11 +39,11 @@ static struct error fetch(struct bench *bench)
     return err;
 }
 
-static void every_step_to_a_connection_may_fail_and_is_told(void **state)
+static void every_step_of_connecting_can_fail_and_is_reported(void **state)
 {
     static const struct {
         const char *function;
-        unsigned least; /* of places where it is called */
+        unsigned least; /* minimum number of call sites */
     } cases[] = {
         {"curl_easy_setopt", OPTIONS_MIN},
         {"curl_multi_setopt", 5},
@@ -81,7 +81,7 @@ static void every_step_to_a_connection_may_fail_and_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_step_to_a_connection_may_fail_and_is_told,
+        cmocka_unit_test_setup_teardown(every_step_of_connecting_can_fail_and_is_reported,
                                         bench_setup, bench_teardown),
     };
 

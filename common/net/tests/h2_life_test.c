@@ -21,7 +21,7 @@ static void start_upload(struct h2_call *call, const char *body, size_t size)
     h2_call_start(call);
 }
 
-static void a_sink_that_fails_ends_its_call_with_its_own_error_and_no_other(void **state)
+static void an_error_of_on_data_ends_only_its_call(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *other = h2_get(bench, "/other");
@@ -30,21 +30,21 @@ static void a_sink_that_fails_ends_its_call_with_its_own_error_and_no_other(void
     struct h2_request *request = NULL;
 
     call->request.on_data = h2_on_data;
-    (void)error_set(&call->sink_error, ERROR_CONFLICT, "the sink is full");
+    (void)error_set(&call->sink_error, ERROR_CONFLICT, "disk full");
     h2_call_start(call);
     request = h2_run_until_request(bench, "/");
     h2_begin(request, 200, "");
     h2_send(request, "12", 2);
     h2_run_until_done(call);
     h2_assert_failed(call, ERROR_CONFLICT, 0);
-    assert_string_equal(call->err.text, "the sink is full");
+    assert_string_equal(call->err.text, "disk full");
     h2_answer(waiting, 200, "", "fine");
     h2_run_until_done(other);
     h2_assert_answered(other, 200, "fine");
     assert_int_equal(bench->server.connection_count, 1);
 }
 
-/* Both streams say something at the same time, so that it is read at the same time. */
+/* Both streams send at the same time, so that one read returns the data of both. */
 static void on_data_may_cancel_its_own_call_and_another(void **state)
 {
     static const struct {
@@ -140,8 +140,8 @@ static void on_done_may_cancel_its_own_call_and_another(void **state)
     assert_int_equal(waiting->done_count, 0);
 }
 
-/* Two answers end in what the client reads at once; the first one's owner cancels the second. */
-static void on_done_may_cancel_a_call_whose_answer_has_come_already(void **state)
+/* One read completes two responses, and on_done of the first call cancels the second. */
+static void on_done_may_cancel_a_call_that_has_already_completed(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *one = h2_call_new(bench, "/one");
@@ -155,8 +155,7 @@ static void on_done_may_cancel_a_call_whose_answer_has_come_already(void **state
     h2_run_until_done(one);
     h2_assert_answered(one, 200, "one");
     h2_run_idle(bench);
-    /* Who is told first is nobody's promise; but nobody is told twice, or after it was cancelled.
-     */
+    /* The order is unspecified, but on_done is called at most once and not after a cancel. */
     assert_true(two->done_count <= 1);
     assert_null(two->call);
 }
@@ -178,7 +177,7 @@ static void a_call_that_is_cancelled_before_it_is_sent_is_never_sent(void **stat
     assert_int_equal(h2_server_count(&bench->server, "/warm"), 0);
 }
 
-static void cancelling_the_only_call_while_it_connects_does_no_harm(void **state)
+static void the_only_call_can_be_cancelled_while_it_connects(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *call = NULL;
@@ -191,7 +190,7 @@ static void cancelling_the_only_call_while_it_connects_does_no_harm(void **state
     assert_int_equal(call->done_count, 0);
 }
 
-static void a_server_is_told_of_a_call_that_ends_early_and_others_go_on(void **state)
+static void the_stream_of_a_call_that_ends_early_is_reset_and_others_continue(void **state)
 {
     static const struct {
         bool is_begun, is_sink_failing, is_cancelled_by_sink;
@@ -213,7 +212,7 @@ static void a_server_is_told_of_a_call_that_ends_early_and_others_go_on(void **s
         call->request.on_data = h2_on_data;
         call->cancelled = cases[i].is_cancelled_by_sink ? call : NULL;
         if (cases[i].is_sink_failing)
-            (void)error_set(&call->sink_error, ERROR_CONFLICT, "the sink is full");
+            (void)error_set(&call->sink_error, ERROR_CONFLICT, "disk full");
         h2_call_start(call);
         request = h2_run_until_request(bench, path);
         if (cases[i].is_begun) {
@@ -260,14 +259,14 @@ static void a_call_may_be_cancelled_while_its_body_is_sent(void **state)
     assert_int_equal(bench->server.connection_count, 1);
 }
 
-static void silence_and_slowness_end_a_call_at_its_timeouts(void **state)
+static void stall_and_total_timeouts_end_a_call(void **state)
 {
     static const struct {
         uint64_t total_ms, stall_ms;
         bool is_begun;
     } cases[] = {
         {40, 0, false},
-        {1000, 0, true}, /* in which a connection is made, on a busy machine */
+        {1000, 0, true}, /* long enough to connect on a busy machine */
         {20000, 40, false},
         {20000, 1000, true},
     };
@@ -296,7 +295,7 @@ static void silence_and_slowness_end_a_call_at_its_timeouts(void **state)
     h2_assert_answered(other, 200, "fine");
 }
 
-static void a_stream_that_the_server_resets_is_an_error_and_others_go_on(void **state)
+static void a_stream_reset_fails_its_call_and_others_continue(void **state)
 {
     static const struct {
         uint32_t code;
@@ -330,8 +329,8 @@ static void a_stream_that_the_server_resets_is_an_error_and_others_go_on(void **
     assert_int_equal(bench->server.connection_count, 1);
 }
 
-/* Not all that was to come has come, whatever the server calls it. */
-static void a_stream_that_is_cut_without_an_error_is_no_short_success(void **state)
+/* NO_ERROR before END_STREAM still means that the response is incomplete. */
+static void a_truncated_stream_is_an_error(void **state)
 {
     static const struct {
         bool is_begun, is_streamed;
@@ -356,8 +355,8 @@ static void a_stream_that_is_cut_without_an_error_is_no_short_success(void **sta
     }
 }
 
-/* The server promises that it did nothing, so the caller may try again what is not idempotent. */
-static void a_stream_that_is_refused_says_that_nothing_was_done(void **state)
+/* REFUSED_STREAM guarantees that the request was not processed, so any request may be retried. */
+static void a_refused_stream_is_reported_as_unprocessed(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *call = h2_get(bench, "/");
@@ -370,7 +369,7 @@ static void a_stream_that_is_refused_says_that_nothing_was_done(void **state)
     h2_assert_answered(h2_fetch(bench, "/again"), 200, "/again");
 }
 
-static void a_refusal_counts_even_if_it_is_cut(void **state)
+static void an_error_status_counts_even_if_its_body_is_truncated(void **state)
 {
     static const struct {
         uint32_t code;
@@ -405,8 +404,8 @@ static void answer_and_reset(void *data, struct h2_request *request)
     h2_reset(request, NGHTTP2_NO_ERROR);
 }
 
-/* As Go's server does: the whole answer, then a reset that says to send no more of the body. */
-static void a_whole_answer_counts_before_the_request_is_sent_whole(void **state)
+/* As Go's server does: a complete response, then a reset to stop the upload. */
+static void a_complete_response_counts_before_the_request_is_fully_sent(void **state)
 {
     enum { SIZE = 2 * 1024 * 1024 };
     static const struct {
@@ -429,7 +428,7 @@ static void a_whole_answer_counts_before_the_request_is_sent_whole(void **state)
     assert_int_equal(bench->server.connection_count, 1);
 }
 
-static void freeing_the_client_ends_its_calls_without_a_word(void **state)
+static void freeing_the_client_cancels_its_calls(void **state)
 {
     enum { SIZE = 2 * 1024 * 1024 };
     struct h2_bench *bench = *state;
@@ -464,22 +463,22 @@ int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, h2_bench_setup, h2_bench_teardown)
     const struct CMUnitTest tests[] = {
-        test(a_sink_that_fails_ends_its_call_with_its_own_error_and_no_other),
+        test(an_error_of_on_data_ends_only_its_call),
         test(on_data_may_cancel_its_own_call_and_another),
         test(callbacks_may_start_calls_and_cancel_them_at_once),
         test(on_done_may_cancel_its_own_call_and_another),
-        test(on_done_may_cancel_a_call_whose_answer_has_come_already),
+        test(on_done_may_cancel_a_call_that_has_already_completed),
         test(a_call_that_is_cancelled_before_it_is_sent_is_never_sent),
-        test(cancelling_the_only_call_while_it_connects_does_no_harm),
-        test(a_server_is_told_of_a_call_that_ends_early_and_others_go_on),
+        test(the_only_call_can_be_cancelled_while_it_connects),
+        test(the_stream_of_a_call_that_ends_early_is_reset_and_others_continue),
         test(a_call_may_be_cancelled_while_its_body_is_sent),
-        test(silence_and_slowness_end_a_call_at_its_timeouts),
-        test(a_stream_that_the_server_resets_is_an_error_and_others_go_on),
-        test(a_stream_that_is_cut_without_an_error_is_no_short_success),
-        test(a_stream_that_is_refused_says_that_nothing_was_done),
-        test(a_refusal_counts_even_if_it_is_cut),
-        test(a_whole_answer_counts_before_the_request_is_sent_whole),
-        test(freeing_the_client_ends_its_calls_without_a_word),
+        test(stall_and_total_timeouts_end_a_call),
+        test(a_stream_reset_fails_its_call_and_others_continue),
+        test(a_truncated_stream_is_an_error),
+        test(a_refused_stream_is_reported_as_unprocessed),
+        test(an_error_status_counts_even_if_its_body_is_truncated),
+        test(a_complete_response_counts_before_the_request_is_fully_sent),
+        test(freeing_the_client_cancels_its_calls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

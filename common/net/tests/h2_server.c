@@ -54,12 +54,12 @@ static void watch(struct h2_connection *connection)
                          &err) == 0);
 }
 
-/* Whether a function of OpenSSL only has to wait. If not, the connection is closed. */
+/* Whether OpenSSL only wants to be called again. Closes the connection otherwise. */
 static bool is_waiting(struct h2_connection *connection, int result)
 {
     int code = SSL_get_error(connection->ssl, result);
 
-    /* The client under test has its OpenSSL in the same thread, and so the same queue of errors. */
+    /* The client under test runs in the same thread and shares OpenSSL's error queue. */
     ERR_clear_error();
     if (code == SSL_ERROR_WANT_READ || code == SSL_ERROR_WANT_WRITE)
         return true;
@@ -69,7 +69,7 @@ static bool is_waiting(struct h2_connection *connection, int result)
 
 void h2_flush(struct h2_connection *connection)
 {
-    while (connection->fd >= 0 && connection->is_shaken && !connection->is_frozen) {
+    while (connection->fd >= 0 && connection->is_handshake_done && !connection->is_frozen) {
         struct buffer *output = &connection->output;
         int size = 0;
 
@@ -113,7 +113,7 @@ static bool shake_hands(struct h2_connection *connection)
     unsigned size = 0;
     int result = 0;
 
-    if (connection->is_shaken)
+    if (connection->is_handshake_done)
         return true;
     ERR_clear_error();
     result = SSL_accept(connection->ssl);
@@ -121,7 +121,7 @@ static bool shake_hands(struct h2_connection *connection)
         (void)is_waiting(connection, result);
         return false;
     }
-    connection->is_shaken = true;
+    connection->is_handshake_done = true;
     note_client(connection);
     if (connection->server->options.greeting) {
         h2_send_garbage(connection, connection->server->options.greeting);
@@ -204,7 +204,7 @@ static void on_accept(void *data, uint32_t events)
     connection->server = server;
     connection->fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     must(connection->fd >= 0);
-    /* As servers do: else what is sent next waits for the client's late acknowledgement. */
+    /* Like real servers: otherwise Nagle waits for the client's delayed acknowledgement. */
     must(setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int)) == 0);
     connection->ssl = SSL_new(server->tls);
     must(connection->ssl && SSL_set_fd(connection->ssl, connection->fd) == 1);
@@ -235,7 +235,7 @@ static int choose_protocol(SSL *ssl, const unsigned char **ret_protocol, unsigne
     return SSL_TLSEXT_ERR_OK;
 }
 
-/* It is the test that looks at the subject. */
+/* Accept any client certificate; the test checks the subject. */
 static int welcome_everybody(int is_good, X509_STORE_CTX *store)
 {
     (void)is_good;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An HTTPS server on the test's own loop that speaks HTTP/2 (or only HTTP/1.1, if it is told so)
- * and misbehaves as the test wishes. What is asked of a connection that is closed already is no
- * harm.
+/* An HTTPS server on the loop of the test. Speaks HTTP/2, or only HTTP/1.1, and misbehaves on
+ * request. Functions for a connection do nothing if it is closed already.
  *
- * Headers of answers are text, "name: value\r\n" each, with names in lower case. */
+ * Response headers are text, "name: value\r\n" each, with names in lower case. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,7 +22,7 @@ enum {
 struct h2_server;
 struct h2_connection;
 
-/* Lives as long as the server, whatever becomes of its connection. */
+/* Lives as long as the server, even if its connection is closed. */
 struct h2_request {
     struct h2_connection *connection;
     struct h2_request *next; /* of the server, newest first */
@@ -31,31 +30,31 @@ struct h2_request {
     char *method, *path, *authority;
     struct {
         char *name, *value;
-    } headers[H2_HEADERS_MAX]; /* all others */
+    } headers[H2_HEADERS_MAX]; /* without pseudo-headers */
     size_t header_count;
     struct buffer body;
     bool is_whole;
     bool is_reset; /* by the client */
     uint32_t reset_code;
-    /* Of the answer. */
+    /* The response. */
     struct buffer output;
     size_t output_sent;
     bool is_ended;
     char *trailers;
 };
 
-/* Answer now, later or never. */
+/* May respond now, later or never. */
 typedef void h2_request_fn(void *data, struct h2_request *request);
 
 struct h2_options {
     bool is_http1_only;
-    bool is_deaf; /* accepts connections, and that is all */
+    bool is_deaf; /* accepts connections but never reads or writes */
     bool wants_certificate;
-    const char *greeting;    /* said in place of any HTTP/2, or NULL */
-    uint32_t streams_max;    /* at once; 0: no limit is told */
+    const char *greeting;    /* sent instead of HTTP/2, or NULL */
+    uint32_t streams_max;    /* concurrent; 0: no limit announced */
     const char *alt_name;    /* of its certificate; NULL: 127.0.0.1 */
-    h2_request_fn *on_head;  /* of a request whose body is still to come, or NULL */
-    h2_request_fn *on_whole; /* of a whole request, or NULL */
+    h2_request_fn *on_head;  /* headers received, body not yet; or NULL */
+    h2_request_fn *on_whole; /* complete request received; or NULL */
     void *data;
 };
 
@@ -65,39 +64,39 @@ struct h2_server {
     int port;
     struct h2_options options;
     struct certificate certificate;
-    const char *ca_pem;                /* what a client has to trust */
-    char *client_subject;              /* of the last certificate that was shown: "/CN=name" */
-    void *tls;                         /* SSL_CTX */
-    struct h2_connection *connections; /* newest first */
-    struct h2_request *heads;          /* all that began, newest first */
-    struct h2_request *requests[H2_REQUESTS_MAX]; /* the whole ones */
-    size_t connection_count, request_count;       /* all that came */
-    size_t open_count;                            /* connections that are open now */
+    const char *ca_pem;                           /* for struct http_tls */
+    char *client_subject;                         /* of the last client certificate: "/CN=name" */
+    void *tls;                                    /* SSL_CTX */
+    struct h2_connection *connections;            /* newest first */
+    struct h2_request *heads;                     /* all requests, newest first */
+    struct h2_request *requests[H2_REQUESTS_MAX]; /* the complete ones */
+    size_t connection_count, request_count;       /* in total */
+    size_t open_count;                            /* connections open now */
 };
 
 void h2_server_start(struct h2_server *server, struct loop *loop, const struct h2_options *options);
-void h2_server_done(struct h2_server *server); /* zeroed memory and a done one are fine */
+void h2_server_done(struct h2_server *server); /* also of a zeroed or done one */
 
-/* The newest whole request with this path, or NULL; and how many there were. */
+/* The newest complete request with this path, or NULL; and the number of such requests. */
 struct h2_request *h2_server_find(const struct h2_server *server, const char *path);
 size_t h2_server_count(const struct h2_server *server, const char *path);
-/* NULL: it has no such header. */
+/* NULL if there is no such header. */
 const char *h2_request_header(const struct h2_request *request, const char *name);
 
-/* A whole answer. Only over HTTP/1.1 a content-length is added by itself. */
+/* Sends a complete response. Adds content-length only over HTTP/1.1. */
 void h2_answer(struct h2_request *request, int status, const char *headers, const char *body);
-/* Its parts, for HTTP/2 only. h2_inform() is for 1xx; trailers are headers or NULL. */
+/* Parts of a response, HTTP/2 only. h2_inform() sends 1xx; trailers are headers or NULL. */
 void h2_inform(struct h2_request *request, int status, const char *headers);
 void h2_begin(struct h2_request *request, int status, const char *headers);
 void h2_send(struct h2_request *request, const void *bytes, size_t size);
 void h2_end(struct h2_request *request, const char *trailers);
 void h2_reset(struct h2_request *request, uint32_t code);
 
-/* INT32_MAX: no more streams, but those under way are served. */
+/* INT32_MAX: no new streams, existing ones complete. */
 void h2_go_away(struct h2_connection *connection, int32_t last_stream_id);
-void h2_close(struct h2_connection *connection);   /* without a word */
-void h2_hang_up(struct h2_connection *connection); /* with TLS's own goodbye */
-/* From now on it reads and says nothing. */
+void h2_close(struct h2_connection *connection);   /* without a TLS close */
+void h2_hang_up(struct h2_connection *connection); /* with a TLS close */
+/* Stops reading and writing. */
 void h2_freeze(struct h2_connection *connection);
-/* In place of what HTTP/2 would say next; inside TLS. */
+/* Sends text over TLS instead of the next HTTP/2 frame. */
 void h2_send_garbage(struct h2_connection *connection, const char *text);

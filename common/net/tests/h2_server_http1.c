@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* As much HTTP/1.1 as a client needs that is refused HTTP/2: one request at a time, bodies with a
- * length. */
+/* The HTTP/1.1 part of the server: one request at a time, bodies with content-length only. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of h2_server share. */
+/* Shared by the files of h2_server. */
 #pragma once
 
 #include <nghttp2/nghttp2.h>
@@ -12,13 +12,13 @@ struct h2_connection {
     struct h2_connection *next;
     int fd; /* -1: closed */
     SSL *ssl;
-    bool is_shaken; /* hands, that is */
+    bool is_handshake_done;
     bool is_frozen;
     nghttp2_session *session;   /* NULL: HTTP/1.1 */
-    struct h2_request *current; /* HTTP/1.1: the one that is not answered yet */
+    struct h2_request *current; /* HTTP/1.1: the one without a response */
     struct {
         struct h2_request *request;
-        bool is_whole; /* it may have become so since, which is an arrival of its own */
+        bool is_whole; /* at the time of this arrival */
     } arrivals[2 * H2_REQUESTS_MAX];
     size_t arrival_count;
     struct buffer input; /* HTTP/1.1 only */
@@ -28,16 +28,16 @@ struct h2_connection {
 /* h2_server.c: sends what can be sent now. */
 void h2_flush(struct h2_connection *connection);
 struct h2_request *h2_request_new(struct h2_connection *connection, int32_t stream_id);
-/* name is taken as it is; ":method" and its like go where they belong. */
+/* Adds a header; pseudo-headers such as ":method" set the members of the request. */
 void h2_request_add(struct h2_request *request, const char *name, size_t name_size,
                     const char *value, size_t value_size);
-/* Noted, and its callback comes when nghttp2 is not on the stack: it may not be entered again. */
+/* Queues the callback until nghttp2 has returned, because nghttp2 must not be re-entered. */
 void h2_request_arrived(struct h2_request *request);
 
 /* h2_server_session.c */
 void h2_session_start(struct h2_connection *connection);
 int h2_session_read(struct h2_connection *connection, const void *bytes, size_t size);
-void h2_session_fill(struct h2_connection *connection); /* output, with what is to be said */
+void h2_session_fill(struct h2_connection *connection); /* with frames to send */
 
 /* h2_server_http1.c */
 void h2_http1_read(struct h2_connection *connection, const void *bytes, size_t size);

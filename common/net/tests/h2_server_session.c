@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP/2 of the server: nghttp2's session, and answers in pieces. */
+/* The HTTP/2 session of the server, and its responses. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum {
     ANSWER_HEADERS_MAX = 1024,
-    HEADER_BLOCK_MAX = 1 << 21, /* nghttp2 itself would send no endless headers */
+    HEADER_BLOCK_MAX = 1 << 21, /* raises the limit of nghttp2, for tests of large headers */
     OUTPUT_ENOUGH = 256 * 1024,
 };
 
@@ -136,7 +136,7 @@ static struct fields *read_fields(int status, const char *headers)
     struct fields *fields = xcalloc(1, sizeof(*fields));
     char *line = fields->text = xstrdup(headers);
 
-    if (status > 0) { /* trailers have none */
+    if (status > 0) { /* not for trailers */
         (void)snprintf(fields->status, sizeof(fields->status), "%d", status);
         add_field(fields, status_name, fields->status);
     }
@@ -183,7 +183,7 @@ static ssize_t read_output(nghttp2_session *session, int32_t stream_id, uint8_t 
     return (ssize_t)size;
 }
 
-/* A stream that has been reset meanwhile takes no more, which is as good. */
+/* Errors are ignored: the stream may have been reset in the meantime. */
 static void begin(struct h2_request *request, int status, const char *headers)
 {
     nghttp2_data_provider provider = {.source.ptr = request, .read_callback = read_output};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What multiplexed calls send and what comes back. Limits and large bodies: h2_body_test.c; their
- * life: h2_life_test.c; what connections do to them: h2_connection_test.c and h2_trust_test.c. */
+/* Requests and responses of multiplexed calls. Limits and large bodies: h2_body_test.c; errors and
+ * cancellation: h2_life_test.c; connections: h2_connection_test.c and h2_trust_test.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "common/base/memory.h"
 #include "common/net/tests/h2_bench.h"
 
-static void methods_bodies_and_headers_arrive_exactly(void **state)
+static void methods_bodies_and_headers_are_sent_unchanged(void **state)
 {
     static const struct {
         const char *method, *path, *body, *type, *length;
@@ -70,7 +70,7 @@ static void methods_bodies_and_headers_arrive_exactly(void **state)
     assert_int_equal(bench->server.connection_count, 1);
 }
 
-static void several_calls_share_a_connection_and_are_answered_in_any_order(void **state)
+static void calls_share_a_connection_and_complete_in_any_order(void **state)
 {
     static const char *const paths[] = {"/1", "/2", "/3", "/4", "/5"};
     struct h2_bench *bench = *state;
@@ -116,7 +116,7 @@ static void credentials_are_sent_in_their_header(void **state)
     }
 }
 
-static void headers_that_callers_may_not_send_are_refused_at_once(void **state)
+static void reserved_and_invalid_headers_are_refused(void **state)
 {
     static const struct http_header cases[] = {
         {"Authorization", "Bearer t0ken"},
@@ -145,7 +145,7 @@ static void headers_that_callers_may_not_send_are_refused_at_once(void **state)
     assert_int_equal(bench->server.connection_count, 0);
 }
 
-static void calls_one_after_another_reuse_the_connection_and_are_counted(void **state)
+static void sequential_calls_reuse_the_connection_and_are_counted(void **state)
 {
     struct h2_bench *bench = *state;
     uint64_t connections = 0;
@@ -175,7 +175,7 @@ static void note_challenges(void *data, const struct http_response *response,
     call->done_count++;
 }
 
-static void headers_are_found_in_any_case_and_repeated_ones_by_index(void **state)
+static void header_names_are_case_insensitive_and_may_repeat(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *call = h2_call_new(bench, "/");
@@ -189,7 +189,7 @@ static void headers_are_found_in_any_case_and_repeated_ones_by_index(void **stat
     h2_run_until_done(call);
 }
 
-static void a_header_without_a_value_is_an_empty_text(void **state)
+static void a_header_without_a_value_is_an_empty_string(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *call = h2_call_new(bench, "/");
@@ -202,7 +202,7 @@ static void a_header_without_a_value_is_an_empty_text(void **state)
     assert_string_equal(call->header, "");
 }
 
-static void answers_that_only_inform_are_passed_over(void **state)
+static void informational_responses_are_skipped(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *call = h2_call_new(bench, "/");
@@ -220,7 +220,7 @@ static void answers_that_only_inform_are_passed_over(void **state)
     assert_null(call->header);
 }
 
-static void trailers_do_no_harm(void **state)
+static void trailers_are_accepted(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *call = h2_get(bench, "/");
@@ -251,13 +251,13 @@ static void success_is_streamed_and_everything_else_collected(void **state)
         struct h2_request *request = NULL;
 
         call->request.on_data = h2_on_data;
-        call->request.body_max = cases[i].data[0] ? 1 : 0; /* nothing to what is streamed */
+        call->request.body_max = cases[i].data[0] ? 1 : 0; /* does not limit streamed bodies */
         h2_call_start(call);
         request = h2_run_until_request(bench, path);
         h2_begin(request, cases[i].status, "location: /elsewhere\r\n");
         h2_send(request, "12", 2);
         if (cases[i].data[0])
-            h2_run_until_bytes(call, 2); /* before the rest is even said */
+            h2_run_until_bytes(call, 2); /* before the rest is sent */
         h2_send(request, "345", 3);
         h2_end(request, NULL);
         h2_run_until_done(call);
@@ -266,7 +266,7 @@ static void success_is_streamed_and_everything_else_collected(void **state)
     }
 }
 
-static void redirects_are_followed_only_if_that_is_asked_for(void **state)
+static void redirects_are_followed_only_on_request(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *call = NULL;
@@ -292,17 +292,17 @@ int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, h2_bench_setup, h2_bench_teardown)
     const struct CMUnitTest tests[] = {
-        test(methods_bodies_and_headers_arrive_exactly),
-        test(several_calls_share_a_connection_and_are_answered_in_any_order),
+        test(methods_bodies_and_headers_are_sent_unchanged),
+        test(calls_share_a_connection_and_complete_in_any_order),
         test(credentials_are_sent_in_their_header),
-        test(headers_that_callers_may_not_send_are_refused_at_once),
-        test(calls_one_after_another_reuse_the_connection_and_are_counted),
-        test(headers_are_found_in_any_case_and_repeated_ones_by_index),
-        test(a_header_without_a_value_is_an_empty_text),
-        test(answers_that_only_inform_are_passed_over),
-        test(trailers_do_no_harm),
+        test(reserved_and_invalid_headers_are_refused),
+        test(sequential_calls_reuse_the_connection_and_are_counted),
+        test(header_names_are_case_insensitive_and_may_repeat),
+        test(a_header_without_a_value_is_an_empty_string),
+        test(informational_responses_are_skipped),
+        test(trailers_are_accepted),
         test(success_is_streamed_and_everything_else_collected),
-        test(redirects_are_followed_only_if_that_is_asked_for),
+        test(redirects_are_followed_only_on_request),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

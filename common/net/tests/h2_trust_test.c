@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How connections of multiplexed calls are made: trust, identities, fallback; and what errors say.
- */
+/* Connecting for multiplexed calls: certificates, fallback to HTTP/1.1, errors. */
 #include <errno.h>
 #include <nghttp2/nghttp2.h>
 #include <setjmp.h>
@@ -19,7 +18,7 @@ static char *url_of(const struct h2_server *server, const char *path)
     return xasprintf("https://127.0.0.1:%d%s", server->port, path);
 }
 
-static void a_wrong_certificate_is_denied_to_all_who_wait(void **state)
+static void an_untrusted_certificate_fails_all_waiting_calls(void **state)
 {
     static const struct {
         const char *alt_name, *server_name;
@@ -57,7 +56,7 @@ static void a_wrong_certificate_is_denied_to_all_who_wait(void **state)
             assert_null(strstr(calls[j]->err.text, "s3cret"));
         }
         assert_int_equal(bench->server.request_count, cases[i].kind == ERROR_NONE ? 3 : 0);
-        /* Texts of tls are borrowed until then. */
+        /* struct http_tls is borrowed until the client is freed. */
         http_client_free(bench->client);
         bench->client = NULL;
         assert_int_equal(http_client_new(bench->loop, "test/1", &bench->client, &(struct error){0}),
@@ -65,7 +64,7 @@ static void a_wrong_certificate_is_denied_to_all_who_wait(void **state)
     }
 }
 
-static void all_who_wait_are_told_that_nobody_listens(void **state)
+static void connection_refused_fails_all_waiting_calls(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *calls[3] = {0};
@@ -90,7 +89,7 @@ static void all_who_wait_are_told_that_nobody_listens(void **state)
     }
 }
 
-static void a_connection_that_is_not_made_in_time_is_a_timeout(void **state)
+static void a_slow_handshake_is_a_timeout(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *calls[3] = {0};
@@ -125,7 +124,7 @@ static void a_call_may_time_out_while_others_still_wait_for_the_connection(void 
     h2_call_cancel(patient);
 }
 
-static void a_server_without_http2_is_served_all_the_same(void **state)
+static void falls_back_to_http1(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *call = NULL;
@@ -150,7 +149,8 @@ static void a_server_without_http2_is_served_all_the_same(void **state)
     connection_count = bench->server.connection_count;
     assert_true(connection_count <= 2);
     h2_assert_answered(h2_fetch(bench, "/second"), 200, "/second");
-    assert_int_equal(bench->server.connection_count, connection_count); /* not tried again */
+    assert_int_equal(bench->server.connection_count,
+                     connection_count); /* HTTP/2 is not tried again */
     for (size_t i = 0; i < array_length(calls); i++)
         calls[i] = h2_get(bench, "/crowd");
     for (size_t i = 0; i < array_length(calls); i++) {
@@ -159,7 +159,7 @@ static void a_server_without_http2_is_served_all_the_same(void **state)
     }
 }
 
-static void a_crowd_that_meets_a_server_without_http2_is_served_too(void **state)
+static void many_calls_fall_back_to_http1_at_once(void **state)
 {
     struct h2_bench *bench = *state;
     struct h2_call *calls[4] = {0};
@@ -175,7 +175,7 @@ static void a_crowd_that_meets_a_server_without_http2_is_served_too(void **state
     assert_int_equal(bench->server.request_count, array_length(calls));
 }
 
-static void a_client_certificate_is_shown_to_who_asks_for_it(void **state)
+static void a_client_certificate_is_sent_on_request(void **state)
 {
     struct h2_bench *bench = *state;
     struct certificate client = {0};
@@ -192,7 +192,7 @@ static void a_client_certificate_is_shown_to_who_asks_for_it(void **state)
     assert_string_equal(bench->server.client_subject, "/CN=somebody");
 }
 
-static void origins_and_identities_have_a_connection_each(void **state)
+static void origins_and_tls_settings_do_not_share_connections(void **state)
 {
     struct h2_bench *bench = *state;
     struct http_tls twin = {0};
@@ -271,7 +271,7 @@ static void fail_by_silence(void *data, struct h2_request *request)
     h2_freeze(request->connection);
 }
 
-static void errors_name_the_call_and_hold_no_secret(void **state)
+static void errors_name_the_call_and_contain_no_secret(void **state)
 {
     static const struct {
         h2_request_fn *fail;
@@ -308,15 +308,15 @@ int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, h2_bench_setup, h2_bench_teardown)
     const struct CMUnitTest tests[] = {
-        test(a_wrong_certificate_is_denied_to_all_who_wait),
-        test(all_who_wait_are_told_that_nobody_listens),
-        test(a_connection_that_is_not_made_in_time_is_a_timeout),
+        test(an_untrusted_certificate_fails_all_waiting_calls),
+        test(connection_refused_fails_all_waiting_calls),
+        test(a_slow_handshake_is_a_timeout),
         test(a_call_may_time_out_while_others_still_wait_for_the_connection),
-        test(a_server_without_http2_is_served_all_the_same),
-        test(a_crowd_that_meets_a_server_without_http2_is_served_too),
-        test(a_client_certificate_is_shown_to_who_asks_for_it),
-        test(origins_and_identities_have_a_connection_each),
-        test(errors_name_the_call_and_hold_no_secret),
+        test(falls_back_to_http1),
+        test(many_calls_fall_back_to_http1_at_once),
+        test(a_client_certificate_is_sent_on_request),
+        test(origins_and_tls_settings_do_not_share_connections),
+        test(errors_name_the_call_and_contain_no_secret),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ int bench_setup(void **state)
     struct bench *bench = xcalloc(1, sizeof(*bench));
     struct error err = {0};
 
-    /* A proxy of the machine has no business here. */
+    /* The tests must not use a proxy of the machine. */
     (void)unsetenv("http_proxy");
     (void)unsetenv("all_proxy");
     (void)unsetenv("ALL_PROXY");

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of http share: a loop, a client, two servers, and calls that note what they got.
- */
+/* Fixture for tests of http: a loop, a client, two servers, and calls that record their results. */
 #pragma once
 
 #include "common/net/http.h"
@@ -10,12 +9,12 @@ struct bench {
     struct loop *loop;
     struct http_client *client;
     struct loopback server, other; /* two ports: two origins */
-    const char *answer;            /* sent by both to every request; NULL: the test answers */
+    const char *answer; /* sent by both servers to every request; NULL: the test responds */
     bool is_closed_after;
     struct loopback_connection *last_connection;
 };
 
-/* One call and what came of it. */
+/* One call and its result. */
 struct got {
     struct bench *bench;
     struct http_call *call;
@@ -23,10 +22,10 @@ struct got {
     int status;
     struct error err;
     char *body, *header;
-    const char *header_name; /* noted on done */
-    struct buffer data;      /* what on_data got */
+    const char *header_name; /* recorded in header at on_done */
+    struct buffer data;      /* received by on_data */
     int data_count;
-    struct http_call **cancelled; /* by the callback that comes first; may be our own */
+    struct http_call **cancelled; /* by the first callback; may be its own call */
 };
 
 int bench_setup(void **state);
@@ -41,7 +40,7 @@ void bench_fetch(const struct http_request *request, struct got *got);
 void bench_run_until(struct bench *bench, const bool *is_true);
 void bench_run_until_done(struct bench *bench, const struct got *got);
 void bench_run_until_count(struct bench *bench, const size_t *count, size_t wanted);
-/* Serves what is ready, until nothing is for a moment. */
+/* Runs the loop until nothing happens for a moment. */
 void bench_run_idle(struct bench *bench);
 void got_done(struct got *got);
 

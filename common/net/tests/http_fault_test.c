@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libcurl that does not start or takes no call, and certificates that can't be read. */
+/* Errors of libcurl at initialization and start, and unreadable certificates. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 
 enum { TOO_MUCH = 8 * 1024 * 1024 + 1 };
 
-static void a_libcurl_that_does_not_start_is_told(void **state)
+static void initialization_errors_of_libcurl_are_reported(void **state)
 {
     static const struct {
         const char *function;
@@ -39,17 +39,17 @@ static void a_libcurl_that_does_not_start_is_told(void **state)
         assert_int_equal(http_client_new(bench->loop, "test/1", &client, &err), -1);
         assert_true(fault_disarm());
         assert_int_equal(err.kind, ERROR_INTERNAL);
-        assert_string_equal(err.text, "libcurl does not start");
+        assert_string_equal(err.text, "libcurl could not be initialized");
         assert_null(client);
         assert_int_equal(open_descriptors(), descriptors);
     }
 }
 
-static void a_call_that_libcurl_does_not_take_is_told_to_its_owner(void **state)
+static void a_call_that_libcurl_rejects_ends_with_an_error(void **state)
 {
     struct bench *bench = *state;
     cleanup_free char *url = bench_url(&bench->server, "/a");
-    cleanup_free char *words = xasprintf("GET '%s': ", url);
+    cleanup_free char *expected = xasprintf("GET '%s': ", url);
     struct got got = {0};
     const struct http_request request = bench_request(bench, &got, url);
 
@@ -60,14 +60,14 @@ static void a_call_that_libcurl_does_not_take_is_told_to_its_owner(void **state)
     bench_run_idle(bench);
     assert_int_equal(got.done_count, 1);
     assert_int_equal(got.err.kind, ERROR_INTERNAL);
-    assert_int_equal(strncmp(got.err.text, words, strlen(words)), 0);
+    assert_int_equal(strncmp(got.err.text, expected, strlen(expected)), 0);
     assert_int_equal(bench->server.request_count, 0);
     got_done(&got);
 }
 
 /* ---- certificates ---- */
 
-static void must_be_refused(struct bench *bench, const struct http_tls *tls, const char *words)
+static void must_be_refused(struct bench *bench, const struct http_tls *tls, const char *expected)
 {
     struct got got = {0};
     struct http_request request = bench_request(bench, &got, "https://127.0.0.1:1/");
@@ -76,10 +76,10 @@ static void must_be_refused(struct bench *bench, const struct http_tls *tls, con
 
     request.tls = tls;
     assert_int_equal(http_start(bench->client, &request, &got.call, &err), -1);
-    /* What is wrong is ours, not the server's. */
+    /* Not NOT_FOUND or DENIED: those would be attributed to the server. */
     assert_int_equal(err.kind, ERROR_INVALID);
-    if (!strstr(err.text, words))
-        fail_msg("'%s' does not say '%s'", err.text, words);
+    if (!strstr(err.text, expected))
+        fail_msg("'%s' does not contain '%s'", err.text, expected);
     assert_int_equal(open_descriptors(), descriptors);
     got_done(&got);
 }
@@ -101,7 +101,7 @@ static char *make_file(const char *folder, const char *name, off_t size)
     return path;
 }
 
-static void certificates_that_cant_be_read_are_named(void **state)
+static void unreadable_certificate_files_are_named(void **state)
 {
     struct bench *bench = *state;
     cleanup_free char *folder = make_folder();
@@ -114,21 +114,21 @@ static void certificates_that_cant_be_read_are_named(void **state)
     cleanup_free char *text = xcalloc(1, TOO_MUCH + 1);
     const struct http_tls huge_text = {.ca_pem = text, .is_system_trusted = true};
 
-    must_be_refused(bench, &missing_file, "read certificates of '/none': No such file");
-    must_be_refused(bench, &folder_file, "': not a file");
+    must_be_refused(bench, &missing_file, "read certificates from '/none': No such file");
+    must_be_refused(bench, &folder_file, "': not a regular file");
     memset(text, 'x', TOO_MUCH);
     must_be_refused(bench, &huge_text, "more than 8388608 bytes");
-    must_be_refused(bench, &huge_file, "/huge': more than 8388608 bytes");
+    must_be_refused(bench, &huge_file, "/huge\": more than 8388608 bytes");
     fault_arm("read", 1, EIO);
-    must_be_refused(bench, &small_file, "/small': Input/output error");
+    must_be_refused(bench, &small_file, "/small\": Input/output error");
     assert_true(fault_disarm());
 
     (void)setenv("SSL_CERT_FILE", "/none", 1);
-    must_be_refused(bench, NULL, "SSL_CERT_FILE: read certificates of '/none': ");
+    must_be_refused(bench, NULL, "SSL_CERT_FILE: read certificates from '/none': ");
     (void)unsetenv("SSL_CERT_FILE");
-    /* A file of a folder that can't be read is passed over; one too many is no trust at all. */
+    /* Unreadable files of a directory are skipped, but exceeding the size limit is an error. */
     (void)setenv("SSL_CERT_DIR", folder, 1);
-    must_be_refused(bench, NULL, "'huge': more than 8388608 bytes");
+    must_be_refused(bench, NULL, "\"huge\": more than 8388608 bytes");
     (void)unsetenv("SSL_CERT_DIR");
     (void)unlink(huge);
     (void)unlink(small);
@@ -139,9 +139,9 @@ int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, bench_setup, bench_teardown)
     const struct CMUnitTest tests[] = {
-        test(a_libcurl_that_does_not_start_is_told),
-        test(a_call_that_libcurl_does_not_take_is_told_to_its_owner),
-        test(certificates_that_cant_be_read_are_named),
+        test(initialization_errors_of_libcurl_are_reported),
+        test(a_call_that_libcurl_rejects_ends_with_an_error),
+        test(unreadable_certificate_files_are_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

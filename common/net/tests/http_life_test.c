@@ -12,7 +12,7 @@
 #include "common/base/memory.h"
 #include "common/net/tests/http_bench.h"
 
-static void a_body_may_be_as_long_as_the_limit_and_no_byte_longer(void **state)
+static void body_limit_is_exact(void **state)
 {
     static const struct {
         const char *answer;
@@ -43,7 +43,7 @@ static void a_body_may_be_as_long_as_the_limit_and_no_byte_longer(void **state)
     }
 }
 
-static void the_body_of_a_refusal_is_cut_as_the_status_says_enough(void **state)
+static void the_body_of_an_error_response_is_truncated(void **state)
 {
     struct bench *bench = *state;
     struct got got = {0};
@@ -79,10 +79,10 @@ static void endless_headers_end_the_call(void **state)
     got_done(&got);
 }
 
-static void failures_of_the_connection_are_temporary_and_show_no_query(void **state)
+static void connection_errors_are_temporary_and_do_not_show_the_query(void **state)
 {
     static const char *const answers[] = {
-        NULL, /* closed without a word */
+        NULL, /* closed without a response */
         "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n12",
     };
@@ -103,7 +103,7 @@ static void failures_of_the_connection_are_temporary_and_show_no_query(void **st
     }
 }
 
-static void a_port_that_nobody_listens_on_is_temporary(void **state)
+static void connection_refused_is_temporary(void **state)
 {
     struct bench *bench = *state;
     struct got got = {0};
@@ -124,7 +124,7 @@ static void a_port_that_nobody_listens_on_is_temporary(void **state)
     got_done(&got);
 }
 
-static void a_refusal_counts_even_if_the_connection_breaks_with_it(void **state)
+static void an_error_status_counts_even_if_the_connection_breaks(void **state)
 {
     struct bench *bench = *state;
     struct got got = {0};
@@ -139,7 +139,7 @@ static void a_refusal_counts_even_if_the_connection_breaks_with_it(void **state)
     got_done(&got);
 }
 
-static void silence_is_a_failure_after_the_stall_timeout(void **state)
+static void a_call_without_data_fails_after_the_stall_timeout(void **state)
 {
     static const char *const answers[] = {NULL, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12"};
     struct bench *bench = *state;
@@ -158,7 +158,7 @@ static void silence_is_a_failure_after_the_stall_timeout(void **state)
     }
 }
 
-static void a_call_ends_at_its_total_timeout(void **state)
+static void a_call_fails_after_its_total_timeout(void **state)
 {
     struct bench *bench = *state;
     struct got got = {0};
@@ -179,10 +179,10 @@ static int refuse_data(void *data, const struct http_response *response, const c
     (void)response;
     (void)bytes;
     (void)size;
-    return error_set(err, ERROR_CONFLICT, "the sink is full");
+    return error_set(err, ERROR_CONFLICT, "disk full");
 }
 
-static void a_sink_that_fails_ends_the_call_with_its_own_error(void **state)
+static void an_error_of_on_data_ends_the_call(void **state)
 {
     struct bench *bench = *state;
     struct got got = {0};
@@ -193,7 +193,33 @@ static void a_sink_that_fails_ends_the_call_with_its_own_error(void **state)
     request.on_data = refuse_data;
     bench_fetch(&request, &got);
     assert_int_equal(got.err.kind, ERROR_CONFLICT);
-    assert_string_equal(got.err.text, "the sink is full");
+    assert_string_equal(got.err.text, "disk full");
+    got_done(&got);
+}
+
+static int fail_without_error(void *data, const struct http_response *response, const char *bytes,
+                              size_t size, struct error *err)
+{
+    (void)data;
+    (void)response;
+    (void)bytes;
+    (void)size;
+    (void)err;
+    return -1;
+}
+
+/* A bug of the caller must not look like a complete response. */
+static void on_data_that_fails_without_an_error_is_an_internal_error(void **state)
+{
+    struct bench *bench = *state;
+    struct got got = {0};
+    cleanup_free char *url = bench_url(&bench->server, "/");
+    struct http_request request = bench_request(bench, &got, url);
+
+    bench->answer = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12";
+    request.on_data = fail_without_error;
+    bench_fetch(&request, &got);
+    assert_int_equal(got.err.kind, ERROR_INTERNAL);
     got_done(&got);
 }
 
@@ -213,7 +239,7 @@ static void a_call_may_be_cancelled_before_it_is_sent(void **state)
     got_done(&got);
 }
 
-static void a_call_may_be_cancelled_while_it_waits_for_the_answer(void **state)
+static void a_call_may_be_cancelled_while_it_waits_for_the_response(void **state)
 {
     struct bench *bench = *state;
     struct got got = {0};
@@ -315,7 +341,7 @@ static int start_next(void *data, const struct http_response *response, const ch
     if (chain->next.call)
         return 0;
     bench_start(&request, &chain->next);
-    http_cancel(chain->next.call); /* one that was not sent yet */
+    http_cancel(chain->next.call); /* not sent yet */
     bench_start(&request, &chain->next);
     return 0;
 }
@@ -338,7 +364,7 @@ static void on_data_may_start_calls_and_cancel_them_at_once(void **state)
     got_done(&chain.next);
 }
 
-static void freeing_the_client_ends_its_calls_without_a_word(void **state)
+static void freeing_the_client_cancels_its_calls(void **state)
 {
     struct bench *bench = *state;
     struct got got[3] = {{0}};
@@ -365,22 +391,23 @@ int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, bench_setup, bench_teardown)
     const struct CMUnitTest tests[] = {
-        test(a_body_may_be_as_long_as_the_limit_and_no_byte_longer),
-        test(the_body_of_a_refusal_is_cut_as_the_status_says_enough),
+        test(body_limit_is_exact),
+        test(the_body_of_an_error_response_is_truncated),
         test(endless_headers_end_the_call),
-        test(failures_of_the_connection_are_temporary_and_show_no_query),
-        test(a_port_that_nobody_listens_on_is_temporary),
-        test(a_refusal_counts_even_if_the_connection_breaks_with_it),
-        test(silence_is_a_failure_after_the_stall_timeout),
-        test(a_call_ends_at_its_total_timeout),
-        test(a_sink_that_fails_ends_the_call_with_its_own_error),
+        test(connection_errors_are_temporary_and_do_not_show_the_query),
+        test(connection_refused_is_temporary),
+        test(an_error_status_counts_even_if_the_connection_breaks),
+        test(a_call_without_data_fails_after_the_stall_timeout),
+        test(a_call_fails_after_its_total_timeout),
+        test(an_error_of_on_data_ends_the_call),
+        test(on_data_that_fails_without_an_error_is_an_internal_error),
         test(a_call_may_be_cancelled_before_it_is_sent),
-        test(a_call_may_be_cancelled_while_it_waits_for_the_answer),
+        test(a_call_may_be_cancelled_while_it_waits_for_the_response),
         test(on_data_may_cancel_its_own_call),
         test(on_data_may_cancel_a_call_that_waits),
         test(on_done_may_cancel_its_own_call_and_others),
         test(on_data_may_start_calls_and_cancel_them_at_once),
-        test(freeing_the_client_ends_its_calls_without_a_word),
+        test(freeing_the_client_cancels_its_calls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

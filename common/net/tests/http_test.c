@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is sent and what comes back. Life and limits of calls: http_life_test.c. */
+/* Requests and responses. For cancellation, errors and limits see http_life_test.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "common/base/memory.h"
 #include "common/net/tests/http_bench.h"
 
-static void an_answer_comes_with_status_headers_and_body(void **state)
+static void a_response_has_status_headers_and_body(void **state)
 {
     struct bench *bench = *state;
     struct got got = {.header_name = "CONTENT-type"};
@@ -45,7 +45,7 @@ static void note_challenges(void *data, const struct http_response *response,
     got->done_count++;
 }
 
-static void repeated_headers_can_all_be_had(void **state)
+static void repeated_headers_are_all_available(void **state)
 {
     struct bench *bench = *state;
     struct got got = {0};
@@ -59,7 +59,7 @@ static void repeated_headers_can_all_be_had(void **state)
     got_done(&got);
 }
 
-static void methods_and_bodies_are_sent_as_told(void **state)
+static void methods_and_bodies_are_sent_unchanged(void **state)
 {
     static const struct {
         const char *method, *body, *first_line, *last;
@@ -124,7 +124,7 @@ static void success_is_streamed_and_everything_else_collected(void **state)
     got_done(&bad);
 }
 
-static void credentials_are_sent_to_the_host_they_are_for(void **state)
+static void credentials_are_sent_to_their_host(void **state)
 {
     static const struct {
         const char *bearer, *user, *password, *header;
@@ -198,7 +198,7 @@ static void redirects_keep_credentials_on_the_same_origin_only(void **state)
     }
 }
 
-static void redirects_are_answers_unless_asked_for_and_end_at_the_limit(void **state)
+static void redirects_are_followed_on_request_up_to_the_limit(void **state)
 {
     static const struct {
         int redirects_max;
@@ -331,13 +331,13 @@ int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, bench_setup, bench_teardown)
     const struct CMUnitTest tests[] = {
-        test(an_answer_comes_with_status_headers_and_body),
-        test(repeated_headers_can_all_be_had),
-        test(methods_and_bodies_are_sent_as_told),
+        test(a_response_has_status_headers_and_body),
+        test(repeated_headers_are_all_available),
+        test(methods_and_bodies_are_sent_unchanged),
         test(success_is_streamed_and_everything_else_collected),
-        test(credentials_are_sent_to_the_host_they_are_for),
+        test(credentials_are_sent_to_their_host),
         test(redirects_keep_credentials_on_the_same_origin_only),
-        test(redirects_are_answers_unless_asked_for_and_end_at_the_limit),
+        test(redirects_are_followed_on_request_up_to_the_limit),
         test(redirects_to_other_protocols_and_with_users_are_not_followed),
         test(requests_that_cannot_be_sent_are_refused_without_quoting_secrets),
         test(a_certificate_without_key_is_refused),

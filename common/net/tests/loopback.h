@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plain HTTP/1.1 server on the test's own loop, whose answers the test writes byte by byte. */
+/* An HTTP/1.1 server without TLS on the loop of the test, which writes the raw responses. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@ enum { LOOPBACK_REQUESTS_MAX = 256 };
 struct loopback;
 struct loopback_connection;
 
-/* A whole request has come: head and body as received. Answer now, later or never. */
+/* A complete request was received (headers and body). May respond now, later or never. */
 typedef void loopback_fn(void *data, struct loopback_connection *connection, const char *request);
 
 struct loopback {
@@ -24,7 +24,7 @@ struct loopback {
     void *data;
     struct loopback_connection *connections;
     size_t connection_count, request_count;
-    char *requests[LOOPBACK_REQUESTS_MAX]; /* all that came */
+    char *requests[LOOPBACK_REQUESTS_MAX]; /* all requests received */
 };
 
 void loopback_start(struct loopback *server, struct loop *loop, loopback_fn *on_request,
@@ -38,5 +38,5 @@ void loopback_close(struct loopback_connection *connection);
 void loopback_answer(struct loopback_connection *connection, const char *status,
                      const char *headers, const char *body);
 
-/* Whether request number i holds this text. */
+/* Whether request number i contains this text. */
 bool loopback_has(const struct loopback *server, size_t i, const char *text);

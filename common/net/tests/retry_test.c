@@ -34,7 +34,7 @@ static void jitter_differs_between_seeds(void **state)
     assert_int_not_equal(retry_next_ms(&one, &err), retry_next_ms(&two, &err));
 }
 
-static void two_that_are_initialised_differ(void **state)
+static void two_initialized_retries_have_different_jitter(void **state)
 {
     struct retry one = {0};
     struct retry two = {0};
@@ -47,7 +47,7 @@ static void two_that_are_initialised_differ(void **state)
     assert_int_equal(one.max_ms, 2);
 }
 
-static void a_server_that_asks_for_more_gets_it_even_over_the_maximum(void **state)
+static void retry_after_may_exceed_the_maximum(void **state)
 {
     const struct error err = {.kind = ERROR_TEMPORARY, .retry_after_ms = 7000};
     const struct error none = {.kind = ERROR_TEMPORARY, .retry_after_ms = 1};
@@ -58,7 +58,7 @@ static void a_server_that_asks_for_more_gets_it_even_over_the_maximum(void **sta
     assert_in_range(retry_next_ms(&retry, &none), 100, 200);
 }
 
-static void a_reset_begins_with_the_first_step_again(void **state)
+static void reset_starts_with_the_first_step(void **state)
 {
     const struct error err = {.kind = ERROR_TEMPORARY};
     struct retry retry = {.first_ms = 10, .max_ms = 1000000};
@@ -71,7 +71,7 @@ static void a_reset_begins_with_the_first_step_again(void **state)
     assert_in_range(retry_next_ms(&retry, &err), 5, 10);
 }
 
-static void the_edges_of_the_numbers_are_safe(void **state)
+static void extreme_values_do_not_overflow(void **state)
 {
     const struct error err = {.kind = ERROR_TEMPORARY};
     struct retry none = {0};
@@ -83,7 +83,7 @@ static void the_edges_of_the_numbers_are_safe(void **state)
     assert_int_equal(largest.attempts, UINT32_MAX);
 }
 
-static void only_temporary_failures_are_tried_again(void **state)
+static void only_temporary_errors_are_retried(void **state)
 {
     (void)state;
     for (int kind = ERROR_NONE; kind <= ERROR_INTERNAL; kind++) {
@@ -98,11 +98,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_double_up_to_the_maximum_and_jitter_stays_in_the_upper_half),
         cmocka_unit_test(jitter_differs_between_seeds),
-        cmocka_unit_test(two_that_are_initialised_differ),
-        cmocka_unit_test(a_server_that_asks_for_more_gets_it_even_over_the_maximum),
-        cmocka_unit_test(a_reset_begins_with_the_first_step_again),
-        cmocka_unit_test(the_edges_of_the_numbers_are_safe),
-        cmocka_unit_test(only_temporary_failures_are_tried_again),
+        cmocka_unit_test(two_initialized_retries_have_different_jitter),
+        cmocka_unit_test(retry_after_may_exceed_the_maximum),
+        cmocka_unit_test(reset_starts_with_the_first_step),
+        cmocka_unit_test(extreme_values_do_not_overflow),
+        cmocka_unit_test(only_temporary_errors_are_retried),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libcurl refuses each option in its turn: the call is not made, and the reason is told. */
+/* Each curl_easy_setopt() in turn fails: http_start() must fail with a reason. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static const struct http_tls insecure = {.is_insecure = true, .server_name = "ot
 
 static const struct {
     const char *what;
-    struct http_request request; /* what is told on top of URL and callbacks */
+    struct http_request request; /* in addition to URL and callbacks */
 } cases[] = {
     {"plain", {.method = "GET", .headers = &header, .header_count = 1}},
     {"head", {.method = "HEAD"}},
@@ -30,7 +30,7 @@ static const struct {
     {"insecure", {.method = "GET", .tls = &insecure}},
 };
 
-/* Whether the call was refused, with a reason. */
+/* Whether http_start() failed. */
 static bool is_refused(struct bench *bench, size_t i, unsigned place, const char *url)
 {
     struct got got = {0};
@@ -53,11 +53,11 @@ static bool is_refused(struct bench *bench, size_t i, unsigned place, const char
         return false;
     }
     if (err.kind == ERROR_NONE || !err.text[0])
-        fail_msg("%s: no reason is told when option %u is refused", cases[i].what, place);
+        fail_msg("%s: no error text when option %u fails", cases[i].what, place);
     return true;
 }
 
-static void an_option_that_is_refused_ends_the_call_before_it_begins(void **state)
+static void a_rejected_curl_option_fails_http_start(void **state)
 {
     struct bench *bench = *state;
     cleanup_free char *plain_url = bench_url(&bench->server, "/");
@@ -71,15 +71,15 @@ static void an_option_that_is_refused_ends_the_call_before_it_begins(void **stat
             assert_true(place < OPTIONS_MAX);
         }
         if (place < 16)
-            fail_msg("%s: only %u options were refused", cases[i].what, place - 1);
+            fail_msg("%s: only %u options are set", cases[i].what, place - 1);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_option_that_is_refused_ends_the_call_before_it_begins,
-                                        bench_setup, bench_teardown),
+        cmocka_unit_test_setup_teardown(a_rejected_curl_option_fails_http_start, bench_setup,
+                                        bench_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

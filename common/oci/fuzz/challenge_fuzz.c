@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WWW-Authenticate: no value is longer than the header, and a challenge written in canonical form
- * is read back. What is asked for in a token server's URL is escaped, so that it stays one query
- * behind the realm. */
+/* Properties of WWW-Authenticate: no value is longer than the header, and a challenge written in
+ * canonical form parses to the same. Parameters in the URL of a token request are escaped, so that
+ * they can't change anything but the query. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Content-Range: a range that was read is in order and within its total, and written again it is
- * the same text, but for zeros in front and the unit's case. */
+/* Properties of Content-Range: a parsed range is in order and within its total, and formatting it
+ * gives the same text, except for leading zeros and the case of the unit. */
 #include <inttypes.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* In place: a zero goes if a digit follows it and none is in front. */
+/* Removes leading zeros in place. */
 static void drop_zeros(char *text)
 {
     char *to = text;

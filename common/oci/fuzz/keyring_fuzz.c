@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A Docker config: every entry that is taken in is found again under its own address, and comes
- * through what we write for a kubelet unchanged. */
+/* Properties of a Docker configuration: every accepted entry is found by its own address, and is
+ * unchanged in the configuration written for a kubelet. */
 #include <stdint.h>
 #include <string.h>
 

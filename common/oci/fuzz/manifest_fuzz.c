@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A manifest that is accepted has well-formed digests only, within the bounds, and finds each of
- * its entries by digest. */
+/* Properties: an accepted manifest is within the limits, has only well-formed digests, and each of
+ * its entries is found by digest. */
 #include <stdint.h>
 #include <string.h>
 

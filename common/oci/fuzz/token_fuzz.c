@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The answer of a token server: a token that is taken can stand in a header, and is no longer than
- * the answer; its life is within the bounds. */
+/* Properties of a token server's response: an accepted token is valid in a header and not longer
+ * than the response; its lifetime is within the limits. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may pass: passwords, tokens, and who never gets to see them. */
+/* Authorization: passwords and tokens, and which hosts never receive them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ static void answer_basic(void *data, const struct fake_request *request, struct 
     answer->headers = "WWW-Authenticate: Basic realm=\"x\"\r\n";
 }
 
-static void a_password_is_sent_when_asked_for_and_then_at_once(void **state)
+static void a_password_is_sent_after_a_challenge_and_then_without_one(void **state)
 {
     struct world *world = world_new(answer_basic);
 
@@ -36,7 +36,7 @@ static void a_password_is_sent_when_asked_for_and_then_at_once(void **state)
     world_end(world);
 }
 
-static void without_or_with_the_wrong_password_it_ends_soon(void **state)
+static void a_missing_or_wrong_password_is_final(void **state)
 {
     struct world *world = world_new(answer_basic);
     const struct credential wrong = {.username = "user", .password = "WRONG"};
@@ -78,7 +78,7 @@ static void set_challenge(const struct world *world, const char *realm_host)
                    realm_host, fake_registry_port(world->server));
 }
 
-static void one_token_serves_all_that_wait_for_it(void **state)
+static void waiting_calls_share_one_token_request(void **state)
 {
     struct world *world = world_new(answer_bearer);
 
@@ -91,7 +91,7 @@ static void one_token_serves_all_that_wait_for_it(void **state)
     assert_string_equal(world->requests[1].path,
                         "/token?service=s&scope=repository%3Asome%2Frepo%3Apull");
     assert_string_equal(world->requests[1].authorization, "Basic dXNlcjpTRUNSRVQ=");
-    /* Four at once in another repository: one token, and nobody is refused first. */
+    /* Four calls for another repository: one token request, and no 401. */
     for (int i = 0; i < 4; i++)
         world_start_manifest(world, "other/repo", "1.0");
     world_run_until(world, 5);
@@ -115,7 +115,7 @@ static void an_expired_token_is_renewed(void **state)
     world_end(world);
 }
 
-static void a_foreign_realm_sees_no_credentials(void **state)
+static void a_foreign_realm_gets_no_credentials(void **state)
 {
     struct world *world = world_new(answer_bearer);
 
@@ -128,7 +128,7 @@ static void a_foreign_realm_sees_no_credentials(void **state)
     world_end(world);
 }
 
-static void a_foreign_realm_with_an_entry_of_its_own_gets_that(void **state)
+static void a_foreign_realm_gets_the_credentials_of_its_own_entry(void **state)
 {
     struct world *world = world_new(answer_bearer);
     const struct credential realm = {.username = "r", .password = "r"};
@@ -152,7 +152,7 @@ static void answer_never(void *data, const struct fake_request *request, struct 
     answer->headers = challenge;
 }
 
-static void a_token_that_does_not_help_is_asked_for_once(void **state)
+static void a_rejected_token_is_requested_once(void **state)
 {
     struct world *world = world_new(answer_never);
 
@@ -174,7 +174,7 @@ static void answer_refresh(void *data, const struct fake_request *request,
         answer->status = ((struct world *)data)->status;
 }
 
-static void an_identity_token_is_traded_in_or_used_as_password(void **state)
+static void an_identity_token_is_exchanged_or_used_as_password(void **state)
 {
     (void)state;
     for (int knows_oauth = 0; knows_oauth <= 1; knows_oauth++) {
@@ -212,39 +212,39 @@ static const struct {
     int status; /* 0: hangs up */
     bool has_user;
     enum error_kind kind;
-    const char *words;
+    const char *expected;
 } token_answers[] = {
-    {401, true, ERROR_DENIED, "the token server of registry '%s' refuses the credentials (401)"},
-    {403, false, ERROR_DENIED, "the token server of registry '%s' refuses anonymous access (403)"},
-    {418, false, ERROR_INVALID, "the token server of registry '%s' answers 418"},
-    {429, false, ERROR_TEMPORARY, "the token server of registry '%s' answers 429"},
-    {503, false, ERROR_TEMPORARY, "the token server of registry '%s' answers 503"},
+    {401, true, ERROR_DENIED, "the token server of registry '%s' rejected the credentials (401)"},
+    {403, false, ERROR_DENIED, "the token server of registry '%s' rejected anonymous access (403)"},
+    {418, false, ERROR_INVALID, "the token server of registry '%s' responded with 418"},
+    {429, false, ERROR_TEMPORARY, "the token server of registry '%s' responded with 429"},
+    {503, false, ERROR_TEMPORARY, "the token server of registry '%s' responded with 503"},
     {0, false, ERROR_TEMPORARY, "token server of registry '%s': "},
 };
 
-static void what_the_token_server_says_is_told_with_the_registry(void **state)
+static void errors_of_the_token_server_name_the_registry(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(token_answers); i++) {
         struct world *world = world_new(answer_token_status);
-        char words[256];
+        char expected[256];
 
         world->status = token_answers[i].status;
         if (token_answers[i].has_user)
             world_add_user(world);
         set_challenge(world, "127.0.0.1");
         world_get_manifest(world, "1.0");
-        (void)snprintf(words, sizeof(words), "%.*s%s%s", (int)strcspn(token_answers[i].words, "%"),
-                       token_answers[i].words, world->host,
-                       strchr(token_answers[i].words, '%') + 2);
-        if (world->err.kind != token_answers[i].kind || !strstr(world->err.text, words))
-            fail_msg("'%s' does not say '%s'", world->err.text, words);
+        (void)snprintf(expected, sizeof(expected), "%.*s%s%s",
+                       (int)strcspn(token_answers[i].expected, "%"), token_answers[i].expected,
+                       world->host, strchr(token_answers[i].expected, '%') + 2);
+        if (world->err.kind != token_answers[i].kind || !strstr(world->err.text, expected))
+            fail_msg("'%s' does not contain '%s'", world->err.text, expected);
         assert_null(strstr(world->err.text, "SECRET"));
         world_end(world);
     }
 }
 
-static void a_token_server_that_is_no_url_is_refused(void **state)
+static void a_realm_that_is_not_a_url_is_refused(void **state)
 {
     struct world *world = world_new(answer_bearer);
 
@@ -252,7 +252,7 @@ static void a_token_server_that_is_no_url_is_refused(void **state)
     (void)snprintf(challenge, sizeof(challenge), "WWW-Authenticate: Bearer realm=\"nonsense\"\r\n");
     world_get_manifest(world, "1.0");
     assert_int_equal(world->err.kind, ERROR_INVALID);
-    assert_non_null(strstr(world->err.text, "the registry names a token server that is no URL"));
+    assert_non_null(strstr(world->err.text, "token server (realm) is not a URL"));
     assert_int_equal(world->count, 1);
     world_end(world);
 }
@@ -274,7 +274,7 @@ static void answer_redirect(void *data, const struct fake_request *request,
     }
 }
 
-static void a_redirect_to_another_host_sees_no_credentials(void **state)
+static void a_redirect_to_another_host_gets_no_credentials(void **state)
 {
     struct world *world = world_new(answer_redirect);
 
@@ -294,17 +294,17 @@ static void a_redirect_to_another_host_sees_no_credentials(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_password_is_sent_when_asked_for_and_then_at_once),
-        cmocka_unit_test(without_or_with_the_wrong_password_it_ends_soon),
-        cmocka_unit_test(one_token_serves_all_that_wait_for_it),
+        cmocka_unit_test(a_password_is_sent_after_a_challenge_and_then_without_one),
+        cmocka_unit_test(a_missing_or_wrong_password_is_final),
+        cmocka_unit_test(waiting_calls_share_one_token_request),
         cmocka_unit_test(an_expired_token_is_renewed),
-        cmocka_unit_test(a_foreign_realm_sees_no_credentials),
-        cmocka_unit_test(a_foreign_realm_with_an_entry_of_its_own_gets_that),
-        cmocka_unit_test(a_token_that_does_not_help_is_asked_for_once),
-        cmocka_unit_test(an_identity_token_is_traded_in_or_used_as_password),
-        cmocka_unit_test(what_the_token_server_says_is_told_with_the_registry),
-        cmocka_unit_test(a_token_server_that_is_no_url_is_refused),
-        cmocka_unit_test(a_redirect_to_another_host_sees_no_credentials),
+        cmocka_unit_test(a_foreign_realm_gets_no_credentials),
+        cmocka_unit_test(a_foreign_realm_gets_the_credentials_of_its_own_entry),
+        cmocka_unit_test(a_rejected_token_is_requested_once),
+        cmocka_unit_test(an_identity_token_is_exchanged_or_used_as_password),
+        cmocka_unit_test(errors_of_the_token_server_name_the_registry),
+        cmocka_unit_test(a_realm_that_is_not_a_url_is_refused),
+        cmocka_unit_test(a_redirect_to_another_host_gets_no_credentials),
     };
 
     doc_setup();

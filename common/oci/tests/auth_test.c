@@ -41,7 +41,7 @@ static void assert_text(const char *found, const char *wanted)
         assert_null(found);
 }
 
-static void challenges_are_read_as_registries_write_them(void **state)
+static void challenges_of_real_registries_are_parsed(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(challenges); i++) {
@@ -56,7 +56,7 @@ static void challenges_are_read_as_registries_write_them(void **state)
     }
 }
 
-static void several_headers_add_up_and_the_first_bearer_counts(void **state)
+static void the_first_bearer_challenge_of_several_headers_counts(void **state)
 {
     cleanup_challenge struct challenge challenge = {0};
 
@@ -69,7 +69,7 @@ static void several_headers_add_up_and_the_first_bearer_counts(void **state)
     assert_true(challenge.is_insufficient_scope);
 }
 
-static void a_header_past_the_limit_is_no_challenge(void **state)
+static void a_header_over_the_limit_is_ignored(void **state)
 {
     cleanup_challenge struct challenge challenge = {0};
     char header[CHALLENGE_MAX_BYTES + 2];
@@ -99,7 +99,7 @@ static const struct {
     {"ghcr.io", "evil.example", false},
     {"ghcr.io", "ghcr.io.evil.example", false},
     {"ghcr.io", "notghcr.io", false},
-    {"registry.example.com", "com", false}, /* one label is nobody's own */
+    {"registry.example.com", "com", false}, /* a single label is not a registrable domain */
     {"a.example.com", "b.example.com", false},
     {"127.0.0.1:5000", "127.0.0.2", false},
     {"1.127.0.0.1", "127.0.0.1", false},
@@ -136,7 +136,7 @@ static const struct {
     {"", NULL, false},
 };
 
-static void realms_that_are_no_plain_urls_are_refused(void **state)
+static void invalid_realm_urls_are_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(urls); i++) {
@@ -153,7 +153,7 @@ static void realms_that_are_no_plain_urls_are_refused(void **state)
     }
 }
 
-static void a_token_request_has_one_scope_parameter_a_word(void **state)
+static void a_token_request_has_one_parameter_per_scope(void **state)
 {
     cleanup_free char *url = auth_token_url("https://a/t", "my reg", "repository:a/b:pull x:y");
     cleanup_free char *with_query = auth_token_url("https://a/t?k=v", NULL, "s");
@@ -184,7 +184,7 @@ static const struct {
     {"not json", NULL, 0},
 };
 
-static void tokens_are_taken_only_if_a_header_can_carry_them(void **state)
+static void tokens_that_are_invalid_in_a_header_are_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(answers); i++) {
@@ -203,7 +203,7 @@ static void tokens_are_taken_only_if_a_header_can_carry_them(void **state)
     }
 }
 
-static void a_token_server_without_tls_is_asked_only_for_a_registry_without(void **state)
+static void a_token_server_without_tls_is_used_only_for_a_registry_without_tls(void **state)
 {
     (void)state;
     for (int is_plain = 0; is_plain < 2; is_plain++) {
@@ -216,8 +216,7 @@ static void a_token_server_without_tls_is_asked_only_for_a_registry_without(void
                          is_plain ? 0 : -1);
         if (!is_plain) {
             assert_int_equal(err.kind, ERROR_DENIED);
-            assert_string_equal(err.text,
-                                "registry 'r.io' names a token server without TLS: refused");
+            assert_string_equal(err.text, "registry 'r.io' refers to a token server without TLS");
         }
     }
 }
@@ -225,14 +224,14 @@ static void a_token_server_without_tls_is_asked_only_for_a_registry_without(void
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(challenges_are_read_as_registries_write_them),
-        cmocka_unit_test(several_headers_add_up_and_the_first_bearer_counts),
-        cmocka_unit_test(a_header_past_the_limit_is_no_challenge),
+        cmocka_unit_test(challenges_of_real_registries_are_parsed),
+        cmocka_unit_test(the_first_bearer_challenge_of_several_headers_counts),
+        cmocka_unit_test(a_header_over_the_limit_is_ignored),
         cmocka_unit_test(a_realm_is_trusted_only_within_its_domain),
-        cmocka_unit_test(realms_that_are_no_plain_urls_are_refused),
-        cmocka_unit_test(a_token_request_has_one_scope_parameter_a_word),
-        cmocka_unit_test(tokens_are_taken_only_if_a_header_can_carry_them),
-        cmocka_unit_test(a_token_server_without_tls_is_asked_only_for_a_registry_without),
+        cmocka_unit_test(invalid_realm_urls_are_refused),
+        cmocka_unit_test(a_token_request_has_one_parameter_per_scope),
+        cmocka_unit_test(tokens_that_are_invalid_in_a_header_are_refused),
+        cmocka_unit_test(a_token_server_without_tls_is_used_only_for_a_registry_without_tls),
     };
 
     doc_setup();

@@ -42,7 +42,7 @@ static const struct {
     {"", false, {0}},
 };
 
-static void only_a_whole_range_within_its_total_is_one(void **state)
+static void only_a_complete_range_within_its_total_is_accepted(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(lines); i++) {
@@ -59,7 +59,7 @@ static void only_a_whole_range_within_its_total_is_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_a_whole_range_within_its_total_is_one),
+        cmocka_unit_test(only_a_complete_range_within_its_total_is_accepted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

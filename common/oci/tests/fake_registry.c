@@ -2,6 +2,7 @@
 #include "fake_registry.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,9 @@ struct client {
     int fd;
     char text[REQUEST_MAX];
     size_t size;
+    char *pending; /* of a body that does not fit into the socket */
+    size_t pending_size, pending_sent;
+    bool is_ended_then; /* the connection, once all is sent */
 };
 
 struct fake_registry {
@@ -37,8 +41,11 @@ static void drop_client(struct client *client)
     }
     loop_remove_fd(client->registry->loop, client->fd);
     (void)close(client->fd);
+    free(client->pending);
     free(client);
 }
+
+static void on_client(void *data, uint32_t events);
 
 static void copy_header(const char *text, const char *name, char *to, size_t size)
 {
@@ -88,8 +95,31 @@ static size_t read_request(const struct client *client, struct fake_request *ret
     return head + body;
 }
 
+/* The client runs on the same loop, so a full socket must not block. False: the connection is to
+ * end. */
+static bool send_pending(struct client *client)
+{
+    ssize_t sent = send(client->fd, client->pending + client->pending_sent,
+                        client->pending_size - client->pending_sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    struct error err = {0};
+    bool is_done = false;
+
+    /* The client may have hung up on what it did not like. */
+    if (sent < 0 && errno != EAGAIN)
+        return false;
+    client->pending_sent += sent > 0 ? (size_t)sent : 0;
+    is_done = client->pending_sent == client->pending_size;
+    if (is_done) {
+        free(client->pending);
+        client->pending = NULL;
+    }
+    must(loop_set_fd(client->registry->loop, client->fd, is_done ? EPOLLIN : EPOLLOUT, on_client,
+                     client, &err) == 0);
+    return !is_done || !client->is_ended_then;
+}
+
 /* False: the connection is to end. */
-static bool send_answer(const struct client *client, const struct fake_answer *answer)
+static bool send_answer(struct client *client, const struct fake_answer *answer)
 {
     cleanup_free char *head =
         xasprintf("HTTP/1.1 %d X\r\nContent-Length: %zu\r\n%s\r\n", answer->status, answer->size,
@@ -99,24 +129,37 @@ static bool send_answer(const struct client *client, const struct fake_answer *a
     if (answer->is_dropped)
         return false;
     must(send(client->fd, head, strlen(head), MSG_NOSIGNAL) == (ssize_t)strlen(head));
-    /* The client may have hung up on what it did not like. */
-    if (size > 0 && send(client->fd, answer->body, size, MSG_NOSIGNAL) != (ssize_t)size)
-        return false;
-    return !answer->is_cut;
+    if (size == 0)
+        return !answer->is_cut;
+    client->pending = xmemdup(answer->body, size);
+    client->pending_size = size;
+    client->pending_sent = 0;
+    client->is_ended_then = answer->is_cut;
+    return send_pending(client);
 }
 
 static void on_client(void *data, uint32_t events)
 {
+    static const char plain_answer[] =
+        "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     struct client *client = data;
     struct fake_registry *registry = client->registry;
     struct fake_request *request = NULL;
-    ssize_t count =
-        recv(client->fd, client->text + client->size, sizeof(client->text) - client->size - 1, 0);
+    ssize_t count = 0;
     size_t used = 0;
     bool is_kept = true;
 
     (void)events;
-    /* 22 begins a TLS handshake, which is not spoken here. */
+    if (client->pending) {
+        if (!send_pending(client))
+            drop_client(client);
+        return;
+    }
+    count =
+        recv(client->fd, client->text + client->size, sizeof(client->text) - client->size - 1, 0);
+    /* 22 begins a TLS handshake: answered as servers without TLS do. */
+    if (count > 0 && client->text[0] == 22)
+        (void)send(client->fd, plain_answer, strlen(plain_answer), MSG_NOSIGNAL);
     if (count <= 0 || client->text[0] == 22) {
         drop_client(client);
         return;
@@ -124,7 +167,7 @@ static void on_client(void *data, uint32_t events)
     client->size += (size_t)count;
     client->text[client->size] = '\0';
     request = xmalloc(sizeof(*request));
-    while (is_kept && (used = read_request(client, request)) > 0) {
+    while (is_kept && !client->pending && (used = read_request(client, request)) > 0) {
         struct fake_answer answer = {.status = 200};
 
         memmove(client->text, client->text + used, client->size - used + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A registry for tests: HTTP/1.1 on loopback, on the same loop as the client, answering as the test
- * says. */
+/* A fake registry: HTTP/1.1 on loopback, on the same loop as the client; the test provides the
+ * responses. */
 #pragma once
 
 #include <stdbool.h>

@@ -112,7 +112,7 @@ static const struct {
     {"three.example", "x", NULL},
 };
 
-static void patterns_and_addresses_of_the_api_are_read_as_the_kubelet_reads_them(void **state)
+static void patterns_and_api_addresses_match_as_in_the_kubelet(void **state)
 {
     cleanup_keyring struct keyring *keyring = keyring_new();
     struct error err = {0};
@@ -135,7 +135,7 @@ static void patterns_and_addresses_of_the_api_are_read_as_the_kubelet_reads_them
                      -1);
 }
 
-static void a_pattern_is_no_entry_for_that_very_host(void **state)
+static void a_pattern_is_not_an_entry_for_a_host(void **state)
 {
     cleanup_keyring struct keyring *keyring = keyring_new();
     struct error err = {0};
@@ -160,7 +160,7 @@ static const struct {
     {"{\"username\": \"x\"}", "x", ""},
 };
 
-static void every_way_to_write_a_password_is_read(void **state)
+static void every_notation_of_a_password_is_read(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(forms); i++) {
@@ -178,7 +178,7 @@ static void every_way_to_write_a_password_is_read(void **state)
     }
 }
 
-static void entries_without_credentials_make_room_for_the_next(void **state)
+static void entries_without_credentials_are_skipped(void **state)
 {
     cleanup_keyring struct keyring *keyring = keyring_new();
     struct error err = {0};
@@ -191,7 +191,7 @@ static void entries_without_credentials_make_room_for_the_next(void **state)
     assert_string_equal(keyring_find(keyring, "h", "r")->username, "first");
 }
 
-static void tokens_stand_for_themselves(void **state)
+static void tokens_are_credentials_without_a_password(void **state)
 {
     cleanup_keyring struct keyring *keyring = keyring_new();
     struct error err = {0};
@@ -204,7 +204,7 @@ static void tokens_stand_for_themselves(void **state)
     assert_string_equal(found->identity_token, "i");
 }
 
-static void the_bare_map_of_dockercfg_is_read(void **state)
+static void the_plain_map_of_dockercfg_is_read(void **state)
 {
     cleanup_keyring struct keyring *keyring = keyring_new();
     struct error err = {0};
@@ -247,10 +247,10 @@ static void an_address_without_a_host_is_refused(void **state)
     (void)state;
     assert_int_equal(keyring_add(keyring, "https:///path", &credential, &err), -1);
     assert_int_equal(err.kind, ERROR_INVALID);
-    assert_string_equal(err.text, "'https:///path' names no registry host");
+    assert_string_equal(err.text, "'https:///path' contains no registry host");
 }
 
-static void what_is_wrong_is_named_without_the_secret(void **state)
+static void errors_do_not_contain_the_secret(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(wrong); i++) {
@@ -265,7 +265,7 @@ static void what_is_wrong_is_named_without_the_secret(void **state)
     }
 }
 
-static void what_a_kubelet_gets_is_read_back(void **state)
+static void the_config_for_the_kubelet_can_be_read_back(void **state)
 {
     const struct credential given = {.username = "u", .password = "p", .registry_token = "r"};
     cleanup_json json_t *config = keyring_docker_config("docker.io", &given);
@@ -287,16 +287,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_longest_path_then_the_port_decides),
-        cmocka_unit_test(patterns_and_addresses_of_the_api_are_read_as_the_kubelet_reads_them),
-        cmocka_unit_test(a_pattern_is_no_entry_for_that_very_host),
-        cmocka_unit_test(every_way_to_write_a_password_is_read),
-        cmocka_unit_test(entries_without_credentials_make_room_for_the_next),
-        cmocka_unit_test(tokens_stand_for_themselves),
-        cmocka_unit_test(the_bare_map_of_dockercfg_is_read),
+        cmocka_unit_test(patterns_and_api_addresses_match_as_in_the_kubelet),
+        cmocka_unit_test(a_pattern_is_not_an_entry_for_a_host),
+        cmocka_unit_test(every_notation_of_a_password_is_read),
+        cmocka_unit_test(entries_without_credentials_are_skipped),
+        cmocka_unit_test(tokens_are_credentials_without_a_password),
+        cmocka_unit_test(the_plain_map_of_dockercfg_is_read),
         cmocka_unit_test(helpers_are_counted),
         cmocka_unit_test(an_address_without_a_host_is_refused),
-        cmocka_unit_test(what_is_wrong_is_named_without_the_secret),
-        cmocka_unit_test(what_a_kubelet_gets_is_read_back),
+        cmocka_unit_test(errors_do_not_contain_the_secret),
+        cmocka_unit_test(the_config_for_the_kubelet_can_be_read_back),
     };
 
     doc_setup();

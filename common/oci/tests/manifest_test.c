@@ -39,7 +39,8 @@ static void an_index_gives_its_manifests(void **state)
 {
     static const char text[] =
         "{\"manifests\": [{\"digest\": \"sha256:" HEX_A "\", \"platform\": {\"os\": \"linux\", "
-        "\"architecture\": \"arm64\"}, \"annotations\": {\"software.ocm.descriptor\": \"true\"}}]}";
+        "\"architecture\": \"arm64\"}, \"annotations\": {\"software.ocm.descriptor\": \"true\", "
+        "\"org.opencontainers.image.ref.name\": \"v1\"}}]}";
     cleanup_manifest struct manifest manifest = {0};
     struct error err = {0};
 
@@ -49,6 +50,7 @@ static void an_index_gives_its_manifests(void **state)
     assert_string_equal(manifest.entries[0].architecture, "arm64");
     assert_string_equal(manifest.entries[0].os, "linux");
     assert_true(manifest.entries[0].is_component);
+    assert_string_equal(manifest.entries[0].ref_name, "v1");
 }
 
 static const struct {
@@ -73,7 +75,7 @@ static const struct {
     {"{" CONFIG ", \"layers\": [{}]}", NULL, "layers[0]"},
 };
 
-static void what_is_no_manifest_is_refused_by_name(void **state)
+static void invalid_manifests_are_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(wrong); i++) {
@@ -116,7 +118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_image_manifest_gives_config_and_layers),
         cmocka_unit_test(an_index_gives_its_manifests),
-        cmocka_unit_test(what_is_no_manifest_is_refused_by_name),
+        cmocka_unit_test(invalid_manifests_are_refused),
         cmocka_unit_test(the_number_of_layers_is_bounded),
     };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fetching manifests: verified, retried, bounded; and what is never asked for. */
+/* Fetching manifests: verification, retries, limits, and invalid names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/memory.h"
 #include "common/data/doc.h"
@@ -36,7 +37,7 @@ static void a_manifest_comes_with_type_and_digest(void **state)
     world_end(world);
 }
 
-static void a_manifest_of_another_digest_is_refused(void **state)
+static void a_manifest_with_another_digest_is_refused(void **state)
 {
     struct world *world = world_new(world_answer_manifest);
 
@@ -55,7 +56,7 @@ static void answer_lie(void *data, const struct fake_request *request, struct fa
                       "sha256:1111111111111111111111111111111111111111111111111111111111111111\r\n";
 }
 
-static void a_registry_that_contradicts_itself_is_refused(void **state)
+static void a_wrong_docker_content_digest_is_refused(void **state)
 {
     struct world *world = world_new(answer_lie);
 
@@ -71,7 +72,7 @@ static const struct {
 } final_answers[] = {{400, ERROR_INVALID},   {401, ERROR_DENIED},  {403, ERROR_DENIED},
                      {404, ERROR_NOT_FOUND}, {416, ERROR_INVALID}, {302, ERROR_INVALID}};
 
-static void answers_that_are_final_are_not_asked_for_again(void **state)
+static void final_responses_are_not_retried(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(final_answers); i++) {
@@ -98,7 +99,7 @@ static void answer_page_first(void *data, const struct fake_request *request,
         answer->headers = "Content-Type: text/html; charset=utf-8\r\n";
 }
 
-static void a_web_page_in_place_of_a_manifest_is_not_the_registry_s(void **state)
+static void a_web_page_instead_of_a_manifest_is_retried(void **state)
 {
     struct world *world = world_new(answer_page_first);
 
@@ -110,7 +111,108 @@ static void a_web_page_in_place_of_a_manifest_is_not_the_registry_s(void **state
     world_end(world);
 }
 
-/* Every request but each third one fails, in turn by 503, by 429 and by hanging up. */
+/* ---- failures that will not resolve themselves ---- */
+
+enum { LONG_DEADLINE_MS = 120 * 1000, FINAL_WITHIN_MS = 15 * 1000 };
+
+static struct world *ask_for_long(fake_fn *answer, const char *host, bool is_plain_http)
+{
+    const struct registry_options options = {.deadline_ms = LONG_DEADLINE_MS};
+    struct world *world = xcalloc(1, sizeof(*world));
+    struct registry_place place = {.host = host, .repository = "a", .is_plain_http = is_plain_http};
+    struct error err = {0};
+
+    world_begin(world, answer, &options);
+    if (!host)
+        place.host = world->host;
+    assert_int_equal(
+        registry_get_manifest(world->registry, &place, "1", world_on_manifest, world, NULL, &err),
+        0);
+    /* The resolver's thread needs real time, so the fake clock must not run ahead of it. */
+    for (int i = 0; i < TURNS_MAX && !world->done; i++) {
+        assert_int_equal(loop_run_once(world->loop, 1, &err), 0);
+        (void)usleep(1000);
+        clock_fake_advance(&world->clock, STEP_MS);
+    }
+    assert_int_equal(world->done, 1);
+    return world;
+}
+
+static void assert_final(const struct world *world, const char *text)
+{
+    if (world->err.kind != ERROR_INVALID)
+        fail_msg("%s", world->err.text);
+    assert_true(world->clock.monotonic_now_ms < FINAL_WITHIN_MS);
+    if (!strstr(world->err.text, text))
+        fail_msg("'%s' does not contain '%s'", world->err.text, text);
+}
+
+static void answer_page(void *data, const struct fake_request *request, struct fake_answer *answer)
+{
+    world_answer_manifest(data, request, answer);
+    answer->headers = "Content-Type: text/html; charset=utf-8\r\n";
+}
+
+static void a_third_web_page_in_a_row_is_final(void **state)
+{
+    struct world *world = ask_for_long(answer_page, NULL, true);
+
+    (void)state;
+    assert_final(world, "not a registry, or a login page or proxy in front of it");
+    assert_int_equal(world->count, 3);
+    assert_int_equal(world->retries, 2);
+    world_end(world);
+}
+
+/* Two pages, 503, two pages, the manifest. */
+static void answer_pages_with_a_break(void *data, const struct fake_request *request,
+                                      struct fake_answer *answer)
+{
+    const struct world *world = data;
+
+    world_answer_manifest(data, request, answer);
+    if (world->count == 3)
+        answer->status = 503;
+    else if (world->count < 6)
+        answer_page(data, request, answer);
+}
+
+static void web_pages_that_are_not_in_a_row_are_retried(void **state)
+{
+    struct world *world = ask_for_long(answer_pages_with_a_break, NULL, true);
+
+    (void)state;
+    assert_int_equal(world->err.kind, ERROR_NONE);
+    assert_int_equal(world->count, 6);
+    world_end(world);
+}
+
+static void plain_http_on_a_tls_connection_is_final(void **state)
+{
+    struct world *world = ask_for_long(world_answer_manifest, NULL, false);
+
+    (void)state;
+    assert_final(world, "the registry does not speak TLS");
+    assert_int_equal(world->count, 0);
+    assert_int_equal(world->retries, 2);
+    world_end(world);
+}
+
+/* A label of 64 bytes is invalid, so the resolver fails without sending a query. */
+#define UNKNOWN_HOST "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.example"
+
+static void an_unknown_host_is_final_after_ten_seconds(void **state)
+{
+    struct world *world = ask_for_long(world_answer_manifest, UNKNOWN_HOST, false);
+
+    (void)state;
+    assert_final(world, "unknown host");
+    assert_non_null(strstr(world->err.text, UNKNOWN_HOST));
+    assert_true(world->clock.monotonic_now_ms >= 10000);
+    world_end(world);
+}
+
+/* The first three requests fail: 503, 429, connection closed. */
 static void answer_third(void *data, const struct fake_request *request, struct fake_answer *answer)
 {
     struct world *world = data;
@@ -126,7 +228,7 @@ static void answer_third(void *data, const struct fake_request *request, struct 
         answer->is_dropped = true;
 }
 
-static void passing_failures_are_survived_and_retry_after_is_kept(void **state)
+static void temporary_failures_are_retried_and_retry_after_is_honored(void **state)
 {
     struct world *world = world_new(answer_third);
     uint64_t began = world->clock.monotonic_now_ms;
@@ -139,7 +241,7 @@ static void passing_failures_are_survived_and_retry_after_is_kept(void **state)
     world_end(world);
 }
 
-static void a_registry_that_stays_away_is_given_up_at_the_deadline(void **state)
+static void retries_end_at_the_deadline(void **state)
 {
     struct world *world = world_new(world_answer_status);
     uint64_t began = world->clock.monotonic_now_ms;
@@ -151,6 +253,7 @@ static void a_registry_that_stays_away_is_given_up_at_the_deadline(void **state)
     assert_true(world->count > 3);
     assert_true(world->clock.monotonic_now_ms - began <= 20000);
     assert_non_null(strstr(world->err.text, "given up after"));
+    assert_int_equal(world->retries, world->count - 1);
     world_end(world);
 }
 
@@ -161,7 +264,7 @@ static void answer_nonsense(void *data, const struct fake_request *request,
     answer->headers = "Docker-Content-Digest: nonsense\r\n";
 }
 
-static void a_digest_that_is_none_is_refused(void **state)
+static void an_invalid_docker_content_digest_is_refused(void **state)
 {
     struct world *world = world_new(answer_nonsense);
 
@@ -203,7 +306,7 @@ static void names_that_could_change_the_path_are_refused(void **state)
     world_end(world);
 }
 
-/* Asks for a manifest without saying by which scheme. */
+/* Requests a manifest without a scheme. */
 static struct world *ask_by_either_scheme(fake_fn *answer, bool is_plain_http_allowed)
 {
     const struct registry_options options = {.is_plain_http_allowed = is_plain_http_allowed};
@@ -226,13 +329,13 @@ static void plain_http_is_tried_only_where_it_is_allowed(void **state)
     for (int is_allowed = 0; is_allowed <= 1; is_allowed++) {
         struct world *world = ask_by_either_scheme(world_answer_manifest, is_allowed);
 
-        assert_int_equal(world->err.kind, is_allowed ? ERROR_NONE : ERROR_TEMPORARY);
+        assert_int_equal(world->err.kind, is_allowed ? ERROR_NONE : ERROR_INVALID);
         assert_int_equal(world_count_paths(world, "/v2/a/manifests/1"), is_allowed);
         world_end(world);
     }
 }
 
-/* As a server with TLS answers to those who come without. */
+/* As a server with TLS responds to plain HTTP. */
 static void answer_400_first(void *data, const struct fake_request *request,
                              struct fake_answer *answer)
 {
@@ -243,7 +346,7 @@ static void answer_400_first(void *data, const struct fake_request *request,
         answer->status = 400;
 }
 
-static void a_400_to_plain_http_does_not_settle_that_it_is_spoken(void **state)
+static void a_400_to_plain_http_does_not_settle_the_scheme(void **state)
 {
     struct world *world = ask_by_either_scheme(answer_400_first, true);
 
@@ -253,7 +356,7 @@ static void a_400_to_plain_http_does_not_settle_that_it_is_spoken(void **state)
     world_end(world);
 }
 
-static void a_cancelled_call_is_silent(void **state)
+static void a_cancelled_call_has_no_callback(void **state)
 {
     struct world *world = world_new(world_answer_manifest);
     const struct registry_place place = {
@@ -277,17 +380,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_manifest_comes_with_type_and_digest),
-        cmocka_unit_test(a_manifest_of_another_digest_is_refused),
-        cmocka_unit_test(a_registry_that_contradicts_itself_is_refused),
-        cmocka_unit_test(answers_that_are_final_are_not_asked_for_again),
-        cmocka_unit_test(a_web_page_in_place_of_a_manifest_is_not_the_registry_s),
-        cmocka_unit_test(passing_failures_are_survived_and_retry_after_is_kept),
-        cmocka_unit_test(a_registry_that_stays_away_is_given_up_at_the_deadline),
-        cmocka_unit_test(a_digest_that_is_none_is_refused),
+        cmocka_unit_test(a_manifest_with_another_digest_is_refused),
+        cmocka_unit_test(a_wrong_docker_content_digest_is_refused),
+        cmocka_unit_test(final_responses_are_not_retried),
+        cmocka_unit_test(a_web_page_instead_of_a_manifest_is_retried),
+        cmocka_unit_test(a_third_web_page_in_a_row_is_final),
+        cmocka_unit_test(web_pages_that_are_not_in_a_row_are_retried),
+        cmocka_unit_test(plain_http_on_a_tls_connection_is_final),
+        cmocka_unit_test(an_unknown_host_is_final_after_ten_seconds),
+        cmocka_unit_test(temporary_failures_are_retried_and_retry_after_is_honored),
+        cmocka_unit_test(retries_end_at_the_deadline),
+        cmocka_unit_test(an_invalid_docker_content_digest_is_refused),
         cmocka_unit_test(names_that_could_change_the_path_are_refused),
         cmocka_unit_test(plain_http_is_tried_only_where_it_is_allowed),
-        cmocka_unit_test(a_400_to_plain_http_does_not_settle_that_it_is_spoken),
-        cmocka_unit_test(a_cancelled_call_is_silent),
+        cmocka_unit_test(a_400_to_plain_http_does_not_settle_the_scheme),
+        cmocka_unit_test(a_cancelled_call_has_no_callback),
     };
 
     doc_setup();

@@ -20,6 +20,15 @@ static void on_request(void *data, const struct fake_request *request, struct fa
     world->answer(world, request, answer);
 }
 
+static void on_retry(void *data, const struct error *err, uint32_t delay_ms)
+{
+    struct world *world = data;
+
+    assert_int_equal(err->kind, ERROR_TEMPORARY);
+    assert_true(delay_ms > 0);
+    world->retries++;
+}
+
 void world_begin(struct world *world, fake_fn *answer, const struct registry_options *options)
 {
     struct registry_options with = options ? *options : (struct registry_options){0};
@@ -35,7 +44,10 @@ void world_begin(struct world *world, fake_fn *answer, const struct registry_opt
                    fake_registry_port(world->server));
     world->keyring = keyring_new();
     with.keyring = world->keyring;
-    with.deadline_ms = 10000;
+    if (!with.deadline_ms)
+        with.deadline_ms = 10000;
+    with.on_retry = on_retry;
+    with.on_retry_data = world;
     assert_int_equal(registry_new(world->loop, world->http, &with, &world->registry, &err), 0);
     buffer_init(&world->bytes, 1 << 20);
     for (size_t i = 0; i < sizeof(world->blob); i++)
@@ -137,7 +149,7 @@ static void on_blob(void *data, const struct error *err)
     world->err = *err;
 }
 
-void world_get_blob(struct world *world, int64_t size, uint64_t max, bool can_restart)
+void world_get_blob(struct world *world, int64_t size, uint64_t max)
 {
     const struct registry_place place = {
         .host = world->host, .repository = "some/repo", .is_plain_http = true};
@@ -145,7 +157,7 @@ void world_get_blob(struct world *world, int64_t size, uint64_t max, bool can_re
                                        .size = size,
                                        .max_bytes = max,
                                        .on_bytes = on_bytes,
-                                       .on_restart = can_restart ? on_restart : NULL,
+                                       .on_restart = on_restart,
                                        .on_done = on_blob,
                                        .data = world};
     struct error err = {0};

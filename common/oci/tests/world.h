@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pull client with a registry that does as each test says. The clock is the test's own, so that
- * back-off costs no time. */
+/* A registry client and a fake registry controlled by the test. The clock is fake, so that back-off
+ * takes no time. */
 #pragma once
 
 #include "common/base/buffer.h"
@@ -24,29 +24,28 @@ struct world {
     fake_fn *answer;
     int status; /* what world_answer_status() answers */
 
-    bool is_done;
-    unsigned done, restarts;
+    unsigned done, restarts, retries;
     struct error err;
     char digest[DIGEST_TEXT_MAX], media_type[128];
     struct buffer bytes;
     char blob[4096], blob_digest[DIGEST_TEXT_MAX];
 };
 
-/* All of them fail the test where something is not as it must be. options may be NULL. */
+/* All functions assert success. options may be NULL. */
 struct world *world_new(fake_fn *answer);
 void world_begin(struct world *world, fake_fn *answer, const struct registry_options *options);
 void world_end(struct world *world);
 /* user:SECRET for the registry's host. */
 void world_add_user(struct world *world);
 
-/* Turns the loop and moves the clock until so many calls have ended. */
+/* Runs the loop and advances the clock until this many calls have ended. */
 void world_run_until(struct world *world, unsigned done);
 void world_start_manifest(struct world *world, const char *repository, const char *object);
 /* The callback of manifests; data is the world. */
 registry_manifest_fn world_on_manifest;
-/* Of "some/repo", to its end. */
+/* Of "some/repo"; run until the call has ended. */
 void world_get_manifest(struct world *world, const char *object);
-void world_get_blob(struct world *world, int64_t size, uint64_t max, bool can_restart);
+void world_get_blob(struct world *world, int64_t size, uint64_t max);
 size_t world_count_paths(const struct world *world, const char *prefix);
 
 /* Answers: {} with a type; world->status with an error that carries a secret. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A part of the sandbox that can't be had is an error with a reason, never a sandbox with a hole.
- * Each try is a process of its own, since there is no way back. */
+/* If a part of the sandbox fails, sandbox_enter() fails with a reason.
+ * Each attempt is a separate process, because the sandbox can not be left. */
 #include <errno.h>
 #include <fcntl.h>
 #include <seccomp.h>
@@ -57,7 +57,7 @@ int __wrap_prctl(int option, ...)
                : __real_prctl(option, values[0], values[1], values[2], values[3]);
 }
 
-/* What a kernel with Landlock answers, on one that has none. */
+/* Simulates a kernel with Landlock on one without. */
 static long play_landlock(long number, const long values[4])
 {
     if (number == SYS_landlock_create_ruleset)
@@ -154,8 +154,8 @@ static const struct {
     const char *function;
     long number;
     int nth;
-    const char *words;
-    bool is_of_filter; /* which sanitizer builds do without */
+    const char *message;
+    bool is_of_filter; /* not used in sanitizer builds */
 } cases[] = {
     {"prctl", PR_SET_NO_NEW_PRIVS, 1, "set no_new_privs: ", false},
     {"prctl", PR_CAPBSET_DROP, 1, "drop capability 0 from the bounding set: ", false},
@@ -163,12 +163,12 @@ static const struct {
     {"prctl", PR_CAP_AMBIENT, 1, "clear ambient capabilities: ", false},
     {"cap_set_proc", ANY, 1, "drop capabilities: ", false},
     {"open", ANY, 1, "open '/' for the sandbox: ", false},
-    {"syscall", SYS_landlock_create_ruleset, 1, "ask for landlock: ", false},
-    {"syscall", SYS_landlock_create_ruleset, 2, "make a landlock ruleset: ", false},
+    {"syscall", SYS_landlock_create_ruleset, 1, "query the Landlock ABI version: ", false},
+    {"syscall", SYS_landlock_create_ruleset, 2, "create a Landlock ruleset: ", false},
     {"syscall", SYS_landlock_add_rule, 1, "allow '/' in the sandbox: ", false},
     {"syscall", SYS_landlock_add_rule, 2, "allow '/etc/", false},
-    {"syscall", SYS_landlock_restrict_self, 1, "enter landlock: ", false},
-    {"seccomp_init", ANY, 1, "no seccomp filter", true},
+    {"syscall", SYS_landlock_restrict_self, 1, "enforce the Landlock ruleset: ", false},
+    {"seccomp_init", ANY, 1, "create the seccomp filter: out of memory", true},
     {"seccomp_attr_set", ANY, 1, "load the seccomp filter: ", true},
     {"seccomp_attr_set", ANY, 2, "load the seccomp filter: ", true},
     {"seccomp_rule_add", ANY, 1, "load the seccomp filter: ", true},
@@ -191,12 +191,12 @@ static int enter(size_t i)
     fault.number = cases[i].number;
     fault.left = cases[i].nth;
     if (sandbox_enter(&options, &result, &err) < 0)
-        return err.kind != ERROR_NONE && strstr(err.text, cases[i].words) ? WAS_REFUSED
-                                                                          : WAS_SILENT;
+        return err.kind != ERROR_NONE && strstr(err.text, cases[i].message) ? WAS_REFUSED
+                                                                            : WAS_SILENT;
     return fault.function ? WAS_NOT_MET : WAS_ENTERED;
 }
 
-static void a_part_that_cant_be_had_is_an_error(void **state)
+static void a_part_that_fails_is_an_error(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {
@@ -219,7 +219,7 @@ static void a_part_that_cant_be_had_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_part_that_cant_be_had_is_an_error),
+        cmocka_unit_test(a_part_that_fails_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* No chunk is ever lost or doubled, whole generations come before torn ones and are really whole,
- * the order of adding is no matter, and garbage never has a chunk of the newest.
+/* Properties: no chunk is lost or duplicated, complete generations come before incomplete ones and
+ * really are complete, the order of input does not matter, and no chunk of the newest generation is
+ * garbage.
  *
- * Six bytes of the input make a chunk: each picks one of a few texts that are likely to clash. */
+ * Six bytes of the input make a chunk: each selects one of a few values that are likely to clash.
+ */
 #include <stdint.h>
 #include <string.h>
 

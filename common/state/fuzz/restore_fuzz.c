@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two generations of ours and one of Go's are stored, then the input changes chunks and metadata as
- * it likes. What is restored is what was saved, or, if somebody who can compute a sha256 has made
- * it up, at least a tree within its place. After a failure, or where there is nothing to restore,
- * what was there before is there still, and nothing beside it.
+/* Two generations of ours and one of Go's are stored, then the input changes chunks and metadata.
+ * Properties: the restored state is one that was saved or, if the sha256 was forged, at least stays
+ * within its directory. After a failure, or if there is no state, the previous content is still
+ * there and nothing else.
  *
  * The input is a list of changes: what to do, to which chunk, a choice, how many bytes follow. */
 #include <stdint.h>
@@ -22,7 +22,7 @@ enum {
     CHANGES_MAX = 64,
     BYTES_MAX = 1 << 16, /* of a chunk */
     TEXT_SIZE = 80,
-    TEXTS = 4 /* uuid, number, count and sequence; sha256 is computed, or one of another */
+    TEXTS = 4 /* uuid, number, count and sequence */
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -37,7 +37,7 @@ struct chunk {
     char texts[TEXTS][TEXT_SIZE];
     char sha256[DIGEST_HEX_MAX];
     struct buffer bytes;
-    enum error_kind trouble; /* instead of the bytes */
+    enum error_kind injected_error; /* returned instead of the bytes */
     bool is_gone;
 };
 
@@ -104,7 +104,7 @@ static struct chunk *new_chunk(struct store *store)
 {
     struct chunk *chunk = &store->chunks[store->count++];
 
-    *chunk = (struct chunk){.trouble = ERROR_NONE};
+    *chunk = (struct chunk){.injected_error = ERROR_NONE};
     (void)snprintf(chunk->object, sizeof(chunk->object), "s%02zu", store->count % 100);
     buffer_init(&chunk->bytes, BYTES_MAX);
     return chunk;
@@ -132,7 +132,7 @@ static void fill(struct store *store, const struct saved *all)
     }
 }
 
-/* What a forger does: the sha256 of the chunks of one uuid, in the order of their objects. */
+/* Forges the sha256 of the chunks of one uuid, in the order of their objects. */
 static void forge(struct store *store, const char *uuid)
 {
     cleanup_digest struct digest *digest = digest_new(DIGEST_SHA256);
@@ -173,20 +173,20 @@ struct change {
 
 static void apply(struct store *store, const struct change *change, const uint8_t *bytes)
 {
-    static const enum error_kind troubles[] = {ERROR_NOT_FOUND, ERROR_TEMPORARY, ERROR_DENIED,
-                                               ERROR_TOO_LARGE};
+    static const enum error_kind error_kinds[] = {ERROR_NOT_FOUND, ERROR_TEMPORARY, ERROR_DENIED,
+                                                  ERROR_TOO_LARGE};
     struct chunk *chunk = &store->chunks[change->chunk % store->count];
     struct chunk *other = &store->chunks[change->choice % store->count];
 
     switch (change->what % 9) {
-    case 0: /* some bytes are others */
+    case 0: /* changed bytes */
         for (size_t i = 0; i < change->size && chunk->bytes.size; i++)
             chunk->bytes.data[(change->choice + i) % chunk->bytes.size] ^= (char)bytes[i];
         break;
     case 1:
         put_bytes(chunk, bytes, change->size);
         break;
-    case 2: /* cut short */
+    case 2: /* truncated */
         if (chunk->bytes.size > change->choice)
             chunk->bytes.size = change->choice;
         break;
@@ -214,7 +214,7 @@ static void apply(struct store *store, const struct change *change, const uint8_
             memcpy(chunk->sha256, other->sha256, sizeof(chunk->sha256));
         break;
     default:
-        chunk->trouble = troubles[change->choice % array_length(troubles)];
+        chunk->injected_error = error_kinds[change->choice % array_length(error_kinds)];
         break;
     }
 }
@@ -268,8 +268,8 @@ static int read_chunk(void *data, const struct state_chunk *wanted, struct buffe
 
         if (strcmp(chunk->object, wanted->object) != 0)
             continue;
-        if (chunk->trouble != ERROR_NONE)
-            return error_set(err, chunk->trouble, "made up");
+        if (chunk->injected_error != ERROR_NONE)
+            return error_set(err, chunk->injected_error, "injected");
         return buffer_append(ret_bytes, chunk->bytes.data, chunk->bytes.size, err);
     }
     abort();
@@ -281,7 +281,7 @@ static void check_restored(const struct store *store, const struct state_restore
     struct saved found = {0};
 
     if (!restored->generation->is_ours)
-        return; /* Go's has no checksum but that of gzip */
+        return; /* Go's has only the checksum of gzip */
     for (size_t i = 0; i < SAVED; i++) {
         if (strcmp(restored->generation->sha256, all[i].sha256) != 0)
             continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every system call of saving and restoring fails once. What must hold: what was saved is one of
- * the two, and trouble with the disk never brings an older state back. */
+/* Each system call of saving and restoring fails once. Invariants: the saved state is either the
+ * old or the new one, and a disk error never restores an older state. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ static const char NEW[] = "22222222-2222-4222-8222-222222222222";
 struct world {
     struct scratch scratch; /* root/state is the state, root/source the mounted chunks */
     struct store store;
-    struct state_set set; /* what a run has found */
+    struct state_set set; /* result of state_set_add_directory() */
 };
 
 static void write_state(const struct world *world, const char *text)
@@ -110,7 +110,7 @@ static void check_saved(void *data, int result)
     state_set_done(&set);
 }
 
-static void the_newest_whole_generation_is_the_one_before_unless_saving_succeeded(void **state)
+static void a_failed_save_leaves_the_previous_generation_the_newest(void **state)
 {
     const struct fault_scenario scenario = {.name = "save",
                                             .prepare = forget_third,
@@ -123,7 +123,7 @@ static void the_newest_whole_generation_is_the_one_before_unless_saving_succeede
 
 /* ---- restoring ---- */
 
-/* What a run left that failed: a pod has one run of init and a volume of its own. */
+/* Removes leftovers of a failed run; in a pod init runs only once, on a new volume. */
 static void remove_temporary(const struct world *world)
 {
     DIR *directory = fdopendir(openat(world->scratch.root_fd, ".", O_RDONLY | O_DIRECTORY));
@@ -159,9 +159,9 @@ static int restore(void *data, struct error *err)
     return result;
 }
 
-/* A symlink or a mount where we have made a directory is the generation's fault, as far as one can
- * tell; no disk says these. */
-static bool is_trouble_of_a_disk(void)
+/* ELOOP and EXDEV look like a symlink or a mount in the archive, so they count as damage of the
+ * generation; disk errors have other codes. */
+static bool is_disk_error(void)
 {
     return fault_error() != ELOOP && fault_error() != EXDEV;
 }
@@ -177,18 +177,18 @@ static void check_restored(void *data, int result)
     if (result == 0) {
         assert_non_null(file);
         assert_string_equal(file, other);
-        if (is_trouble_of_a_disk()) {
+        if (is_disk_error()) {
             assert_string_equal(file, "new");
             assert_null(strstr(all, ".longshore"));
         }
     } else if (file && other) {
-        assert_string_equal(file, other); /* of one piece */
+        assert_string_equal(file, other); /* both of the same generation */
     }
-    /* And all is well at the next try, with nothing left of this one. */
+    /* The next attempt succeeds and leaves nothing of this one. */
     assert_int_equal(restore(world, &err), 0);
 }
 
-static void a_disk_in_trouble_never_brings_an_older_state_back(void **state)
+static void a_disk_error_never_restores_an_older_state(void **state)
 {
     const struct fault_scenario scenario = {.name = "restore",
                                             .prepare = prepare_other_state,
@@ -208,7 +208,7 @@ static void forget_state(void *data)
     assert_int_equal(beneath_remove_tree(world->scratch.root_fd, "state", &err), 0);
 }
 
-static void a_first_restore_is_whole_or_told(void **state)
+static void a_first_restore_is_complete_or_an_error(void **state)
 {
     const struct fault_scenario scenario = {.name = "first restore",
                                             .prepare = forget_state,
@@ -219,7 +219,7 @@ static void a_first_restore_is_whole_or_told(void **state)
     assert_true(fault_sweep(&scenario) >= 40);
 }
 
-static void what_cant_be_exchanged_nor_removed_stays_and_is_told(void **state)
+static void a_file_that_cant_be_replaced_is_kept_and_reported(void **state)
 {
     struct world *world = *state;
     cleanup_free char *text = NULL;
@@ -235,8 +235,8 @@ static void what_cant_be_exchanged_nor_removed_stays_and_is_told(void **state)
     assert_string_equal(text, "what was there");
 }
 
-/* Only a file system that can't exchange is reason enough to remove what is there. */
-static void what_was_there_outlives_a_rename_that_failed(void **state)
+/* The old directory may be removed first only if the file system does not support exchanging. */
+static void a_failed_rename_leaves_the_old_directory(void **state)
 {
     struct world *world = *state;
     cleanup_free char *text = NULL;
@@ -295,7 +295,7 @@ static int restore_mounted(void *data, struct error *err)
     return result;
 }
 
-static void mounted_chunks_that_cant_be_read_are_no_reason_for_an_older_state(void **state)
+static void unreadable_chunks_never_restore_an_older_state(void **state)
 {
     struct world *world = *state;
     const struct fault_scenario scenario = {.name = "restore from a directory",
@@ -311,17 +311,16 @@ static void mounted_chunks_that_cant_be_read_are_no_reason_for_an_older_state(vo
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            the_newest_whole_generation_is_the_one_before_unless_saving_succeeded, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_disk_in_trouble_never_brings_an_older_state_back, setup,
+        cmocka_unit_test_setup_teardown(a_failed_save_leaves_the_previous_generation_the_newest,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_disk_error_never_restores_an_older_state, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(a_first_restore_is_whole_or_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_cant_be_exchanged_nor_removed_stays_and_is_told, setup,
+        cmocka_unit_test_setup_teardown(a_first_restore_is_complete_or_an_error, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_cant_be_replaced_is_kept_and_reported, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(what_was_there_outlives_a_rename_that_failed, setup,
+        cmocka_unit_test_setup_teardown(a_failed_rename_leaves_the_old_directory, setup, teardown),
+        cmocka_unit_test_setup_teardown(unreadable_chunks_never_restore_an_older_state, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(
-            mounted_chunks_that_cant_be_read_are_no_reason_for_an_older_state, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

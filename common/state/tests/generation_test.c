@@ -12,7 +12,7 @@
 
 enum { CHUNKS_MAX = 8 };
 #define T(seconds_) "2026-01-01T00:00:" seconds_ "Z"
-/* Ours and Go's, of one chunk. */
+/* Generations of one chunk, written by us and by Go. */
 #define OURS(object_, uuid_, created_, sequence_)                                                  \
     {                                                                                              \
         object_, uuid_, "0", created_, "1", SHA_A, sequence_                                       \
@@ -25,10 +25,10 @@ enum { CHUNKS_MAX = 8 };
 static const struct {
     const char *name;
     struct chunk_spec chunks[CHUNKS_MAX];
-    const char *order;   /* uuids, best first; in brackets those that are not whole */
+    const char *order;   /* uuids, best first; incomplete ones in brackets */
     int64_t sequence;    /* the last */
-    const char *garbage; /* with two kept, while a pod may be uploading */
-    const char *idle;    /* with one kept, while none can be */
+    const char *garbage; /* keep = 2, not idle */
+    const char *idle;    /* keep = 1, idle */
 } sets[] = {
     {"nothing", {{0}}, "", 0, "", ""},
     {"one of Go's", {GO("s1", "u", T("01"))}, "u", 0, "", ""},
@@ -53,13 +53,13 @@ static const struct {
      0,
      "",
      "s2"},
-    {"ours by sequence, whatever the clock says",
+    {"ours are ordered by sequence, not by time",
      {OURS("s1", "a", T("09"), "1"), OURS("s2", "b", T("01"), "3"), OURS("s3", "c", T("05"), "2")},
      "b c a",
      3,
      "s1",
      "s3 s1"},
-    {"ours of one sequence: who was there first stays",
+    {"ours with the same sequence: the first one is kept",
      {OURS("s1", "late", T("09"), "5"), OURS("s2", "early", T("02"), "5")},
      "early late",
      5,
@@ -89,19 +89,19 @@ static const struct {
      2,
      "s1",
      "s2 s1"},
-    {"upload of ours interrupted after the last whole one",
+    {"upload of ours interrupted after the last complete one",
      {OURS("s1", "a", T("01"), "1"), {"s2", "b", "1", T("02"), "2", SHA_B, "2"}},
      "a [b]",
      2,
      "",
      "s2"},
-    {"upload of ours interrupted before the last whole one",
+    {"upload of ours interrupted before the last complete one",
      {OURS("s1", "a", T("03"), "3"), {"s2", "b", "1", T("02"), "2", SHA_B, "2"}},
      "a [b]",
      3,
      "s2",
      "s2"},
-    {"stale pod interrupted, with the sequence of the last whole one",
+    {"stale pod interrupted, with the sequence of the last complete one",
      {OURS("s1", "a", T("01"), "3"), {"s2", "b", "1", T("09"), "2", SHA_B, "3"}},
      "a [b]",
      3,
@@ -126,13 +126,13 @@ static const struct {
      "",
      ""},
     {"Go's without the first", {{"s1", "a", "1", T("01"), 0, 0, 0}}, "[a]", 0, "", ""},
-    {"Go's with a gap, newer than a whole one",
+    {"Go's with a gap, newer than a complete one",
      {GO("s1", "a", T("01")), {"s2", "b", "1", T("02"), 0, 0, 0}},
      "a [b]",
      0,
      "",
      "s2"},
-    {"Go's with a gap, older than a whole one",
+    {"Go's with a gap, older than a complete one",
      {GO("s1", "a", T("03")), {"s2", "b", "1", T("02"), 0, 0, 0}},
      "a [b]",
      0,
@@ -291,11 +291,11 @@ static void orders_generations_and_finds_garbage(void **state)
     (void)state;
     for (size_t i = 0; i < array_length(sets); i++) {
         check_set(i, false);
-        check_set(i, true); /* the order of adding is no matter */
+        check_set(i, true); /* the order of input does not matter */
     }
 }
 
-static void chunks_come_by_number_not_by_name(void **state)
+static void chunks_are_sorted_by_number_not_by_name(void **state)
 {
     static const char *const numbers[] = {"10", "9", "2", "0", "1", "3", "8", "7", "6", "5", "4"};
     struct state_set set = {0};
@@ -316,7 +316,7 @@ static void chunks_come_by_number_not_by_name(void **state)
     state_set_done(&set);
 }
 
-static void objects_of_any_shape_are_no_trouble(void **state)
+static void malformed_objects_are_handled(void **state)
 {
     static const char *const texts[] = {
         "{}",
@@ -342,7 +342,7 @@ static void objects_of_any_shape_are_no_trouble(void **state)
     state_set_done(&set);
 }
 
-static void a_chunk_of_another_item_is_known_by_its_hash(void **state)
+static void a_chunk_of_another_item_is_recognized_by_its_hash(void **state)
 {
     static const struct {
         const char *secret;
@@ -369,9 +369,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orders_generations_and_finds_garbage),
-        cmocka_unit_test(chunks_come_by_number_not_by_name),
-        cmocka_unit_test(a_chunk_of_another_item_is_known_by_its_hash),
-        cmocka_unit_test(objects_of_any_shape_are_no_trouble),
+        cmocka_unit_test(chunks_are_sorted_by_number_not_by_name),
+        cmocka_unit_test(a_chunk_of_another_item_is_recognized_by_its_hash),
+        cmocka_unit_test(malformed_objects_are_handled),
     };
 
     doc_setup();

@@ -33,7 +33,7 @@ static void note_skip(void *data, const struct state_generation *generation,
     (void)snprintf(skips->last, sizeof(skips->last), "%s", err->text);
 }
 
-/* A state of two chunks that tells by its file "which" which one it is. */
+/* Saves a state of two chunks with the file "which", which has the uuid. */
 static void save_state(struct store *store, const char *which, int64_t sequence)
 {
     cleanup_scratch struct scratch scratch;
@@ -45,7 +45,7 @@ static void save_state(struct store *store, const char *which, int64_t sequence)
     (void)!store_save(store, scratch.root_fd, which, sequence, &err);
 }
 
-/* Restores into root/state and returns what "which" says; NULL: failed, "": nothing to restore. */
+/* Restores into root/state and returns the content of "which"; NULL: failed, "": no state. */
 static char *restore(struct store *store, struct scratch *scratch, struct skips *skips,
                      struct error *err)
 {
@@ -68,7 +68,7 @@ static char *restore(struct store *store, struct scratch *scratch, struct skips 
     return which;
 }
 
-static void the_newest_state_takes_the_place_of_what_was_there(void **state)
+static void the_newest_state_replaces_the_directory(void **state)
 {
     cleanup_scratch struct scratch scratch;
     cleanup_store struct store store;
@@ -79,7 +79,7 @@ static void the_newest_state_takes_the_place_of_what_was_there(void **state)
     store_init(&store);
     save_state(&store, "one", 1);
     save_state(&store, "two", 2);
-    for (int i = 0; i < 2; i++) { /* with nothing there, then with something */
+    for (int i = 0; i < 2; i++) { /* first without, then with an existing directory */
         cleanup_free char *which = NULL, *tree = NULL;
         struct error err = {0};
 
@@ -92,7 +92,7 @@ static void the_newest_state_takes_the_place_of_what_was_there(void **state)
     assert_int_equal(skips.count, 0);
 }
 
-static void no_state_is_fine_and_leaves_the_directory_alone(void **state)
+static void without_state_the_directory_is_not_touched(void **state)
 {
     cleanup_scratch struct scratch scratch;
     cleanup_store struct store store;
@@ -110,9 +110,9 @@ static void no_state_is_fine_and_leaves_the_directory_alone(void **state)
     assert_string_equal(tree, "state 40000\n");
 }
 
-/* Whatever the point at which the second upload stopped: the first state comes back, and the next
- * upload mends it. */
-static void a_torn_upload_leaves_the_state_before_it(void **state)
+/* The second upload is interrupted at every chunk: the first state is restored, and a third upload
+ * succeeds. */
+static void an_interrupted_upload_leaves_the_previous_state(void **state)
 {
     (void)state;
     for (int stored = 0; stored < 2; stored++) {
@@ -136,7 +136,7 @@ static void a_torn_upload_leaves_the_state_before_it(void **state)
     }
 }
 
-static void a_first_upload_that_was_interrupted_is_no_state(void **state)
+static void an_interrupted_first_upload_is_no_state(void **state)
 {
     cleanup_scratch struct scratch scratch;
     cleanup_store struct store store;
@@ -155,7 +155,7 @@ static void a_first_upload_that_was_interrupted_is_no_state(void **state)
     assert_int_equal(skips.count, 1);
 }
 
-static void any_flipped_byte_falls_back_to_the_state_before(void **state)
+static void any_flipped_bit_falls_back_to_the_previous_state(void **state)
 {
     cleanup_scratch struct scratch scratch;
     cleanup_store struct store store;
@@ -167,7 +167,7 @@ static void any_flipped_byte_falls_back_to_the_state_before(void **state)
     save_state(&store, "two", 2);
     for (size_t chunk = 2; chunk < 4; chunk++) {
         struct buffer *bytes = &store.chunks[chunk].bytes;
-        /* Both ends, where headers and trailers are, and places in between. */
+        /* Headers, trailers and places in between. */
         const size_t places[] = {0,
                                  3,
                                  4,
@@ -194,7 +194,7 @@ static void any_flipped_byte_falls_back_to_the_state_before(void **state)
     }
 }
 
-static void a_chunk_that_lost_or_gained_a_byte_falls_back_too(void **state)
+static void a_chunk_of_another_size_falls_back_to_the_previous_state(void **state)
 {
     static const int changes[] = {-1, 1};
 
@@ -217,7 +217,7 @@ static void a_chunk_that_lost_or_gained_a_byte_falls_back_too(void **state)
     }
 }
 
-static void state_that_is_all_damaged_is_an_error_that_leaves_things_alone(void **state)
+static void if_no_state_can_be_restored_the_directory_is_not_touched(void **state)
 {
     cleanup_scratch struct scratch scratch;
     cleanup_store struct store store;
@@ -239,14 +239,24 @@ static void state_that_is_all_damaged_is_an_error_that_leaves_things_alone(void 
     assert_string_equal(text, "1");
 }
 
-static void a_source_that_fails_is_no_reason_to_go_back_in_time(void **state)
+static void only_damage_falls_back_to_the_previous_state_not_a_failing_source(void **state)
 {
     static const struct {
         enum error_kind kind;
         const char *which;
     } cases[] = {
-        {ERROR_TEMPORARY, NULL}, {ERROR_DENIED, NULL},     {ERROR_CANCELLED, NULL},
-        {ERROR_INTERNAL, NULL},  {ERROR_NOT_FOUND, "one"},
+        /* The source is at fault: an older state would be the wrong one. */
+        {ERROR_TEMPORARY, NULL},
+        {ERROR_DENIED, NULL},
+        {ERROR_CANCELLED, NULL},
+        {ERROR_INTERNAL, NULL},
+        {ERROR_CONFLICT, NULL},
+        {ERROR_GONE, NULL},
+        {ERROR_EXISTS, NULL},
+        /* The generation is at fault. */
+        {ERROR_NOT_FOUND, "one"},
+        {ERROR_TOO_LARGE, "one"},
+        {ERROR_INVALID, "one"},
     };
 
     (void)state;
@@ -273,8 +283,8 @@ static void a_source_that_fails_is_no_reason_to_go_back_in_time(void **state)
     }
 }
 
-/* What Go would have stored of the state that is in the store as ours: zero bytes cut off both ends
- * of every chunk, the last one of several filled up with what was in its buffer before. */
+/* Converts our state to the format of the Go deployer: zero bytes stripped from both ends of every
+ * chunk, the last one of several padded with stale bytes. */
 static void make_go_s(struct store *store, const char *uuid, bool is_damaged)
 {
     struct store go;
@@ -300,7 +310,7 @@ static void make_go_s(struct store *store, const char *uuid, bool is_damaged)
     *store = go;
 }
 
-static void what_go_wrote_comes_back(void **state)
+static void state_of_the_go_deployer_is_restored(void **state)
 {
     cleanup_scratch struct scratch scratch;
     cleanup_store struct store store;
@@ -318,7 +328,7 @@ static void what_go_wrote_comes_back(void **state)
     assert_string_equal(which, "go");
 }
 
-static void what_go_wrote_and_somebody_damaged_does_not(void **state)
+static void damaged_state_of_the_go_deployer_is_not_restored(void **state)
 {
     cleanup_scratch struct scratch scratch;
     cleanup_store struct store store;
@@ -334,7 +344,7 @@ static void what_go_wrote_and_somebody_damaged_does_not(void **state)
     assert_int_equal(err.kind, ERROR_INVALID);
 }
 
-/* A volume as the kubelet makes it: what one sees are symlinks into a hidden directory. */
+/* Like a volume of the kubelet: symlinks into a hidden directory. */
 static void mount_chunks(const struct store *store, int directory_fd)
 {
     assert_int_equal(mkdirat(directory_fd, "..2026", 0777), 0);
@@ -357,7 +367,7 @@ static void mount_chunks(const struct store *store, int directory_fd)
     }
 }
 
-static void mounted_chunks_are_a_source(void **state)
+static void chunks_are_read_from_a_mounted_directory(void **state)
 {
     cleanup_scratch struct scratch scratch, mount;
     cleanup_store struct store store;
@@ -393,19 +403,19 @@ static void mounted_chunks_are_a_source(void **state)
     state_set_done(&set);
 }
 
-static void add_must_fail(const struct scratch *mount, enum error_kind kind, const char *words)
+static void add_must_fail(const struct scratch *mount, enum error_kind kind, const char *message)
 {
     struct state_set set = {0};
     struct error err = {0};
 
     assert_int_equal(state_set_add_directory(&set, mount->root_fd, &err), -1);
     assert_int_equal(err.kind, kind);
-    if (!strstr(err.text, words))
-        fail_msg("'%s' does not say '%s'", err.text, words);
+    if (!strstr(err.text, message))
+        fail_msg("'%s' does not contain '%s'", err.text, message);
     state_set_done(&set);
 }
 
-static void metadata_that_is_none_is_named(void **state)
+static void invalid_metadata_is_an_error_that_names_the_file(void **state)
 {
     cleanup_scratch struct scratch mount;
     cleanup_free char *much = xcalloc(1, 256 * 1024 + 2);
@@ -414,17 +424,17 @@ static void metadata_that_is_none_is_named(void **state)
     scratch_init(&mount);
     assert_int_equal(mkdirat(mount.root_fd, "one", 0777), 0);
     assert_int_equal(mkdirat(mount.root_fd, "one/" FILE_STATE_METADATA, 0777), 0);
-    add_must_fail(&mount, ERROR_INVALID, "'one/" FILE_STATE_METADATA "' is no regular file");
+    add_must_fail(&mount, ERROR_INVALID, "'one/" FILE_STATE_METADATA "' is not a regular file");
     assert_int_equal(unlinkat(mount.root_fd, "one/" FILE_STATE_METADATA, AT_REMOVEDIR), 0);
     memset(much, 'x', 256 * 1024 + 1);
     scratch_write(mount.root_fd, "one/" FILE_STATE_METADATA, much);
-    add_must_fail(&mount, ERROR_TOO_LARGE, "read 'one/" FILE_STATE_METADATA "': more than");
+    add_must_fail(&mount, ERROR_TOO_LARGE, "read \"one/" FILE_STATE_METADATA "\": more than");
 }
 
-static void there_are_only_so_many_chunks(void **state)
+static void the_number_of_chunks_is_limited(void **state)
 {
     cleanup_scratch struct scratch mount;
-    struct state_set set = {.chunk_count = 100000}; /* without their memory: nobody looks */
+    struct state_set set = {.chunk_count = 100000}; /* only the count is read */
     struct error err = {0};
 
     (void)state;
@@ -439,19 +449,19 @@ static void there_are_only_so_many_chunks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_newest_state_takes_the_place_of_what_was_there),
-        cmocka_unit_test(no_state_is_fine_and_leaves_the_directory_alone),
-        cmocka_unit_test(a_torn_upload_leaves_the_state_before_it),
-        cmocka_unit_test(a_first_upload_that_was_interrupted_is_no_state),
-        cmocka_unit_test(any_flipped_byte_falls_back_to_the_state_before),
-        cmocka_unit_test(a_chunk_that_lost_or_gained_a_byte_falls_back_too),
-        cmocka_unit_test(state_that_is_all_damaged_is_an_error_that_leaves_things_alone),
-        cmocka_unit_test(a_source_that_fails_is_no_reason_to_go_back_in_time),
-        cmocka_unit_test(what_go_wrote_comes_back),
-        cmocka_unit_test(what_go_wrote_and_somebody_damaged_does_not),
-        cmocka_unit_test(mounted_chunks_are_a_source),
-        cmocka_unit_test(metadata_that_is_none_is_named),
-        cmocka_unit_test(there_are_only_so_many_chunks),
+        cmocka_unit_test(the_newest_state_replaces_the_directory),
+        cmocka_unit_test(without_state_the_directory_is_not_touched),
+        cmocka_unit_test(an_interrupted_upload_leaves_the_previous_state),
+        cmocka_unit_test(an_interrupted_first_upload_is_no_state),
+        cmocka_unit_test(any_flipped_bit_falls_back_to_the_previous_state),
+        cmocka_unit_test(a_chunk_of_another_size_falls_back_to_the_previous_state),
+        cmocka_unit_test(if_no_state_can_be_restored_the_directory_is_not_touched),
+        cmocka_unit_test(only_damage_falls_back_to_the_previous_state_not_a_failing_source),
+        cmocka_unit_test(state_of_the_go_deployer_is_restored),
+        cmocka_unit_test(damaged_state_of_the_go_deployer_is_not_restored),
+        cmocka_unit_test(chunks_are_read_from_a_mounted_directory),
+        cmocka_unit_test(invalid_metadata_is_an_error_that_names_the_file),
+        cmocka_unit_test(the_number_of_chunks_is_limited),
     };
 
     doc_setup();

@@ -18,7 +18,7 @@
 
 #define cleanup_store __attribute__((cleanup(store_done)))
 
-/* So many bytes that can't be compressed. */
+/* Bytes that can't be compressed. */
 static void write_noise(int root_fd, const char *name, size_t size)
 {
     cleanup_close int fd = openat(root_fd, name, O_CREAT | O_TRUNC | O_WRONLY, 0600);
@@ -41,7 +41,7 @@ static const struct {
     {0, "0 "}, {1, "0 "}, {900000, "0 "}, {1100000, "1 0 "}, {2500000, "1 2 0 "},
 };
 
-static void chunks_are_exact_and_the_first_comes_last(void **state)
+static void chunks_have_the_exact_size_and_the_first_is_written_last(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(sizes); i++) {
@@ -76,8 +76,8 @@ static void chunks_are_exact_and_the_first_comes_last(void **state)
     }
 }
 
-/* An archive of exactly so many chunks has no empty one behind them. */
-static void a_whole_number_of_chunks_ends_there(void **state)
+/* The archive is exactly as large as its chunks. */
+static void an_archive_that_fills_its_chunks_has_no_empty_one(void **state)
 {
     cleanup_scratch struct scratch scratch;
     cleanup_store struct store store;
@@ -88,7 +88,7 @@ static void a_whole_number_of_chunks_ends_there(void **state)
     (void)state;
     scratch_init(&scratch);
     store_init(&store);
-    /* Names of other lengths shift what deflate makes of it, until a size is hit. */
+    /* The length of the name changes the size of the archive until it fits exactly. */
     for (size_t i = 0; i < 60 && summary.packed_bytes != STATE_CHUNK_BYTES; i++) {
         const struct timespec times[2] = {{0}, {.tv_sec = 1}};
         char name[64] = "n";
@@ -108,7 +108,7 @@ static void a_whole_number_of_chunks_ends_there(void **state)
     assert_int_equal(store.chunks[0].bytes.size, STATE_CHUNK_BYTES);
 }
 
-static void the_same_tree_has_the_same_sum_and_another_has_not(void **state)
+static void the_sha256_depends_only_on_the_tree(void **state)
 {
     cleanup_scratch struct scratch scratch;
     struct state_summary once = {0}, twice = {0}, other = {0};
@@ -127,7 +127,7 @@ static void the_same_tree_has_the_same_sum_and_another_has_not(void **state)
     assert_string_not_equal(once.sha256, other.sha256);
 }
 
-static void a_failing_sink_never_gets_the_first_chunk(void **state)
+static void after_a_failure_the_first_chunk_is_not_written(void **state)
 {
     (void)state;
     for (int stored = 0; stored < 2; stored++) {
@@ -162,15 +162,15 @@ static int write_and_meddle(void *data, int64_t number, const void *bytes, size_
     return store_write(meddler->store, number, bytes, size, err);
 }
 
-static void a_tree_that_changes_is_a_conflict_and_never_a_generation(void **state)
+static void a_tree_that_changes_while_it_is_packed_is_a_conflict(void **state)
 {
     static const struct {
         const char *name;
         size_t noise;
     } cases[] = {
-        {"a", 3},       /* in the past of the second pass: its directory has changed */
-        {"noise", 9},   /* what is being read */
-        {"z", 3},       /* still to come */
+        {"a", 3},       /* already packed: only its directory differs */
+        {"noise", 9},   /* being packed */
+        {"z", 3},       /* not packed yet */
         {"z", 3000000}, /* more chunks than before */
     };
 
@@ -221,7 +221,7 @@ static void a_tree_that_changed_between_the_passes_is_a_conflict(void **state)
     }
 }
 
-static void annotations_are_go_s_and_ours(void **state)
+static void annotations_are_those_of_go_and_ours(void **state)
 {
     const struct state_summary summary = {.sha256 = "abc", .packed_bytes = 99, .chunk_count = 3};
     cleanup_json json_t *full = state_chunk_annotations(&summary, 2, "uuid", 7, "job", "pod");
@@ -241,13 +241,13 @@ static void annotations_are_go_s_and_ours(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chunks_are_exact_and_the_first_comes_last),
-        cmocka_unit_test(a_whole_number_of_chunks_ends_there),
-        cmocka_unit_test(the_same_tree_has_the_same_sum_and_another_has_not),
-        cmocka_unit_test(a_failing_sink_never_gets_the_first_chunk),
-        cmocka_unit_test(a_tree_that_changes_is_a_conflict_and_never_a_generation),
+        cmocka_unit_test(chunks_have_the_exact_size_and_the_first_is_written_last),
+        cmocka_unit_test(an_archive_that_fills_its_chunks_has_no_empty_one),
+        cmocka_unit_test(the_sha256_depends_only_on_the_tree),
+        cmocka_unit_test(after_a_failure_the_first_chunk_is_not_written),
+        cmocka_unit_test(a_tree_that_changes_while_it_is_packed_is_a_conflict),
         cmocka_unit_test(a_tree_that_changed_between_the_passes_is_a_conflict),
-        cmocka_unit_test(annotations_are_go_s_and_ours),
+        cmocka_unit_test(annotations_are_those_of_go_and_ours),
     };
 
     doc_setup();

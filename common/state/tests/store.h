@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chunks in memory, as a sink of save.h and a source of restore.h. Help for tests. */
+/* Chunks in memory, as a sink for save.h and a source for restore.h. */
 #pragma once
 
 #include "common/base/buffer.h"
@@ -16,26 +16,26 @@ struct store {
     size_t count;
     int creation; /* seconds of the next creationTimestamp */
 
-    /* Of the generation that is being written. */
+    /* The generation being written. */
     const struct state_summary *summary;
     const char *uuid;
     int64_t sequence;
-    int fails_after; /* so many chunks are stored, then the sink fails; -1: never */
-    char order[64];  /* numbers as they came: "1 2 0 " */
+    int fails_after; /* fails after this number of chunks; -1: never */
+    char order[64];  /* chunk numbers in order of arrival: "1 2 0 " */
 
-    int unreadable_from; /* chunks from this on can't be read; -1: all can */
+    int unreadable_from; /* the first chunk that can't be read; -1: none */
     enum error_kind unreadable_kind;
 };
 
 void store_init(struct store *store);
 void store_done(struct store *store);
-/* Both passes; the error is of the second one if it fails. */
+/* Runs both passes of save.h. */
 int store_save(struct store *store, int state_fd, const char *uuid, int64_t sequence,
                struct error *err);
-/* Go's format: no annotations but uuid and num; the bytes are copied. */
+/* Adds a chunk in the format of Go, with only uuid and num as annotations. Copies the bytes. */
 void store_add_go(struct store *store, const char *uuid, int number, const void *bytes,
                   size_t size);
-/* The arranged set of what is stored. */
+/* The arranged set of all chunks. */
 struct state_set store_set(const struct store *store);
 struct state_source store_source(struct store *store);
 /* state_chunk_fn */

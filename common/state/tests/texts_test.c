@@ -27,7 +27,7 @@ static void note(void *data, const char *text, size_t size)
     assert_int_equal(buffer_append_text(data, &err, "[%s]", text), 0);
 }
 
-/* What wait writes: texts, one of them with a long name, a link, and what is no text. */
+/* State as wait saves it: text files, one of them with a long name, a link, and a binary file. */
 static void save(struct store *store)
 {
     cleanup_scratch struct scratch scratch;
@@ -47,7 +47,7 @@ static int find(struct store *store, struct buffer *ret_found, struct error *err
 {
     struct state_set set = store_set(store);
     struct state_source source = store_source(store);
-    struct tar_text_budget budget = {.unpacked = PLENTY, .text = PLENTY};
+    struct text_budget budget = {.unpacked = PLENTY, .text = PLENTY};
     int result = 0;
 
     buffer_init(ret_found, PLENTY);
@@ -57,7 +57,7 @@ static int find(struct store *store, struct buffer *ret_found, struct error *err
     return result;
 }
 
-static void the_texts_of_what_wait_saved_are_found(void **state)
+static void texts_in_state_saved_by_wait_are_found(void **state)
 {
     cleanup_buffer struct buffer found = {0};
     cleanup_store struct store store;
@@ -71,8 +71,9 @@ static void the_texts_of_what_wait_saved_are_found(void **state)
     assert_string_equal(found.data, "[text of a][deep text]");
 }
 
-/* The same bytes as Go stores them: without what tells their sha256, and with a tail. */
-static void the_texts_of_gos_are_found(void **state)
+/* The same bytes as the Go deployer stores them: without the annotation of the sha256, and padded.
+ */
+static void texts_in_state_of_the_go_deployer_are_found(void **state)
 {
     cleanup_buffer struct buffer found = {0}, tail = {0};
     cleanup_store struct store store, go;
@@ -97,7 +98,7 @@ static void the_texts_of_gos_are_found(void **state)
     assert_string_equal(found.data, "[text of a][deep text]");
 }
 
-static void damage_and_a_source_that_fails_are_told(void **state)
+static void damage_and_source_failures_are_reported(void **state)
 {
     (void)state;
     for (int what = 0; what < 3; what++) {
@@ -107,7 +108,7 @@ static void damage_and_a_source_that_fails_are_told(void **state)
 
         store_init(&store);
         save(&store);
-        if (what == 0) /* of gzip's header, where nobody but the sha256 looks */
+        if (what == 0) /* in the header of gzip, where only the sha256 detects it */
             store.chunks[1].bytes.data[4] ^= 1;
         else if (what == 1)
             store.chunks[0].bytes.size--;
@@ -124,9 +125,9 @@ static void damage_and_a_source_that_fails_are_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_texts_of_what_wait_saved_are_found),
-        cmocka_unit_test(the_texts_of_gos_are_found),
-        cmocka_unit_test(damage_and_a_source_that_fails_are_told),
+        cmocka_unit_test(texts_in_state_saved_by_wait_are_found),
+        cmocka_unit_test(texts_in_state_of_the_go_deployer_are_found),
+        cmocka_unit_test(damage_and_source_failures_are_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

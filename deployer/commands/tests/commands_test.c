@@ -18,7 +18,7 @@ enum { ARGUMENTS_MAX = 12, OUTPUT_MAX = 1 << 20 };
 
 typedef int command_fn(int argc, char **argv);
 
-/* Runs a command with one of its streams in a file; what it wrote belongs to the caller. */
+/* Runs a command and returns what it wrote to stdout or stderr. The caller frees. */
 static char *written_by(command_fn *command, const char *const *arguments, int stream,
                         int *ret_code)
 {
@@ -56,7 +56,7 @@ static char *output_of(command_fn *command, const char *const *arguments, int *r
     return written_by(command, arguments, STDOUT_FILENO, ret_code);
 }
 
-static void validate_names_every_mistake_with_its_path(void **state)
+static void validate_lists_every_mistake_with_its_path(void **state)
 {
     static const char *const arguments[] = {"validate", "testdata/mistakes.yaml", NULL};
     int code = 0;
@@ -75,7 +75,7 @@ static void validate_names_every_mistake_with_its_path(void **state)
         "team/Bad_Name: warning: spec.target.nme: unknown field\n",
         "team/Bad_Name: warning: spec.onDelete.skip: unknown field\n",
         "team/Bad_Name: warning: spec.config.blueprint.ref.extra: unknown field\n",
-        "team/Bad_Name: warning: spec.config.blueprint.ref: has no effect: inline wins\n",
+        "warning: spec.config.blueprint.ref: has no effect: inline takes precedence\n",
         "team/Bad_Name: warning: spec.config.blueprint.inline.extra: unknown field\n",
         "team/Bad_Name: spec.config.blueprint.inline.filesystem: expected an object of file names"};
 
@@ -87,7 +87,7 @@ static void validate_names_every_mistake_with_its_path(void **state)
     }
 }
 
-static void validate_tells_the_same_in_json(void **state)
+static void validate_prints_the_same_in_json(void **state)
 {
     static const char *const arguments[] = {"validate", "-o", "json", "testdata/mistakes.yaml",
                                             NULL};
@@ -111,7 +111,7 @@ static size_t count(const char *text, const char *piece)
     return found;
 }
 
-static void validate_names_mistakes_however_many_they_are(void **state)
+static void validate_lists_any_number_of_mistakes(void **state)
 {
     static const char *const arguments[] = {"validate", "testdata/many.yaml", NULL};
     int code = 0;
@@ -125,12 +125,12 @@ static void validate_names_mistakes_however_many_they_are(void **state)
     assert_null(strstr(text, "team/warnings: spec"));
 }
 
-static void validate_finds_what_is_too_large_for_a_run(void **state)
+static void validate_reports_inputs_that_exceed_the_limits_of_a_run(void **state)
 {
     cleanup_free char *values = xmalloc(SECRET_MAX_BYTES + 1);
     cleanup_json json_t *item = NULL;
     cleanup_free char *text = NULL;
-    cleanup_free char *said = NULL;
+    cleanup_free char *output = NULL;
     char path[] = "/tmp/longshore-large.XXXXXX";
     const char *const arguments[] = {"validate", path, NULL};
     int fd = mkstemp(path);
@@ -151,11 +151,13 @@ static void validate_finds_what_is_too_large_for_a_run(void **state)
     text = doc_dump(item);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     (void)close(fd);
-    said = output_of(validate_main, arguments, &code);
+    output = output_of(validate_main, arguments, &code);
     (void)unlink(path);
     assert_int_equal(code, 2);
-    assert_non_null(strstr(said, "DeployItem default/large: spec.config: the inputs of the run are "
-                                 "more than 1048576 bytes together"));
+    assert_non_null(
+        strstr(output, "DeployItem default/large: spec.config: the inputs of the run "
+                       "(configuration, target, registry credentials, files) exceed 1048576 bytes"
+                       " in total"));
 }
 
 static const struct {
@@ -178,20 +180,20 @@ static const struct {
     {render_main, {"render", "--operation", "REPAIR", "testdata/script.yaml"}, 2},
     {render_main, {"render", "testdata/context.yaml"}, 2}, /* its context is missing */
     {render_main, {"render", "testdata/context.yaml", "--context", "testdata/own-context.yaml"}, 0},
-    {render_main, {"render", "testdata/no-target.yaml"}, 0}, /* its annotation says so */
+    {render_main, {"render", "testdata/no-target.yaml"}, 0}, /* as its annotation requests */
     {render_main, {"render"}, 2},
     {version_main, {"version"}, 0},
     {version_main, {"version", "--json"}, 0},
     {version_main, {"version", "--what"}, 2},
 };
 
-static void exit_codes_are_an_interface(void **state)
+static void exit_codes_are_as_documented(void **state)
 {
     int saved = dup(STDERR_FILENO);
-    int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int dev_null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
     (void)state;
-    assert_true(dup2(quiet, STDERR_FILENO) >= 0);
+    assert_true(dup2(dev_null, STDERR_FILENO) >= 0);
     for (size_t i = 0; i < array_length(codes); i++) {
         int code = 0;
         char *text = output_of(codes[i].command, codes[i].arguments, &code);
@@ -205,7 +207,7 @@ static void exit_codes_are_an_interface(void **state)
     }
     (void)dup2(saved, STDERR_FILENO);
     (void)close(saved);
-    (void)close(quiet);
+    (void)close(dev_null);
 }
 
 static void render_prints_every_object_the_same_each_time(void **state)
@@ -251,24 +253,26 @@ static void render_reads_the_operators_registry_files(void **state)
 
 static const struct {
     const char *arguments[ARGUMENTS_MAX];
-    const char *text; /* "": nothing at all */
-} said[] = {
+    const char *text; /* "": no output */
+} comments[] = {
     {{"render", "testdata/context.yaml"},
-     "longshore render: the item's context 'own' is missing; give it with --context FILE\n"},
+     "longshore render: context \"team/own\" of the item not found in the files; add it with "
+     "--context FILE\n"},
     {{"render", "testdata/script.yaml"},
-     "longshore render: context 'default' is not given: the controller would also use its pull "
-     "Secrets and its OCM configuration; give it with --context FILE\n"},
+     "warning: context \"default\" not found in the files; the controller would use its pull "
+     "Secrets and OCM configuration, too (add it with --context FILE)\n"},
     {{"render", "testdata/context.yaml", "--context", "testdata/own-context.yaml"}, ""},
 };
 
-static void render_says_which_context_it_has_to_do_without(void **state)
+static void render_warns_about_a_missing_context(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < array_length(said); i++) {
+    for (size_t i = 0; i < array_length(comments); i++) {
         int code = 0;
-        cleanup_free char *text = written_by(render_main, said[i].arguments, STDERR_FILENO, &code);
+        cleanup_free char *text =
+            written_by(render_main, comments[i].arguments, STDERR_FILENO, &code);
 
-        assert_string_equal(text, said[i].text);
+        assert_string_equal(text, comments[i].text);
     }
 }
 
@@ -282,7 +286,7 @@ static const struct {
     {{"render", "testdata/no-target.yaml", "--config", "testdata/identity.yaml"}, false, true},
 };
 
-static void render_says_what_it_can_not_know(void **state)
+static void render_comments_on_values_that_depend_on_the_cluster(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(unknown); i++) {
@@ -290,14 +294,17 @@ static void render_says_what_it_can_not_know(void **state)
         cleanup_free char *text = output_of(render_main, unknown[i].arguments, &code);
 
         assert_int_equal(code, 0);
-        assert_int_equal(strstr(text, "# Without an identity the controller gives every object "
-                                      "the label " LABEL_LANDSCAPER) != NULL,
-                         unknown[i].has_label);
-        assert_int_equal(strstr(text, "# The export is job-") != NULL, unknown[i].has_export);
+        assert_int_equal(
+            strstr(text,
+                   "# Without an identity, the controller sets the label " LABEL_LANDSCAPER) !=
+                NULL,
+            unknown[i].has_label);
+        assert_int_equal(strstr(text, "# The export Secret is called job-") != NULL,
+                         unknown[i].has_export);
     }
 }
 
-static void version_knows_the_types(void **state)
+static void version_lists_the_item_types(void **state)
 {
     static const char *const arguments[] = {"version", "--json", NULL};
     int code = 0;
@@ -312,16 +319,16 @@ static void version_knows_the_types(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(validate_names_every_mistake_with_its_path),
-        cmocka_unit_test(validate_tells_the_same_in_json),
-        cmocka_unit_test(validate_names_mistakes_however_many_they_are),
-        cmocka_unit_test(validate_finds_what_is_too_large_for_a_run),
-        cmocka_unit_test(exit_codes_are_an_interface),
+        cmocka_unit_test(validate_lists_every_mistake_with_its_path),
+        cmocka_unit_test(validate_prints_the_same_in_json),
+        cmocka_unit_test(validate_lists_any_number_of_mistakes),
+        cmocka_unit_test(validate_reports_inputs_that_exceed_the_limits_of_a_run),
+        cmocka_unit_test(exit_codes_are_as_documented),
         cmocka_unit_test(render_prints_every_object_the_same_each_time),
         cmocka_unit_test(render_reads_the_operators_registry_files),
-        cmocka_unit_test(render_says_which_context_it_has_to_do_without),
-        cmocka_unit_test(render_says_what_it_can_not_know),
-        cmocka_unit_test(version_knows_the_types),
+        cmocka_unit_test(render_warns_about_a_missing_context),
+        cmocka_unit_test(render_comments_on_values_that_depend_on_the_cluster),
+        cmocka_unit_test(version_lists_the_item_types),
     };
 
     doc_setup();

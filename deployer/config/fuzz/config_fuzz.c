@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A configuration that is accepted reads back from its own document to the same, and lets the plain
- * pod be made. */
+/* Properties: the effective document of an accepted configuration gives the same configuration, and
+ * the pod of a minimal item can be created with it. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -9,8 +9,8 @@
 
 #include "deployer/tests/sample.h"
 
-/* What is said about a document: errors as one text, then the unknown fields. */
-static char *said(const char *yaml)
+/* All messages about a document: errors as one text, then the unknown fields. */
+static char *mistakes_of(const char *yaml)
 {
     cleanup_json json_t *doc = sample_doc(yaml);
     cleanup_mistakes struct mistakes mistakes = {0};
@@ -56,6 +56,8 @@ static void no_document_gives_the_defaults(void **state)
     assert_non_null(doc_get(config->init.resources, "limits.memory"));
     assert_non_null(doc_get(config->wait.resources, "requests.cpu"));
     assert_null(config->runtime_class);
+    assert_int_equal(config->grace_seconds, 30);
+    assert_int_equal(config->max_grace_seconds, 300);
     assert_true(selector_matches(config->target_selector, NULL));
 }
 
@@ -74,16 +76,16 @@ static const char go_file[] =
     "hpa: {maxReplicas: 3, averageCpuUtilization: 80, averageMemoryUtilization: 80}\n"
     "controller: {workers: 30, cacheSyncTimeout: 5m}\n";
 
-static void every_field_of_the_go_deployer_is_read_or_said_to_have_no_effect(void **state)
+static void every_field_of_the_go_deployer_is_read_or_reported_as_ignored(void **state)
 {
     cleanup_config struct deployer_config *config = sample_config(go_file);
-    cleanup_free char *text = said(go_file);
+    cleanup_free char *text = mistakes_of(go_file);
 
     (void)state;
     assert_string_equal(
         text, "?garbageCollection.worker: has no effect: one collector serves all objects"
               "?controller.workers: has no effect: one thread serves all items"
-              "?controller.cacheSyncTimeout: has no effect: lists are read until they are whole");
+              "?controller.cacheSyncTimeout: has no effect: lists are always read to the end");
     assert_string_equal(config->identity, "container-default");
     assert_string_equal(config->namespace_name, "ls-system");
     assert_string_equal(config->oci_config_files[1], "/app/b");
@@ -109,7 +111,9 @@ static void the_effective_configuration_reads_back_to_itself(void **state)
         "30s}, serve: {address: "
         "127.0.0.1, metricsPort: 0, healthPort: 1}, pod: {sharedVolumeSizeLimit: 1Gi, "
         "nodeSelector: {a: b}, tolerations: [{key: x, operator: Exists}], runtimeClassName: gvisor,"
-        " priorityClassName: low, resources: {limits: {cpu: 1}}}, script: {image: 'a:1', command: "
+        " priorityClassName: low, resources: {limits: {cpu: 1}}, terminationGracePeriodSeconds: "
+        "45, "
+        "maxTerminationGracePeriodSeconds: 50}, script: {image: 'a:1', command: "
         "[/bin/ash], enabled: false, imagePullPolicy: Never, resources: {limits: {cpu: 1}}}}"};
 
     (void)state;
@@ -125,7 +129,7 @@ static void the_effective_configuration_reads_back_to_itself(void **state)
 }
 
 static const struct {
-    const char *yaml, *said;
+    const char *yaml, *expected;
 } cases[] = {
     {"{}", ""},
     {"identity: 5", "identity: expected a string, got a number"},
@@ -136,7 +140,14 @@ static const struct {
     {"colour: blue", "?colour: unknown field"},
     {"pod: {hostNetwork: true, securityContext: {}}",
      "?pod.hostNetwork: unknown field?pod.securityContext: unknown field"},
-    {"oci: {cache: {path: /x}}", "?oci.cache: has no effect: nothing is kept between runs"},
+    {"pod: {terminationGracePeriodSeconds: 0}",
+     "pod.terminationGracePeriodSeconds: Invalid value: 0: must be between 1 and 86400"},
+    {"pod: {terminationGracePeriodSeconds: 30s}",
+     "pod.terminationGracePeriodSeconds: expected an integer, got a string"},
+    {"pod: {terminationGracePeriodSeconds: 20, maxTerminationGracePeriodSeconds: 10}",
+     "pod.maxTerminationGracePeriodSeconds: Invalid value: 10: must not be below "
+     "pod.terminationGracePeriodSeconds (20)"},
+    {"oci: {cache: {path: /x}}", "?oci.cache: has no effect: nothing is cached between runs"},
     {"oci: {configFiles: [1, a]}", "oci.configFiles[0]: expected a string, got a number"},
     {"initContainer: {command: [1]}", "initContainer.command[0]: expected a string, got a number"},
     {"initContainer: {command: sh}",
@@ -152,18 +163,16 @@ static const struct {
     {"leaderElection: {leaseDuration: 61m}",
      "leaderElection.leaseDuration: Invalid value: must be whole seconds, at most 1h"},
     {"script: {enabled: 'no'}", "script.enabled: expected true or false, got a string"},
-    {"script: {args: [-x]}",
-     "script.args: Forbidden: arguments of a script are its item's; options "
-     "of the interpreter belong to script.command"},
+    {"script: {args: [-x]}", "script.args: Forbidden: arguments belong to the item; put "
+                             "options of the interpreter into script.command"},
     {"script: {goImage: true}", "?script.goImage: unknown field"},
     {"hpa: 3", "hpa: expected an object, got a number"},
     {"hpa: {maxReplicas: -1}",
      "hpa.maxReplicas: Invalid value: -1: must be between 0 and 2147483647"},
     {"controller: {cacheSyncTimeout: soon}",
      "controller.cacheSyncTimeout: Invalid value: \"soon\": must be a duration such as 90s, 5m or "
-     "1h30m, at least 1ms?controller.cacheSyncTimeout: has no effect: lists are read until they "
-     "are "
-     "whole"},
+     "1h30m, at least 1ms?controller.cacheSyncTimeout: has no effect: lists are always read to "
+     "the end"},
     {"waitContainer: {name: x}",
      "?waitContainer.name: has no effect: the containers' names are fixed"},
     {"deleteOperation: maybe", "deleteOperation: Invalid value: \"maybe\": must be run or skip"},
@@ -178,17 +187,17 @@ static const struct {
      "field?targetSelector[0].labels[0].value: unknown field"},
 };
 
-static void every_mistake_is_named_with_its_path(void **state)
+static void every_mistake_is_reported_with_its_path(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {
-        cleanup_free char *text = said(cases[i].yaml);
+        cleanup_free char *text = mistakes_of(cases[i].yaml);
 
-        assert_string_equal(text, cases[i].said);
+        assert_string_equal(text, cases[i].expected);
     }
 }
 
-static void a_file_that_is_no_document_is_one_mistake(void **state)
+static void a_malformed_file_is_reported_as_one_mistake(void **state)
 {
     cleanup_mistakes struct mistakes mistakes = {0};
     struct deployer_config *config = NULL;
@@ -203,10 +212,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_document_gives_the_defaults),
-        cmocka_unit_test(every_field_of_the_go_deployer_is_read_or_said_to_have_no_effect),
+        cmocka_unit_test(every_field_of_the_go_deployer_is_read_or_reported_as_ignored),
         cmocka_unit_test(the_effective_configuration_reads_back_to_itself),
-        cmocka_unit_test(every_mistake_is_named_with_its_path),
-        cmocka_unit_test(a_file_that_is_no_document_is_one_mistake),
+        cmocka_unit_test(every_mistake_is_reported_with_its_path),
+        cmocka_unit_test(a_malformed_file_is_reported_as_one_mistake),
     };
 
     doc_setup();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An address to listen on: host and port, written again, are the same; the port is all digits
- * behind the last colon; a refusal says why. */
+/* Properties of an address to listen on: host and port, formatted and parsed again, are the same;
+ * the port is the number after the last colon; an error has a text. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects of a file: what was read are objects with a kind, none of them a List, and Secrets carry
- * data that decodes; written out and read again they are the same. */
+/* Properties of the objects of a file: each has a kind, none is a List, the data of Secrets is
+ * valid base64, and they are the same when written out and read again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Content of a target: whatever bytes they are, target.json carries them as JSON that parses, and
- * no message quotes them. */
+/* Properties: for any content of a target, target.json is valid JSON that contains it, and no
+ * message quotes it. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     doc_setup();
     target = sample_doc("{metadata: {name: t}, spec: {type: x}}");
     file = target_document(target, (const char *)data, size);
-    /* NUL can stand in JSON, but our own parser refuses it. */
+    /* JSON allows NUL, but our parser refuses it. */
     if (!memchr(data, '\0', size) &&
         doc_parse_json(file, strlen(file), size * 8 + 4096, &doc, &err) < 0)
         abort();

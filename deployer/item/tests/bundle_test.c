@@ -57,13 +57,13 @@ static const struct {
     {"5\n", "'x', document 1: expected an object"},
     {"kind: A\n---\nname: b\n", "'x', document 2: kind is missing"},
     {"kind: List\nitems: [{kind: List, items: []}]\n",
-     "'x', document 1: items[0]: a List can't hold a List"},
+     "'x', document 1: items[0]: a List must not contain a List"},
     {"kind: List\nitems: [5]\n", "'x', document 1: items[0]: expected an object"},
     {"kind: Secret\nmetadata: {name: s}\nstringData: {a: 5}\n",
      "'x', document 1: secret 's': stringData.a: expected a string"},
 };
 
-static void what_is_no_object_is_named_by_file_and_number(void **state)
+static void invalid_objects_are_reported_with_file_and_number(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(wrong); i++) {
@@ -83,7 +83,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects_are_found_by_kind_namespace_and_name),
         cmocka_unit_test(string_data_becomes_data),
-        cmocka_unit_test(what_is_no_object_is_named_by_file_and_number),
+        cmocka_unit_test(invalid_objects_are_reported_with_file_and_number),
     };
 
     doc_setup();

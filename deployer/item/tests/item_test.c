@@ -19,7 +19,7 @@ static struct item *parse(const char *yaml)
     return item;
 }
 
-static void a_whole_item_is_read(void **state)
+static void all_fields_of_an_item_are_read(void **state)
 {
     cleanup_item struct item *item = parse(
         "metadata:\n"
@@ -70,7 +70,7 @@ static void a_whole_item_is_read(void **state)
     assert_int_equal(item->mistakes.count, 0);
 }
 
-static void an_item_without_anything_has_the_defaults(void **state)
+static void an_empty_item_has_the_defaults(void **state)
 {
     cleanup_item struct item *item =
         parse("{metadata: {name: nn, namespace: ns}, spec: {type: t}}");
@@ -93,7 +93,7 @@ static void an_item_without_anything_has_the_defaults(void **state)
 static const struct {
     const char *timeout;
     int64_t ms;
-    const char *said;
+    const char *expected;
 } timeouts[] = {
     {"none", ITEM_TIMEOUT_NONE, ""},
     {"10m", 600000, ""},
@@ -104,7 +104,7 @@ static const struct {
     {"-5s", ITEM_TIMEOUT_DEFAULT_MS, "spec.timeout: Invalid value: \"-5s\": must not be negative"},
 };
 
-static void timeouts_are_durations_or_none(void **state)
+static void a_timeout_is_a_duration_or_none(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(timeouts); i++) {
@@ -115,12 +115,12 @@ static void timeouts_are_durations_or_none(void **state)
         cleanup_free char *text = mistakes_text(&item->mistakes);
 
         assert_int_equal(item->timeout_ms, timeouts[i].ms);
-        assert_string_equal(text, timeouts[i].said);
+        assert_string_equal(text, timeouts[i].expected);
     }
 }
 
 static const struct {
-    const char *spec, *said;
+    const char *spec, *expected;
 } malformed[] = {
     {"5", "[spec: expected an object, got a number, spec.type: Required value: type of the item]"},
     {"{type: 5}", "[spec.type: expected a string, got a number, spec.type: Required value: type of "
@@ -150,12 +150,12 @@ static void a_malformed_field_is_a_mistake_and_the_item_is_still_read(void **sta
         cleanup_item struct item *item = parse(yaml);
         cleanup_free char *text = mistakes_text(&item->mistakes);
 
-        assert_string_equal(text, malformed[i].said);
+        assert_string_equal(text, malformed[i].expected);
         assert_string_equal(item->name, "nn");
     }
 }
 
-static void a_malformed_status_reads_as_none(void **state)
+static void a_malformed_status_is_ignored(void **state)
 {
     cleanup_item struct item *item =
         parse("{metadata: {name: nn, namespace: ns, generation: x, finalizers: {}, annotations: 5},"
@@ -198,12 +198,12 @@ static const struct {
     {"{landscaper.gardener.cloud/deployer-type: o, "
      "landscaper.gardener.cloud/deployer-target-name: .noTargetName}",
      "o", NULL},
-    /* The target's annotation alone is half a fact. */
+    /* The annotation of the target alone is not sufficient. */
     {"{landscaper.gardener.cloud/deployer-target-name: other}", "t", "tg"},
     {"{landscaper.gardener.cloud/deployer-type: o}", "o", "tg"},
 };
 
-static void annotations_win_over_the_spec(void **state)
+static void annotations_override_the_spec(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(responsible); i++) {
@@ -221,7 +221,7 @@ static void annotations_win_over_the_spec(void **state)
     }
 }
 
-static void an_item_that_cannot_be_read_has_a_mistake_and_a_configuration(void **state)
+static void an_unreadable_item_has_a_mistake_and_a_configuration(void **state)
 {
     cleanup_json json_t *doc = sample_doc(
         "{metadata: {name: a, namespace: ns}, spec: {type: t, target: {name: x}}, status: "
@@ -233,7 +233,7 @@ static void an_item_that_cannot_be_read_has_a_mistake_and_a_configuration(void *
     assert_int_equal(item_parse(doc, &item, &err), 0);
     assert_string_equal(item->job, "j");
     assert_string_equal(item_effective_target(item), "x");
-    /* Else it could be deleted without a DELETE run. */
+    /* Otherwise it could be deleted without a DELETE run. */
     assert_non_null(item->config);
     assert_int_equal(mistakes_fail(&item->mistakes, &err), -1);
     assert_non_null(strstr(err.text, "nested too deep"));
@@ -242,14 +242,14 @@ static void an_item_that_cannot_be_read_has_a_mistake_and_a_configuration(void *
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_item_that_cannot_be_read_has_a_mistake_and_a_configuration),
-        cmocka_unit_test(a_whole_item_is_read),
-        cmocka_unit_test(an_item_without_anything_has_the_defaults),
-        cmocka_unit_test(timeouts_are_durations_or_none),
+        cmocka_unit_test(an_unreadable_item_has_a_mistake_and_a_configuration),
+        cmocka_unit_test(all_fields_of_an_item_are_read),
+        cmocka_unit_test(an_empty_item_has_the_defaults),
+        cmocka_unit_test(a_timeout_is_a_duration_or_none),
         cmocka_unit_test(a_malformed_field_is_a_mistake_and_the_item_is_still_read),
-        cmocka_unit_test(a_malformed_status_reads_as_none),
+        cmocka_unit_test(a_malformed_status_is_ignored),
         cmocka_unit_test(an_item_without_a_name_is_an_error),
-        cmocka_unit_test(annotations_win_over_the_spec),
+        cmocka_unit_test(annotations_override_the_spec),
     };
 
     doc_setup();

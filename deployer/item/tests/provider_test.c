@@ -9,7 +9,7 @@
 
 #include "deployer/tests/sample.h"
 
-static char *said(const char *config_yaml, const char *provider_yaml)
+static char *mistakes_of(const char *config_yaml, const char *provider_yaml)
 {
     cleanup_sample_run struct sample_run sample = {0};
 
@@ -20,7 +20,7 @@ static char *said(const char *config_yaml, const char *provider_yaml)
 }
 
 static const struct {
-    const char *yaml, *said;
+    const char *yaml, *expected;
 } cases[] = {
     {"{image: alpine}", ""},
     {"{apiVersion: container.deployer.landscaper.gardener.cloud/v1alpha1, kind: "
@@ -34,7 +34,7 @@ static const struct {
     {"{image: 5}", "image: expected a string, got a number"},
     {"{command: x}", "command: expected a list of strings, got a string"},
     {"{args: [a, 1]}", "args[1]: expected a string, got a number"},
-    /* In the Go deployer's words. */
+    /* The messages of the Go deployer. */
     {"{registryPullSecrets: [{}]}",
      "[registryPullSecrets[0].name: Required value: name must not be empty, "
      "registryPullSecrets[0].namespace: Required value: namespace must not be empty]"},
@@ -89,24 +89,24 @@ static const struct {
     {"{resources: {requests: {cpu: -1}}}", "resources.requests.cpu: Invalid value: \"-1\": must be "
                                            "a quantity such as 500m, 1 or 64Mi"},
     {"{resources: {requests: {cpu: 2}, limits: {cpu: 1500m}}}",
-     "resources.requests.cpu: Invalid value: must not be above its limit"},
+     "resources.requests.cpu: Invalid value: must not exceed its limit"},
     {"{resources: {requests: {nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 1}}}", ""},
     {"{resources: {limits: {nvidia.com/gpu: 2000m}}}", ""},
     {"{resources: {requests: {nvidia.com/gpu: 1}}}",
-     "resources.requests.\"nvidia.com/gpu\": Invalid value: needs a limit, and one that is the "
-     "same"},
+     "resources.requests.\"nvidia.com/gpu\": Invalid value: requires an equal "
+     "limit"},
     {"{resources: {requests: {nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 2}}}",
-     "resources.requests.\"nvidia.com/gpu\": Invalid value: must be the same as its limit"},
+     "resources.requests.\"nvidia.com/gpu\": Invalid value: must equal its limit"},
     {"{resources: {limits: {nvidia.com/gpu: 500m}}}",
      "resources.limits.\"nvidia.com/gpu\": Invalid value: must be a whole number"},
     {"{resources: {requests: {kubernetes.io/x: 1}}}", ""},
     {"{resources: {limits: {hugepages-2Mi: 4Mi, memory: 1Gi}}}", ""},
     {"{resources: {limits: {hugepages-2Mi: 4Mi}}}",
-     "resources: Forbidden: huge pages need cpu or memory beside them"},
+     "resources: Forbidden: huge pages require a cpu or memory request or limit"},
     {"{resources: {limits: {hugepages-2Mi: 3Mi, cpu: 1}}}",
      "resources.limits.hugepages-2Mi: Invalid value: must be a multiple of 2Mi"},
     {"{resources: {limits: {hugepages-x: 3Mi, cpu: 1}}}",
-     "resources.limits.hugepages-x: Invalid value: \"x\": is no size of a page"},
+     "resources.limits.hugepages-x: Invalid value: \"x\": not a valid page size"},
     {"{tolerations: [{key: a, operator: Exists, effect: NoExecute, tolerationSeconds: 5}]}", ""},
     {"{tolerations: [{key: a, operator: Exists, tolerationSeconds: 5}]}",
      "tolerations[0].effect: Invalid value: must be NoExecute where tolerationSeconds is set"},
@@ -116,24 +116,32 @@ static const struct {
     {"{resources: {claims: [{name: gpu}]}}",
      "resources.claims: Forbidden: only requests and limits can be set"},
     {"{resources: {limits: {cpu: [1]}}}", "resources.limits.cpu: expected a quantity, got a list"},
+    {"{terminationGracePeriodSeconds: 300}", ""},
+    {"{terminationGracePeriodSeconds: 301}",
+     "terminationGracePeriodSeconds: Invalid value: 301: must not be above 300 "
+     "(pod.maxTerminationGracePeriodSeconds in the deployer's configuration)"},
+    {"{terminationGracePeriodSeconds: 0}",
+     "terminationGracePeriodSeconds: Invalid value: 0: must be between 1 and 2147483647"},
+    {"{terminationGracePeriodSeconds: 5m}",
+     "terminationGracePeriodSeconds: expected an integer, got a string"},
     {"{imagePullPolicy: Often}", "imagePullPolicy: Invalid value: \"Often\": must be Always, "
                                  "IfNotPresent or Never"},
     {"{runtimeClassName: 'G V'}", "runtimeClassName: Invalid value: \"G V\": must be lower-case "
                                   "letters, digits, '-' and '.'"},
     {"{nodeSelector: {a: 5}}", "nodeSelector.a: expected a string, got a number"},
     {"{nodeSelector: {'a b': c}}",
-     "nodeSelector.a b: Invalid value: \"a b\": must be a legal label key"},
+     "nodeSelector.a b: Invalid value: \"a b\": must be a valid label key"},
     {"{tolerations: [{key: a, operator: Exists}, {operator: Exists}]}", ""},
     {"{tolerations: [{key: a, operator: exists}]}",
-     "tolerations[0].operator: Invalid value: \"exists\": not one of the known words"},
+     "tolerations[0].operator: Invalid value: \"exists\": must be Equal or Exists"},
     {"{tolerations: [{}]}", "tolerations[0].key: Required value: a toleration without a key needs "
                             "the operator Exists"},
     {"{tolerations: [{key: a, operator: Exists, value: b}]}",
      "tolerations[0].value: Invalid value: must be empty with the operator Exists"},
     {"{blueprint: {inline: {filesystem: {blueprint.yaml: x}}}}", ""},
     {"{blueprint: {ref: {resourceName: b}}}",
-     "componentDescriptor: Required value: blueprint.ref names a resource, which is looked up in a "
-     "component descriptor"},
+     "componentDescriptor: Required value: needed because blueprint.ref "
+     "names a resource of the component"},
     {"{blueprint: {ref: {}}, componentDescriptor: {ref: {componentName: c, version: v}}}",
      "blueprint.ref.resourceName: Required value: name of the blueprint's resource"},
     {"{blueprint: {}}", "blueprint: Required value: ref or inline"},
@@ -149,30 +157,30 @@ static const struct {
      "componentDescriptor.ref.componentName: Required value: name of the component]"},
 };
 
-static void every_mistake_of_a_provider_configuration_is_named(void **state)
+static void every_mistake_in_a_provider_configuration_is_reported(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {
-        cleanup_free char *text = said(NULL, cases[i].yaml);
+        cleanup_free char *text = mistakes_of(NULL, cases[i].yaml);
 
-        assert_string_equal(text, cases[i].said);
+        assert_string_equal(text, cases[i].expected);
     }
 }
 
-static void an_image_that_is_no_reference_is_refused(void **state)
+static void an_invalid_image_reference_is_refused(void **state)
 {
     static const char *const images[] = {"Upper/Case", "a b", "x:y:z", "@sha256:12", "-x"};
 
     (void)state;
     for (size_t i = 0; i < array_length(images); i++) {
         cleanup_free char *yaml = xasprintf("{image: '%s'}", images[i]);
-        cleanup_free char *text = said(NULL, yaml);
+        cleanup_free char *text = mistakes_of(NULL, yaml);
 
         assert_memory_equal(text, "image: Invalid value: ", strlen("image: Invalid value: "));
     }
 }
 
-static void mistakes_tell_decoding_from_validation(void **state)
+static void mistakes_distinguish_decoding_from_validation(void **state)
 {
     cleanup_sample_run struct sample_run decode = {0};
     cleanup_sample_run struct sample_run validate = {0};
@@ -189,7 +197,7 @@ static void mistakes_tell_decoding_from_validation(void **state)
     assert_int_equal(validate.mistakes.errors, 2);
 }
 
-static void a_missing_image_is_the_default_with_its_command(void **state)
+static void a_missing_image_is_replaced_by_the_default_and_its_command(void **state)
 {
     static const char config[] =
         "defaultImage: {image: 'd:1', command: [run], args: [x], imagePullPolicy: Always}";
@@ -214,7 +222,7 @@ static void a_missing_image_is_the_default_with_its_command(void **state)
     assert_null(named.run->image_pull_policy);
 }
 
-static void the_configuration_for_init_is_that_of_the_item(void **state)
+static void init_gets_the_configuration_of_the_item(void **state)
 {
     cleanup_sample_run struct sample_run sample = {0};
 
@@ -226,15 +234,15 @@ static void the_configuration_for_init_is_that_of_the_item(void **state)
     assert_false(sample.run->is_continuous);
 }
 
-static void the_operators_nodes_and_runtime_can_be_added_to_but_not_changed(void **state)
+static void items_can_add_to_node_selection_and_runtime_but_not_override_them(void **state)
 {
     static const char config[] = "pod: {runtimeClassName: gvisor, nodeSelector: {pool: runs}, "
                                  "tolerations: [{key: runs, operator: Exists}]}";
     cleanup_sample_run struct sample_run sample = {0};
-    cleanup_free char *runtime = said(config, "{runtimeClassName: runc}");
+    cleanup_free char *runtime = mistakes_of(config, "{runtimeClassName: runc}");
     cleanup_free char *same =
-        said(config, "{runtimeClassName: gvisor, nodeSelector: {pool: runs}}");
-    cleanup_free char *nodes = said(config, "{nodeSelector: {pool: control-plane}}");
+        mistakes_of(config, "{runtimeClassName: gvisor, nodeSelector: {pool: runs}}");
+    cleanup_free char *nodes = mistakes_of(config, "{nodeSelector: {pool: control-plane}}");
 
     (void)state;
     assert_string_equal(
@@ -252,7 +260,7 @@ static void the_operators_nodes_and_runtime_can_be_added_to_but_not_changed(void
     assert_null(doc_member(json_array_get(sample.run->tolerations, 1), "extra"));
 }
 
-static void other_types_and_missing_configurations_are_mistakes(void **state)
+static void unknown_types_and_missing_configurations_are_mistakes(void **state)
 {
     cleanup_sample_run struct sample_run other = {0};
     cleanup_sample_run struct sample_run missing = {0};
@@ -264,7 +272,8 @@ static void other_types_and_missing_configurations_are_mistakes(void **state)
         sample_run_parse(&other, "landscaper.gardener.cloud/helm", sample_config(NULL), NULL), -1);
     other_text = mistakes_text(&other.mistakes);
     assert_string_equal(other_text, "spec.type: Invalid value: \"landscaper.gardener.cloud/helm\": "
-                                    "no type of this deployer");
+                                    "unsupported type, must be " DEPLOY_ITEM_TYPE_CONTAINER
+                                    " or " DEPLOY_ITEM_TYPE_SCRIPT);
     assert_int_equal(
         sample_run_parse(&missing, DEPLOY_ITEM_TYPE_CONTAINER, sample_config(NULL), NULL), -1);
     missing_text = mistakes_text(&missing.mistakes);
@@ -272,7 +281,7 @@ static void other_types_and_missing_configurations_are_mistakes(void **state)
                         "spec.config: Required value: provider configuration missing");
 }
 
-static void hundreds_of_mistakes_are_counted_not_kept(void **state)
+static void only_the_first_of_hundreds_of_mistakes_are_kept(void **state)
 {
     cleanup_sample_run struct sample_run sample = {0};
     cleanup_free char *text = NULL;
@@ -293,14 +302,14 @@ static void hundreds_of_mistakes_are_counted_not_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_mistake_of_a_provider_configuration_is_named),
-        cmocka_unit_test(an_image_that_is_no_reference_is_refused),
-        cmocka_unit_test(mistakes_tell_decoding_from_validation),
-        cmocka_unit_test(a_missing_image_is_the_default_with_its_command),
-        cmocka_unit_test(the_configuration_for_init_is_that_of_the_item),
-        cmocka_unit_test(the_operators_nodes_and_runtime_can_be_added_to_but_not_changed),
-        cmocka_unit_test(other_types_and_missing_configurations_are_mistakes),
-        cmocka_unit_test(hundreds_of_mistakes_are_counted_not_kept),
+        cmocka_unit_test(every_mistake_in_a_provider_configuration_is_reported),
+        cmocka_unit_test(an_invalid_image_reference_is_refused),
+        cmocka_unit_test(mistakes_distinguish_decoding_from_validation),
+        cmocka_unit_test(a_missing_image_is_replaced_by_the_default_and_its_command),
+        cmocka_unit_test(init_gets_the_configuration_of_the_item),
+        cmocka_unit_test(items_can_add_to_node_selection_and_runtime_but_not_override_them),
+        cmocka_unit_test(unknown_types_and_missing_configurations_are_mistakes),
+        cmocka_unit_test(only_the_first_of_hundreds_of_mistakes_are_kept),
     };
 
     doc_setup();

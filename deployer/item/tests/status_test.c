@@ -13,7 +13,7 @@
 enum { NOW = 1767776400 }; /* 2026-01-07T09:00:00Z */
 #define AT(seconds_) (((int64_t)NOW + (seconds_)) * 1000)
 
-static void the_first_error_is_first_and_last(void **state)
+static void the_first_error_becomes_first_and_last_error(void **state)
 {
     cleanup_json json_t *status = json_object();
     const struct status_error error = {
@@ -30,10 +30,9 @@ static void the_first_error_is_first_and_last(void **state)
     assert_true(
         json_equal(json_object_get(status, "firstError"), json_object_get(status, "lastError")));
     assert_int_equal(json_array_size(doc_get(status, "lastErrors")), 1);
-    assert_true(status_is_unrecoverable(doc_get(status, "lastError")));
 }
 
-static void the_same_error_again_is_no_change_at_all(void **state)
+static void repeating_an_error_changes_nothing(void **state)
 {
     cleanup_json json_t *status = json_object();
     cleanup_json json_t *before = NULL;
@@ -45,7 +44,6 @@ static void the_same_error_again_is_no_change_at_all(void **state)
     assert_false(status_set_error(status, &error, AT(10)));
     assert_true(json_equal(before, status));
     assert_null(doc_get(status, "lastError.codes"));
-    assert_false(status_is_unrecoverable(doc_get(status, "lastError")));
 }
 
 #define QUOTA(used_) "exceeded quota: q, requested: pods=1, used: pods=" used_ ", limited: pods=100"
@@ -61,14 +59,15 @@ static const struct {
     {"later at 2026-01-07T09:00:00Z", "later at 2026-01-08T10:00:00Z", false},
     {"used: pods=1", "used: cpu=1", true},
     {"used: 1", "used: none", true},
-    {"secret 's1' is missing", "secret 's2' is missing", true}, /* a name is no number */
+    {"secret 's1' is missing", "secret 's2' is missing",
+     true}, /* digits in a name are not a number */
     {"pod \"a-1\" is there", "pod \"a-2\" is there", true},
     {"no quota", "no webhook", true},
     {"used: 1", "used: 1 of 2", true},
     {"", "1", true},
 };
 
-static void an_error_of_other_numbers_is_shown_but_is_no_news(void **state)
+static void an_error_with_different_numbers_is_updated_but_not_new(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(tries); i++) {
@@ -89,7 +88,7 @@ static void an_error_of_other_numbers_is_shown_but_is_no_news(void **state)
     }
 }
 
-static void another_reason_or_code_is_news_whatever_the_numbers(void **state)
+static void another_reason_or_code_is_a_new_error(void **state)
 {
     cleanup_json json_t *status = json_object();
     const struct status_error error = {"DeployPod", "CreatePod", "used: 1", {NULL}};
@@ -154,7 +153,7 @@ static void messages_are_bounded_and_valid(void **state)
     (void)state;
     memset(message, 'x', STATUS_MESSAGE_MAX + 99);
     message[STATUS_MESSAGE_MAX + 99] = '\0';
-    memcpy(message + STATUS_MESSAGE_MAX - 1, "\xc3\xa4", 2); /* across the edge */
+    memcpy(message + STATUS_MESSAGE_MAX - 1, "\xc3\xa4", 2); /* across the limit */
     assert_true(status_set_error(status, &error, AT(0)));
     assert_int_equal(strlen(doc_text(status, "lastError.message")), STATUS_MESSAGE_MAX - 1);
     error.message = "bad \xff byte";
@@ -163,22 +162,17 @@ static void messages_are_bounded_and_valid(void **state)
     assert_false(status_set_error(status, &error, AT(2)));
 }
 
-static void a_status_that_others_have_broken_is_mended(void **state)
+static void an_invalid_status_is_replaced(void **state)
 {
-    cleanup_json json_t *status =
-        sample_doc("{lastError: 5, firstError: text, lastErrors: {}, conditions: 7}");
-    cleanup_json json_t *pod = sample_doc(
-        "{status: {initContainerStatuses: [{name: init, state: {waiting: {reason: A}}}]}}");
+    cleanup_json json_t *status = sample_doc("{lastError: 5, firstError: text, lastErrors: {}}");
     const struct status_error error = {"a", "b", "c", {NULL}};
 
     (void)state;
     assert_true(status_set_error(status, &error, AT(0)));
     assert_int_equal(json_array_size(doc_get(status, "lastErrors")), 1);
-    status_set_conditions(status, pod, AT(0));
-    assert_int_equal(json_array_size(doc_get(status, "conditions")), 1);
 }
 
-static void phases_are_told_apart(void **state)
+static void phases_are_classified_as_final_or_failed(void **state)
 {
     static const struct {
         const char *phase;
@@ -197,127 +191,18 @@ static void phases_are_told_apart(void **state)
     assert_string_equal(status_failed_phase(false), "Failed");
 }
 
-static void the_provider_status_is_as_go_writes_it(void **state)
-{
-    cleanup_json json_t *pod = sample_doc(
-        "metadata: {name: p, creationTimestamp: '2026-01-07T09:00:12Z'}\n"
-        "status:\n"
-        "  initContainerStatuses:\n"
-        "  - {name: init, image: i, imageID: i@sha256:1, state: {terminated: {exitCode: 0, reason: "
-        "Completed}}}\n"
-        "  containerStatuses:\n"
-        "  - {name: main, image: m, imageID: '', state: {waiting: {reason: ErrImagePull, message: "
-        "'token=abcdefgh'}}}\n"
-        "  - {name: wait, image: w, imageID: x, state: {running: {startedAt: "
-        "'2026-01-07T09:00:20Z'}}}\n");
-    cleanup_json json_t *status = status_provider(pod, OPERATION_RECONCILE, "job-1", NULL, NULL);
-    cleanup_json json_t *expected = sample_doc(
-        "apiVersion: container.deployer.landscaper.gardener.cloud/v1alpha1\n"
-        "kind: ProviderStatus\n"
-        "lastOperation: RECONCILE\n"
-        "podStatus:\n"
-        "  podName: p\n"
-        "  lastRun: '2026-01-07T09:00:12Z'\n"
-        "  lastSuccessfulJobID: job-1\n"
-        "  containerStatus: {reason: ErrImagePull, message: 'token=***', state: {waiting: {reason: "
-        "ErrImagePull}}, image: m, imageID: ''}\n"
-        "  initContainerStatus: {reason: Completed, state: {terminated: {exitCode: 0, reason: "
-        "Completed}}, image: i, imageID: 'i@sha256:1', exitCode: 0}\n"
-        "  waitContainerStatus: {reason: Running, state: {running: {startedAt: "
-        "'2026-01-07T09:00:20Z'}}, image: w, imageID: x}\n");
-
-    (void)state;
-    assert_true(json_equal(status, expected));
-}
-
-static void containers_without_a_status_are_there_all_the_same(void **state)
-{
-    cleanup_json json_t *status = status_provider(NULL, OPERATION_DELETE, NULL, NULL, "the tail");
-    cleanup_json json_t *empty = sample_doc("{state: {}, image: '', imageID: ''}");
-
-    (void)state;
-    assert_true(json_equal(json_object_get(json_object_get(status, "podStatus"), "containerStatus"),
-                           empty));
-    assert_null(doc_get(status, "podStatus.lastSuccessfulJobID"));
-    assert_null(doc_get(status, "podStatus.lastRun"));
-    assert_string_equal(doc_text(status, "podStatus.mainLogTail"), "the tail");
-}
-
-static const struct {
-    const char *state, *condition; /* status, reason, message */
-} conditions[] = {
-    {"{waiting: {reason: PodInitializing}}", "Progressing|PodInitializing|"},
-    {"{waiting: {reason: ErrImagePull, message: m}}", "Progressing|ErrImagePull|m"},
-    {"{running: {startedAt: '2026-01-07T10:00:20+01:00'}}",
-     "Progressing|Pod running|Pod started running at 2026-01-07 09:00:20 +0000 UTC"},
-    {"{running: {}}", "Progressing|Pod running|Pod started running"},
-    {"{terminated: {exitCode: 0}}", "True|ContainerSucceeded|Container successfully finished"},
-    {"{terminated: {exitCode: 1, reason: Error, message: m}}", "False|Error|m"},
-};
-
-static void conditions_follow_the_containers(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < array_length(conditions); i++) {
-        cleanup_json json_t *status = json_object();
-        cleanup_free char *yaml = xasprintf(
-            "{status: {containerStatuses: [{name: wait, state: %s}]}}", conditions[i].state);
-        cleanup_json json_t *pod = sample_doc(yaml);
-        const json_t *condition = NULL;
-        cleanup_free char *text = NULL;
-
-        status_set_conditions(status, pod, AT(0));
-        assert_int_equal(json_array_size(doc_get(status, "conditions")), 1);
-        condition = json_array_get(doc_get(status, "conditions"), 0);
-        text = xasprintf("%s|%s|%s", doc_text(condition, "status"), doc_text(condition, "reason"),
-                         doc_text(condition, "message"));
-        assert_string_equal(doc_text(condition, "type"), "WaitContainer");
-        assert_string_equal(text, conditions[i].condition);
-        assert_string_equal(doc_text(condition, "lastTransitionTime"), "2026-01-07T09:00:00Z");
-        assert_string_equal(doc_text(condition, "lastUpdateTime"), "2026-01-07T09:00:00Z");
-    }
-}
-
-static void a_conditions_times_move_only_with_what_they_tell(void **state)
-{
-    cleanup_json json_t *status = sample_doc("{conditions: [{type: Other, status: 'True'}]}");
-    cleanup_json json_t *waiting = sample_doc(
-        "{status: {initContainerStatuses: [{name: init, state: {waiting: {reason: A}}}]}}");
-    cleanup_json json_t *other = sample_doc(
-        "{status: {initContainerStatuses: [{name: init, state: {waiting: {reason: B}}}]}}");
-    cleanup_json json_t *ended = sample_doc(
-        "{status: {initContainerStatuses: [{name: init, state: {terminated: {exitCode: 0}}}]}}");
-    const json_t *condition = NULL;
-
-    (void)state;
-    status_set_conditions(status, waiting, AT(0));
-    status_set_conditions(status, waiting, AT(5));
-    condition = json_array_get(doc_get(status, "conditions"), 1);
-    assert_string_equal(doc_text(condition, "lastUpdateTime"), "2026-01-07T09:00:00Z");
-    status_set_conditions(status, other, AT(6));
-    assert_string_equal(doc_text(condition, "lastUpdateTime"), "2026-01-07T09:00:06Z");
-    assert_string_equal(doc_text(condition, "lastTransitionTime"), "2026-01-07T09:00:00Z");
-    status_set_conditions(status, ended, AT(7));
-    assert_string_equal(doc_text(condition, "lastTransitionTime"), "2026-01-07T09:00:07Z");
-    assert_int_equal(json_array_size(doc_get(status, "conditions")), 2);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_error_is_first_and_last),
-        cmocka_unit_test(the_same_error_again_is_no_change_at_all),
-        cmocka_unit_test(an_error_of_other_numbers_is_shown_but_is_no_news),
-        cmocka_unit_test(another_reason_or_code_is_news_whatever_the_numbers),
+        cmocka_unit_test(the_first_error_becomes_first_and_last_error),
+        cmocka_unit_test(repeating_an_error_changes_nothing),
+        cmocka_unit_test(an_error_with_different_numbers_is_updated_but_not_new),
+        cmocka_unit_test(another_reason_or_code_is_a_new_error),
         cmocka_unit_test(the_transition_time_moves_with_the_operation_only),
         cmocka_unit_test(five_errors_are_kept_and_the_newest_is_last),
         cmocka_unit_test(messages_are_bounded_and_valid),
-        cmocka_unit_test(a_status_that_others_have_broken_is_mended),
-        cmocka_unit_test(phases_are_told_apart),
-        cmocka_unit_test(the_provider_status_is_as_go_writes_it),
-        cmocka_unit_test(containers_without_a_status_are_there_all_the_same),
-        cmocka_unit_test(conditions_follow_the_containers),
-        cmocka_unit_test(a_conditions_times_move_only_with_what_they_tell),
+        cmocka_unit_test(an_invalid_status_is_replaced),
+        cmocka_unit_test(phases_are_classified_as_final_or_failed),
     };
 
     doc_setup();

@@ -25,19 +25,19 @@ static const struct {
     {"{spec: {secretRef: {name: s, key: k}}}", "{metadata: {name: s}, data: {x: aGk=}}", NULL,
      "secret 's' of the target has no key 'k'"},
     {"{spec: {secretRef: {name: s, key: k}}}", "{metadata: {name: s}, data: {k: 'c2VjcmV0!'}}",
-     NULL, "secret 's' of the target: key 'k' is no base64"},
+     NULL, "secret 's' of the target: key 'k' is not valid base64"},
     {"{spec: {secretRef: {name: s, key: k}}}", NULL, NULL, "secret 's' of the target is missing"},
     /* foo: bar, five: 5, nested: "a: [1]", none: empty; keys sorted */
     {"{spec: {secretRef: {name: s}}}",
      "{metadata: {name: s}, data: {none: '', foo: YmFy, five: NQ==, nested: YTogWzFd}}",
      "{\"five\":5,\"foo\":\"bar\",\"nested\":{\"a\":[1]},\"none\":null}", NULL},
     {"{spec: {secretRef: {name: s}}}", "{metadata: {name: s}, data: {bad: e3s=}}", NULL,
-     "secret 's' of the target: the value of key 'bad' is no YAML; name the key in "
-     "spec.secretRef.key to pass it on as it is"},
+     "secret 's' of the target: the value of key 'bad' is not valid YAML; "
+     "set spec.secretRef.key to pass the value on unchanged"},
     {"{spec: {secretRef: {name: s}}}", "{metadata: {name: s}}", "{}", NULL},
 };
 
-static void content_comes_from_config_key_or_whole_secret(void **state)
+static void content_is_read_from_config_secret_key_or_whole_secret(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(contents); i++) {
@@ -56,7 +56,7 @@ static void content_comes_from_config_key_or_whole_secret(void **state)
     }
 }
 
-static void the_file_has_target_with_kind_and_content_as_text(void **state)
+static void the_target_file_contains_kind_and_content_as_text(void **state)
 {
     cleanup_json json_t *target =
         sample_doc("{metadata: {name: t, uid: u}, spec: {type: x, secretRef: {name: s, key: k}}}");
@@ -91,20 +91,20 @@ static const struct {
     {"{kubeconfig: {users: [{name: u, user: {token: t}}]}}", NULL},
     {"users: [{name: u, user: {auth-provider: {name: gcp}}}]", NULL},
     {"users: null", NULL},
-    {"just text", "the target's content is no kubeconfig"},
-    {"[a]", "the target's content is no kubeconfig"},
-    {"{a", "the target's content is no YAML document"},
-    {"{kubeconfig: text}", "the target's content is no kubeconfig"},
-    {"{kubeconfig: '{'}", "the target's kubeconfig is no YAML document"},
-    {"{kind: Secret}", "of another kind: 'Secret'"},
+    {"just text", "the target's content is not a kubeconfig"},
+    {"[a]", "the target's content is not a kubeconfig"},
+    {"{a", "the target's content is not a YAML document"},
+    {"{kubeconfig: text}", "the target's content is not a kubeconfig"},
+    {"{kubeconfig: '{'}", "the target's kubeconfig is not a YAML document"},
+    {"{kind: Secret}", "kubeconfig has kind 'Secret' and apiVersion 'v1'"},
     {"users: {}", "'users' must be a list"},
     {"users: [5]", "users must be objects"},
     {"users: [{name: u, user: {client-certificate: /etc/x}}]",
      "client certificate files are not supported in a target kubeconfig: user 'u'"},
     {"users: [{name: u, user: {client-key: /etc/x}}]", "client key files are not supported"},
     {"users: [{name: u, user: {tokenFile: /etc/x}}]", "token files are not supported"},
-    {"users: [{name: u, user: {as: admin}}]", "impersonation are not supported"},
-    {"users: [{name: u, user: {as-groups: [a]}}]", "impersonation of groups are not supported"},
+    {"users: [{name: u, user: {as: admin}}]", "impersonation is not supported"},
+    {"users: [{name: u, user: {as-groups: [a]}}]", "impersonation of groups is not supported"},
     {"users: [{name: a, user: {}}, {name: u, user: {exec: {command: x}}}]",
      "exec plug-ins are not supported in a target kubeconfig: user 'u'"},
     {"users: [{name: u, user: {auth-provider: {name: x, config: {a: b}}}}]",
@@ -113,7 +113,7 @@ static const struct {
     {"{kubeconfig: {users: [{name: u, user: {exec: {command: x}}}]}}", "exec plug-ins"},
 };
 
-static void a_kubeconfig_that_reaches_out_is_refused(void **state)
+static void a_kubeconfig_with_files_or_programs_is_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(validations); i++) {
@@ -145,9 +145,9 @@ static void no_message_quotes_the_content(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(content_comes_from_config_key_or_whole_secret),
-        cmocka_unit_test(the_file_has_target_with_kind_and_content_as_text),
-        cmocka_unit_test(a_kubeconfig_that_reaches_out_is_refused),
+        cmocka_unit_test(content_is_read_from_config_secret_key_or_whole_secret),
+        cmocka_unit_test(the_target_file_contains_kind_and_content_as_text),
+        cmocka_unit_test(a_kubeconfig_with_files_or_programs_is_refused),
         cmocka_unit_test(no_message_quotes_the_content),
     };
 

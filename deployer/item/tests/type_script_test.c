@@ -24,7 +24,7 @@ static const struct {
     {"script: {command: [/bin/ash]}", "{script: '#!/bin/x'}", "[\"/data/ls/script/script\"]"},
 };
 
-static void the_interpreter_is_the_items_the_scripts_or_the_default(void **state)
+static void the_interpreter_is_chosen_from_item_script_or_default(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(commands); i++) {
@@ -55,7 +55,7 @@ static void script_and_files_become_files(void **state)
     assert_string_equal(run->files[1].name, "lib.sh");
     assert_int_equal(json_array_size(run->env), 1);
     assert_int_equal(json_array_size(run->args), 1);
-    /* init gets what it knows, and not the program. */
+    /* init gets only the fields that it knows, not the program. */
     assert_string_equal(doc_text(run->configuration, "apiVersion"), DEPLOYER_API_VERSION);
     assert_string_equal(doc_text(run->configuration, "importValues.k"), "v");
     assert_int_equal(json_array_size(doc_get(run->configuration, "env")), 1);
@@ -63,7 +63,7 @@ static void script_and_files_become_files(void **state)
     assert_int_equal(json_object_size(run->configuration), 5);
 }
 
-static char *said(json_t *provider)
+static char *mistakes_of(json_t *provider)
 {
     cleanup_sample_run struct sample_run sample = {0};
 
@@ -73,7 +73,7 @@ static char *said(json_t *provider)
 }
 
 static const struct {
-    const char *yaml, *said;
+    const char *yaml, *expected;
 } cases[] = {
     {"{image: a}", "script: Required value: text of the program"},
     {"{script: ''}", "script: Required value: text of the program"},
@@ -93,7 +93,7 @@ static const struct {
     {"{script: x, files: {..: b}}", "files.\"..\": Invalid value: \"..\": must be a file name of "
                                     "letters, digits, '-', '_' and '.'"},
     {"{script: x, files: {script: b}}",
-     "files.script: Forbidden: the name script is taken by the script itself"},
+     "files.script: Forbidden: the name script is reserved for the script itself"},
     {"{script: x, files: {a: 5}}", "files.a: expected a string, got a number"},
     {"{script: x, files: [a]}", "files: expected an object, got a list"},
     {"{script: \"#!/bin/sh\\r\\nx\"}",
@@ -107,13 +107,13 @@ static const struct {
      "env[0].name: Forbidden: \"STATE\" is set by the deployer"},
 };
 
-static void every_mistake_of_a_script_is_named(void **state)
+static void every_mistake_in_a_script_is_reported(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {
-        cleanup_free char *text = said(sample_doc(cases[i].yaml));
+        cleanup_free char *text = mistakes_of(sample_doc(cases[i].yaml));
 
-        assert_string_equal(text, cases[i].said);
+        assert_string_equal(text, cases[i].expected);
     }
 }
 
@@ -125,23 +125,24 @@ static json_t *text_of_size(size_t size)
     return json_stringn(text, size);
 }
 
-static void half_a_mebibyte_is_fine_and_one_byte_more_is_not(void **state)
+static void the_limit_of_half_a_mebibyte_is_exact(void **state)
 {
-    cleanup_free char *fits = said(json_pack("{s:o}", "script", text_of_size(512 * 1024)));
-    cleanup_free char *over = said(json_pack("{s:o}", "script", text_of_size(512 * 1024 + 1)));
-    cleanup_free char *file =
-        said(json_pack("{s:s,s:{s:o}}", "script", "x", "files", "a", text_of_size(512 * 1024 + 1)));
-    cleanup_free char *sum = said(json_pack("{s:o,s:{s:o}}", "script", text_of_size(400 * 1024),
-                                            "files", "a", text_of_size(400 * 1024)));
+    cleanup_free char *fits = mistakes_of(json_pack("{s:o}", "script", text_of_size(512 * 1024)));
+    cleanup_free char *over =
+        mistakes_of(json_pack("{s:o}", "script", text_of_size(512 * 1024 + 1)));
+    cleanup_free char *file = mistakes_of(
+        json_pack("{s:s,s:{s:o}}", "script", "x", "files", "a", text_of_size(512 * 1024 + 1)));
+    cleanup_free char *sum =
+        mistakes_of(json_pack("{s:o,s:{s:o}}", "script", text_of_size(400 * 1024), "files", "a",
+                              text_of_size(400 * 1024)));
 
     (void)state;
     assert_string_equal(fits, "");
-    assert_string_equal(over, "script: Too long: may not be more than 512 KiB; put larger programs "
+    assert_string_equal(over, "script: Too long: must not exceed 512 KiB; put larger programs "
                               "into an image");
-    assert_string_equal(file, "files.a: Too long: may not be more than 512 KiB; put larger "
+    assert_string_equal(file, "files.a: Too long: must not exceed 512 KiB; put larger "
                               "programs into an image");
-    assert_string_equal(sum,
-                        "files: Too long: script and files together may not be more than 768 KiB");
+    assert_string_equal(sum, "files: Too long: script and files together must not exceed 768 KiB");
 }
 
 static json_t *with_files(size_t count, size_t name_size)
@@ -156,15 +157,15 @@ static json_t *with_files(size_t count, size_t name_size)
     return json_pack("{s:s,s:o}", "script", "x", "files", files);
 }
 
-static void sixty_four_files_with_long_names_are_fine_and_more_are_not(void **state)
+static void the_limit_of_sixty_four_files_is_exact(void **state)
 {
-    cleanup_free char *fits = said(with_files(64, 253));
-    cleanup_free char *many = said(with_files(65, 2));
-    cleanup_free char *long_name = said(with_files(1, 254));
+    cleanup_free char *fits = mistakes_of(with_files(64, 253));
+    cleanup_free char *many = mistakes_of(with_files(65, 2));
+    cleanup_free char *long_name = mistakes_of(with_files(1, 254));
 
     (void)state;
     assert_string_equal(fits, "");
-    assert_string_equal(many, "files: Too long: may not have more than 64 files");
+    assert_string_equal(many, "files: Too long: must not have more than 64 files");
     assert_non_null(strstr(long_name, "must be a file name of letters"));
 }
 
@@ -176,7 +177,7 @@ static const struct {
     {"{script: x, image: 'own:1'}", "own:1", NULL},
 };
 
-static void the_pull_policy_of_the_default_image_is_not_the_items_own(void **state)
+static void the_default_image_has_its_own_pull_policy(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(images); i++) {
@@ -202,14 +203,14 @@ static void no_mistake_quotes_the_script_or_a_file(void **state)
 
     (void)state;
     for (size_t i = 0; i < array_length(wrong); i++) {
-        cleanup_free char *text = said(sample_doc(wrong[i]));
+        cleanup_free char *text = mistakes_of(sample_doc(wrong[i]));
 
         assert_true(*text);
         assert_null(strstr(text, "canary"));
     }
 }
 
-static void resources_are_the_items_the_scripts_or_those_of_every_pod(void **state)
+static void resources_are_chosen_from_item_script_or_default(void **state)
 {
     static const char operator[] = "{pod: {resources: {limits: {memory: 1Gi}}}, script: "
                                    "{resources: {limits: {memory: 2Gi}}}}";
@@ -233,7 +234,7 @@ static void resources_are_the_items_the_scripts_or_those_of_every_pod(void **sta
     }
 }
 
-static void a_type_that_is_switched_off_is_not_served_but_still_known(void **state)
+static void a_disabled_type_is_known_but_not_served(void **state)
 {
     cleanup_config struct deployer_config *on = sample_config(NULL);
     cleanup_config struct deployer_config *off = sample_config("script: {enabled: false}");
@@ -247,7 +248,7 @@ static void a_type_that_is_switched_off_is_not_served_but_still_known(void **sta
     assert_ptr_equal(item_type_find(DEPLOY_ITEM_TYPE_SCRIPT), &ITEM_TYPE_SCRIPT);
 }
 
-static void the_table_knows_both_types_and_no_other(void **state)
+static void the_table_contains_both_types_and_no_other(void **state)
 {
     (void)state;
     assert_ptr_equal(item_type_find(DEPLOY_ITEM_TYPE_CONTAINER), &ITEM_TYPE_CONTAINER);
@@ -260,16 +261,16 @@ static void the_table_knows_both_types_and_no_other(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_interpreter_is_the_items_the_scripts_or_the_default),
+        cmocka_unit_test(the_interpreter_is_chosen_from_item_script_or_default),
         cmocka_unit_test(script_and_files_become_files),
-        cmocka_unit_test(every_mistake_of_a_script_is_named),
-        cmocka_unit_test(half_a_mebibyte_is_fine_and_one_byte_more_is_not),
-        cmocka_unit_test(sixty_four_files_with_long_names_are_fine_and_more_are_not),
-        cmocka_unit_test(the_pull_policy_of_the_default_image_is_not_the_items_own),
+        cmocka_unit_test(every_mistake_in_a_script_is_reported),
+        cmocka_unit_test(the_limit_of_half_a_mebibyte_is_exact),
+        cmocka_unit_test(the_limit_of_sixty_four_files_is_exact),
+        cmocka_unit_test(the_default_image_has_its_own_pull_policy),
         cmocka_unit_test(no_mistake_quotes_the_script_or_a_file),
-        cmocka_unit_test(resources_are_the_items_the_scripts_or_those_of_every_pod),
-        cmocka_unit_test(a_type_that_is_switched_off_is_not_served_but_still_known),
-        cmocka_unit_test(the_table_knows_both_types_and_no_other),
+        cmocka_unit_test(resources_are_chosen_from_item_script_or_default),
+        cmocka_unit_test(a_disabled_type_is_known_but_not_served),
+        cmocka_unit_test(the_table_contains_both_types_and_no_other),
     };
 
     doc_setup();

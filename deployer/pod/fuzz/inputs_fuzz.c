@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A Secret with registry credentials: each of its files that was taken is one configuration, and
- * what is wrong with one is told without a word of it. Input: which key, then the file, in which a
- * NUL stands for a canary. */
+/* Properties of a Secret with registry credentials: each accepted file becomes one configuration,
+ * and an error does not quote the file. Input: which key, then the file, in which a NUL stands for
+ * a canary. */
 #include <stdint.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The file as it stands in the Secret. */
+/* The file in the form of the Secret. */
 static char *encode(const uint8_t *data, size_t size)
 {
     cleanup_buffer struct buffer text = {0};

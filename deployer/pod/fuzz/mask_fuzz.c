@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* No known secret is left in masked text, wherever it stood, nor what is left of it where the text
- * is cut at the beginning or the end; the text grows by no more than a mask for a letter. Input:
- * text, in which a NUL stands for the secret. */
+/* Properties: masked text contains no known secret, and no fragment of one at a truncated beginning
+ * or end; the text grows by at most one mask per character. Input: text, in which a NUL stands for
+ * the secret. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,13 +9,14 @@
 
 #include "common/base/memory.h"
 #include "common/fuzz/must.h"
-#include "deployer/item/mask.h"
+#include "deployer/pod/mask.h"
 
 #define SECRET "s3cr3t-value"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The secret's last bytes in front of the text, its first ones behind it: at least 4 are hidden. */
+/* The last bytes of the secret before the text, its first bytes after it: fragments of 4 bytes or
+ * more are masked. */
 static void check_cut(const char *text, size_t cut, const char *const *secrets)
 {
     size_t left = strlen(SECRET) - cut;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OCM credentials of any shape become a Docker config that the keyring reads or refuses with a
- * reason. */
+/* Property: any OCM credentials give a Docker configuration that the keyring reads, or refuses with
+ * a reason. */
 #include <stddef.h>
 #include <stdint.h>
 

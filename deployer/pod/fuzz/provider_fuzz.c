@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever a provider configuration says: it is refused with a reason, or its pod is as safe as the
- * plainest one. */
+/* Property: any provider configuration is refused with a reason, or its pod is as restricted as
+ * that of a minimal item. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,7 +22,7 @@ static json_t *make_pod(const char *type, json_t *provider)
             abort();
         return NULL;
     }
-    /* The API server would not have taken more than the Secret does. */
+    /* The API server would not accept more than fits into a Secret. */
     if (pod_objects_make(&sample.request, &objects, &err) < 0) {
         if (err.kind != ERROR_TOO_LARGE)
             abort();

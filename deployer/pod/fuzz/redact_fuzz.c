@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any Secret: its values are texts of the least length, a message that holds one shows it no more,
- * and neither does one that holds a line of the Secret, whatever the Secret is. */
+/* Properties: for any Secret, its values have at least the minimum length, and a redacted message
+ * contains neither a value nor a line of the Secret. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "common/data/base64.h"
 #include "common/data/doc.h"
 #include "common/fuzz/must.h"
-#include "deployer/controller/hide.h"
+#include "deployer/pod/redact.h"
 
 #define SECRET "c4n4ry-value"
 
@@ -19,25 +19,27 @@ static void check_values(const uint8_t *data, size_t size)
 {
     cleanup_free char *text = base64_encode(data, size);
     cleanup_json json_t *secret = json_pack("{s:{s:s}}", "data", "key", text);
-    struct hidden hidden = {.is_known = true, .is_state_known = true};
+    struct redaction redaction = {.is_known = true, .is_state_known = true};
 
-    hidden_add_secret(&hidden, secret);
-    must(hidden.count <= HIDE_VALUES_MAX && (!hidden.items || !hidden.items[hidden.count]));
-    for (size_t i = 0; i < hidden.count && i < 8; i++) {
-        cleanup_free char *message = xasprintf("it was %s", hidden.items[i]);
-        cleanup_free char *masked = hidden_mask(&hidden, message);
+    redaction_add_secret(&redaction, secret);
+    must(redaction.count <= REDACT_VALUES_MAX &&
+         (!redaction.items || !redaction.items[redaction.count]));
+    for (size_t i = 0; i < redaction.count && i < 8; i++) {
+        cleanup_free char *message = xasprintf("it was %s", redaction.items[i]);
+        cleanup_free char *masked = redaction_apply(&redaction, message);
 
-        must(strlen(hidden.items[i]) >= HIDE_LENGTH_MIN && !strstr(masked, hidden.items[i]));
+        must(strlen(redaction.items[i]) >= REDACT_LENGTH_MIN &&
+             !strstr(masked, redaction.items[i]));
     }
-    hidden_done(&hidden);
+    redaction_done(&redaction);
 }
 
-/* A word among whatever else, as a script has it. */
+/* A secret as a word in a script or another text. */
 static void check_word(const uint8_t *data, size_t size)
 {
     static const char line[] = "\nlogin " SECRET "\n";
     cleanup_free char *whole = xcalloc(size + sizeof(line), 1);
-    struct hidden hidden = {.is_known = true, .is_state_known = true};
+    struct redaction redaction = {.is_known = true, .is_state_known = true};
     cleanup_free char *text = NULL;
     cleanup_free char *masked = NULL;
     cleanup_json json_t *secret = NULL;
@@ -47,10 +49,10 @@ static void check_word(const uint8_t *data, size_t size)
     memcpy(whole + size, line, sizeof(line));
     text = base64_encode(whole, size + strlen(line));
     secret = json_pack("{s:{s:s}}", "data", "key", text);
-    hidden_add_secret(&hidden, secret);
-    masked = hidden_mask(&hidden, "it was " SECRET);
+    redaction_add_secret(&redaction, secret);
+    masked = redaction_apply(&redaction, "it was " SECRET);
     must(!strstr(masked, SECRET));
-    hidden_done(&hidden);
+    redaction_done(&redaction);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever a pod's status holds, there is a verdict with words for it, and a status within bounds.
+/* Property: any pod status gives a verdict with a message and a provider status within the limits.
  */
 #include <stddef.h>
 #include <stdint.h>
 
 #include "deployer/item/status.h"
+#include "deployer/pod/provider_status.h"
 #include "deployer/tests/sample.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a pod can use up, and for how long its token is good. */
+/* Resource limits of a pod, and the lifetime of its token. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,7 +56,7 @@ static void check_scratch_limit(const char *config, const char *limit)
     assert_true(count > 0);
 }
 
-static void what_a_run_may_write_is_bounded(void **state)
+static void the_storage_of_a_run_is_limited(void **state)
 {
     (void)state;
     check_scratch_limit(NULL, "10Gi");
@@ -105,8 +105,8 @@ static void the_only_token_is_bound_to_the_pod_and_short_lived(void **state)
 
             if (!token)
                 continue;
-            /* Ten minutes are the least that an API server takes; another audience than its own
-             * would be of no use to wait. */
+            /* Ten minutes is the minimum that an API server accepts. The default audience is that
+             * of the API server, which wait needs. */
             assert_true(seconds >= 600 && seconds <= 3600);
             assert_null(doc_member(token, "audience"));
             tokens++;
@@ -118,7 +118,7 @@ static void the_only_token_is_bound_to_the_pod_and_short_lived(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_run_may_write_is_bounded),
+        cmocka_unit_test(the_storage_of_a_run_is_limited),
         cmocka_unit_test(init_and_wait_have_requests_and_limits),
         cmocka_unit_test(the_only_token_is_bound_to_the_pod_and_short_lived),
     };

@@ -10,20 +10,20 @@
 #include "deployer/pod/docker_config.h"
 #include "deployer/tests/sample.h"
 
-/* What was passed over, joined. */
-static void note(void *data, const struct docker_config_trouble *trouble)
+/* The reported entries, joined. */
+static void note(void *data, const struct docker_config_problem *problem)
 {
-    char **said = data;
-    char *longer = xasprintf("%s%s%s ", *said, trouble->is_helper ? "helper:" : "",
-                             trouble->entry ? trouble->entry : "file");
+    char **reported = data;
+    char *longer = xasprintf("%s%s%s ", *reported, problem->is_helper ? "helper:" : "",
+                             problem->entry ? problem->entry : "file");
 
-    assert_null(strstr(trouble->why, "canary"));
-    free(*said);
-    *said = longer;
+    assert_null(strstr(problem->why, "canary"));
+    free(*reported);
+    *reported = longer;
 }
 
 static const struct {
-    const char *config, *said, *left;
+    const char *config, *reported, *left;
     size_t count;
 } configs[] = {
     {"{auths: {r.io: {username: u}}}", "", "{auths: {r.io: {username: u}}}", 1},
@@ -41,16 +41,16 @@ static const struct {
     {"{}", "", "{}", 0},
 };
 
-static void a_bad_entry_is_told_and_the_good_ones_stay(void **state)
+static void an_invalid_entry_is_reported_and_removed(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(configs); i++) {
         cleanup_json json_t *config = sample_doc(configs[i].config);
         cleanup_json json_t *left = sample_doc(configs[i].left);
-        cleanup_free char *said = xstrdup("");
+        cleanup_free char *reported = xstrdup("");
 
-        assert_int_equal(docker_config_clean(config, NULL, note, &said), configs[i].count);
-        assert_string_equal(said, configs[i].said);
+        assert_int_equal(docker_config_clean(config, NULL, note, &reported), configs[i].count);
+        assert_string_equal(reported, configs[i].reported);
         assert_true(json_equal(config, left));
     }
 }
@@ -58,7 +58,7 @@ static void a_bad_entry_is_told_and_the_good_ones_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_bad_entry_is_told_and_the_good_ones_stay),
+        cmocka_unit_test(an_invalid_entry_is_reported_and_removed),
     };
 
     doc_setup();

@@ -13,19 +13,19 @@
 #include "deployer/pod/docker_files.h"
 #include "deployer/tests/sample.h"
 
-/* What was passed over, joined. */
-static void note(void *data, const struct docker_config_trouble *trouble)
+/* The reported problems, joined. */
+static void note(void *data, const struct docker_config_problem *problem)
 {
-    char **said = data;
-    char *longer = xasprintf("%s%s: %s\n", *said, trouble->entry ? trouble->entry : "file",
-                             trouble->entry ? "" : trouble->why);
+    char **reported = data;
+    char *longer = xasprintf("%s%s: %s\n", *reported, problem->entry ? problem->entry : "file",
+                             problem->entry ? "" : problem->why);
 
-    assert_null(strstr(trouble->why, "canary"));
-    free(*said);
-    *said = longer;
+    assert_null(strstr(problem->why, "canary"));
+    free(*reported);
+    *reported = longer;
 }
 
-/* As a kubelet does: beside it, then in its place. */
+/* Replaces the file by rename, as a kubelet does. */
 static void write_file(const char *path, const char *text)
 {
     cleanup_free char *beside = xasprintf("%s.new", path);
@@ -49,7 +49,7 @@ static char *file_of(const char *text)
     return path;
 }
 
-static void files_that_cannot_be_used_are_told_and_passed_over(void **state)
+static void unusable_files_are_reported_and_skipped(void **state)
 {
     cleanup_free char *good = file_of("{\"auths\": {\"r.io\": {\"username\": \"u\"}}}");
     cleanup_free char *empty = file_of("");
@@ -57,18 +57,18 @@ static void files_that_cannot_be_used_are_told_and_passed_over(void **state)
     cleanup_free char *absent = xstrdup("/nonexistent/config.json");
     char *paths[] = {empty, broken, absent, good, NULL};
     cleanup_docker_files struct docker_files *files = docker_files_new(paths);
-    cleanup_free char *said = xstrdup("");
+    cleanup_free char *reported = xstrdup("");
 
     (void)state;
-    for (size_t i = 0; i < 2; i++) { /* told once */
-        const json_t *now = docker_files_now(files, note, &said);
+    for (size_t i = 0; i < 2; i++) { /* reported only once */
+        const json_t *now = docker_files_now(files, note, &reported);
 
         assert_int_equal(json_array_size(now), 1);
         assert_string_equal(doc_text(json_array_get(now, 0), "origin"), good);
-        assert_string_equal(said, "file: it is no Docker configuration\n"
-                                  "file: it is no Docker configuration\n"
-                                  "file: open '/nonexistent/config.json': "
-                                  "No such file or directory\n");
+        assert_string_equal(reported, "file: not a Docker configuration\n"
+                                      "file: not a Docker configuration\n"
+                                      "file: open '/nonexistent/config.json': "
+                                      "No such file or directory\n");
     }
     for (char **path = paths; *path; path++)
         (void)unlink(*path);
@@ -77,19 +77,19 @@ static void files_that_cannot_be_used_are_told_and_passed_over(void **state)
 static const struct {
     const char *text; /* NULL: the file is removed */
     const char *user; /* of r.io afterwards; NULL: no credentials */
-    const char *said;
+    const char *reported;
 } changes[] = {
     {"{\"auths\": {\"r.io\": {\"username\": \"one\"}}}", "one", ""},
     {"{\"auths\": {\"r.io\": {\"username\": \"two\"}}}", "two", ""},
     {NULL, "two", NULL},     /* names the path */
-    {"canary [", "two", ""}, /* it has been told that it can't be used */
+    {"canary [", "two", ""}, /* already reported as unusable */
     {"{\"auths\": {\"r.io\": {\"username\": \"six\"}, \"x.io\": 5}}", "six", "x.io: \n"},
-    {"canary [", "six", "file: it is no Docker configuration; what it held before is used\n"},
+    {"canary [", "six", "file: not a Docker configuration; the previous content is used\n"},
     {"{\"auths\": {}}", NULL, ""},
-    {"", NULL, "file: it is no Docker configuration\n"},
+    {"", NULL, "file: not a Docker configuration\n"},
 };
 
-static void a_file_that_changes_is_read_again_and_the_last_good_one_stays(void **state)
+static void a_changed_file_is_read_again_and_the_last_valid_content_is_kept(void **state)
 {
     cleanup_free char *path = file_of("");
     char *paths[] = {path, NULL};
@@ -102,21 +102,22 @@ static void a_file_that_changes_is_read_again_and_the_last_good_one_stays(void *
         else
             assert_int_equal(unlink(path), 0);
         for (size_t times = 0; times < 2; times++) {
-            cleanup_free char *said = xstrdup("");
-            const json_t *now = docker_files_now(files, note, &said);
+            cleanup_free char *reported = xstrdup("");
+            const json_t *now = docker_files_now(files, note, &reported);
             const json_t *entry =
                 doc_member(doc_get(json_array_get(now, 0), "config.auths"), "r.io");
-            const char *wanted = times == 0 ? changes[i].said : "";
+            const char *wanted = times == 0 ? changes[i].reported : "";
 
-            print_message("%zu: %s\n", i, said);
+            print_message("%zu: %s\n", i, reported);
             if (changes[i].user)
                 assert_string_equal(doc_text(entry, "username"), changes[i].user);
             else
                 assert_int_equal(json_array_size(now), 0);
             if (changes[i].text || times > 0)
-                assert_string_equal(said, wanted);
+                assert_string_equal(reported, wanted);
             else
-                assert_non_null(strstr(said, "No such file or directory; what it held before"));
+                assert_non_null(
+                    strstr(reported, "No such file or directory; the previous content"));
         }
     }
     (void)unlink(path);
@@ -125,8 +126,8 @@ static void a_file_that_changes_is_read_again_and_the_last_good_one_stays(void *
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_that_cannot_be_used_are_told_and_passed_over),
-        cmocka_unit_test(a_file_that_changes_is_read_again_and_the_last_good_one_stays),
+        cmocka_unit_test(unusable_files_are_reported_and_skipped),
+        cmocka_unit_test(a_changed_file_is_read_again_and_the_last_valid_content_is_kept),
     };
 
     doc_setup();

@@ -7,10 +7,11 @@
 
 #include <cmocka.h>
 
-#include "deployer/controller/export.h"
+#include "deployer/pod/export.h"
 #include "deployer/tests/sample.h"
 
-/* A pod of 10:00:00 by the API server's clock, whose node is half a minute behind or ahead. */
+/* The pod was created at 10:00:00 by the clock of the API server; the clock of its node is half a
+ * minute behind or ahead. */
 static const char *const pods[] = {
     "{metadata: {uid: u, creationTimestamp: '2026-01-07T10:00:00Z'}, status: {startTime: "
     "'2026-01-07T09:59:30Z'}}",
@@ -25,12 +26,12 @@ static const struct {
     const char *metadata;
     bool is_taken;
 } exports[] = {
-    /* Ours say whose they are, whenever they were written. */
+    /* Our exports name their pod, so their time does not matter. */
     {"annotations: {" OURS "job: j, " OURS "pod-uid: u}", true},
     {"annotations: {" OURS "job: j, " OURS "pod-uid: other}", false},
     {"annotations: {" OURS "job: j}", false},
     {"annotations: {" OURS "job: i, " OURS "pod-uid: u}", false},
-    /* Go's were written at some time. */
+    /* Exports of the Go deployer are matched by their time. */
     {"creationTimestamp: '2026-01-07T09:00:00Z'", false},
     {"creationTimestamp: '2026-01-07T09:59:45Z'", false},
     {"creationTimestamp: '2026-01-07T10:00:00Z'", false},
@@ -46,7 +47,7 @@ static const struct {
     {"", false},
 };
 
-static void an_export_is_taken_only_from_the_pod_whatever_its_nodes_clock_says(void **state)
+static void only_exports_of_the_pod_are_accepted_despite_clock_skew(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(exports) * array_length(pods); i++) {
@@ -61,7 +62,7 @@ static void an_export_is_taken_only_from_the_pod_whatever_its_nodes_clock_says(v
     }
 }
 
-static void an_export_without_data_and_a_pod_without_a_time_are_no_match(void **state)
+static void an_export_without_data_or_a_pod_without_a_time_does_not_match(void **state)
 {
     cleanup_json json_t *pod = sample_doc(pods[0]);
     cleanup_json json_t *timeless = sample_doc("{metadata: {uid: u}}");
@@ -78,8 +79,8 @@ static void an_export_without_data_and_a_pod_without_a_time_are_no_match(void **
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_export_is_taken_only_from_the_pod_whatever_its_nodes_clock_says),
-        cmocka_unit_test(an_export_without_data_and_a_pod_without_a_time_are_no_match),
+        cmocka_unit_test(only_exports_of_the_pod_are_accepted_despite_clock_skew),
+        cmocka_unit_test(an_export_without_data_or_a_pod_without_a_time_does_not_match),
     };
 
     doc_setup();

@@ -82,7 +82,7 @@ static void one_secret_holds_all_inputs_of_the_job(void **state)
         SAMPLE_JOB);
 }
 
-static void init_gets_no_credentials_where_it_pulls_nothing(void **state)
+static void init_gets_no_credentials_if_it_pulls_nothing(void **state)
 {
     cleanup_sample_run struct sample_run sample = {0};
     cleanup_json json_t *configs = docker_configs(credentials);
@@ -113,7 +113,7 @@ static const struct {
     {"r.io/main/x", "{initContainer: {image: 'r.io/main/init:1'}}",
      "{auths: {r.io: {username: a, password: b}}}", "r.io "},
     {"r.io/main/x", "{}", "{auths: {r.io: {}}}", NULL},
-    /* the kubelet is given the host itself, whatever the entry says */
+    /* the kubelet gets the plain host, even if the entry is more specific */
     {"eu.r.io/main/x", "{}", "{auths: {'*.r.io': {username: a, password: b}}}", "eu.r.io "},
     {"a.eu.r.io/main/x", "{}", "{auths: {'*.r.io': {username: a, password: b}}}", NULL},
     {"r.io/main/x", "{}", "{auths: {'https://r.io/v2/main': {username: a, password: b}}}", "r.io "},
@@ -168,23 +168,23 @@ static const struct {
     {"{metadata: {name: s, namespace: ns}}",
      "secret ns/s: has none of '.dockerconfigjson', '.dockercfg', '.ocmcredentialconfig'"},
     {"{metadata: {name: s, namespace: ns}, data: {.dockerconfigjson: '!'}}",
-     "secret ns/s: '.dockerconfigjson' is no base64"},
+     "secret ns/s: '.dockerconfigjson' is not valid base64"},
     /* {"auths": canary */
     {"{metadata: {name: s, namespace: ns}, data: {.dockerconfigjson: eyJhdXRocyI6IGNhbmFyeQ==}}",
-     "secret ns/s: '.dockerconfigjson': is no Docker configuration"},
+     "secret ns/s: '.dockerconfigjson': not a Docker configuration"},
     /* [1] */
     {"{metadata: {name: s, namespace: ns}, data: {.dockercfg: WzFd}}",
-     "secret ns/s: '.dockercfg': is no Docker configuration"},
+     "secret ns/s: '.dockercfg': not a Docker configuration"},
     /* {"auths":{"r.io":{"auth":"OnRva2Vu"}}}, which is ":token" */
     {"{metadata: {name: s, namespace: ns}, data: {.dockerconfigjson: "
      "eyJhdXRocyI6eyJyLmlvIjp7ImF1dGgiOiJPblJ2YTJWdSJ9fX0=}}",
-     "secret ns/s: '.dockerconfigjson': 1 of its entries can't be used: an address without a host, "
-     "or an 'auth' that is no base64 of user:password"},
+     "secret ns/s: '.dockerconfigjson': 1 of its entries can't be used: address without a host, "
+     "or 'auth' is not base64 of user:password"},
     /* {"credHelpers":{"r.io":"x"}} */
     {"{metadata: {name: s, namespace: ns}, data: {.dockerconfigjson: "
      "eyJjcmVkSGVscGVycyI6eyJyLmlvIjoieCJ9fQ==}}",
-     "secret ns/s: '.dockerconfigjson': has credential helpers only (credHelpers, credsStore), "
-     "which can't be run here: give the credentials themselves"},
+     "secret ns/s: '.dockerconfigjson': contains only credential helpers "
+     "(credHelpers, credsStore), which are not supported: add the credentials themselves"},
     /* {"credsStore":"x","auths":{"r.io":{"username":"u"}}} */
     {"{metadata: {name: s, namespace: ns}, data: {.dockerconfigjson: "
      "eyJjcmVkc1N0b3JlIjoieCIsImF1dGhzIjp7InIuaW8iOnsidXNlcm5hbWUiOiJ1In19fQ==}}",
@@ -194,12 +194,12 @@ static const struct {
      "dHlwZTogY3JlZGVudGlhbHMuY29uZmlnLm9jbS5zb2Z0d2FyZQ==}}",
      NULL},
     {"{metadata: {name: s, namespace: ns}, data: {.ocmcredentialconfig: WzFd}}",
-     "secret ns/s: '.ocmcredentialconfig': is no YAML object"},
+     "secret ns/s: '.ocmcredentialconfig': not a YAML object"},
 };
 
 static const char with_component[] = "{image: r.example/main:1, componentDescriptor: {inline: {}}}";
 
-static void a_secret_without_a_docker_config_is_named(void **state)
+static void a_secret_without_a_docker_config_is_named_in_the_error(void **state)
 {
     cleanup_sample_run struct sample_run sample = {0};
 
@@ -239,7 +239,7 @@ static json_t *pull_secret(const char *const *hosts, size_t size)
                      FILE_DOCKER_CONFIG_JSON, encoded);
 }
 
-static void credentials_over_a_secrets_limit_are_refused_by_name(void **state)
+static void credentials_above_the_size_limit_of_a_secret_are_refused(void **state)
 {
     static const char *const hosts[] = {"a.example", "r.example", NULL};
     cleanup_sample_run struct sample_run sample = {0};
@@ -252,10 +252,9 @@ static void credentials_over_a_secrets_limit_are_refused_by_name(void **state)
     assert_int_equal(inputs_add_docker_secret(list, secret, sample.run, sample.config, &err), 0);
     assert_int_equal(inputs_add_docker_secret(list, secret, sample.run, sample.config, &err), -1);
     assert_int_equal(err.kind, ERROR_TOO_LARGE);
-    assert_string_equal(err.text,
-                        "secret ns/big: '.dockerconfigjson': with it the registry credentials are "
-                        "more than 1048576 bytes together, which a run can't be given: leave out "
-                        "those that it has no need of");
+    assert_string_equal(
+        err.text, "secret ns/big: '.dockerconfigjson': the registry credentials of "
+                  "the run exceed 1048576 bytes in total: remove those that it does not need");
     assert_int_equal(json_array_size(list), 1);
 }
 
@@ -282,7 +281,7 @@ static void without_a_component_only_the_credentials_of_the_images_are_kept(void
     assert_non_null(json_object_get(auths, "r.example"));
 }
 
-static void inputs_over_a_secrets_limit_are_refused(void **state)
+static void inputs_above_the_size_limit_of_a_secret_are_refused(void **state)
 {
     cleanup_sample_run struct sample_run sample = {0};
     cleanup_free char *target = xmalloc(SECRET_MAX_BYTES + 1);
@@ -335,7 +334,7 @@ static void add_generation(struct state_set *set, const char *uuid, int sequence
     }
 }
 
-static void init_gets_the_newest_generations_with_what_tells_them(void **state)
+static void init_gets_the_newest_generations_with_their_metadata(void **state)
 {
     cleanup_sample_run struct sample_run sample = {0};
     struct state_set set = {0};
@@ -355,7 +354,7 @@ static void init_gets_the_newest_generations_with_what_tells_them(void **state)
     sample_run_init(&sample, DEPLOY_ITEM_TYPE_CONTAINER, NULL, "{image: a}");
     sample.request.state = &set;
     assert_int_equal(inputs_state_chunks(&sample.request, &chunks, &count, &err), 0);
-    assert_int_equal(count, 5); /* two generations are kept: of three and of two chunks */
+    assert_int_equal(count, 5); /* two generations are kept, with three and two chunks */
     assert_string_equal(chunks[0]->object, "cccc-0");
     assert_string_equal(chunks[3]->object, "bbbb-0");
     secret = make(&sample.request);
@@ -369,7 +368,7 @@ static void init_gets_the_newest_generations_with_what_tells_them(void **state)
     state_set_done(&set);
 }
 
-static void a_state_that_no_pod_can_carry_is_refused(void **state)
+static void a_state_with_too_many_chunks_for_a_pod_is_refused(void **state)
 {
     cleanup_sample_run struct sample_run sample = {0};
     struct state_set fits = {0};
@@ -429,15 +428,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_secret_holds_all_inputs_of_the_job),
-        cmocka_unit_test(init_gets_no_credentials_where_it_pulls_nothing),
+        cmocka_unit_test(init_gets_no_credentials_if_it_pulls_nothing),
         cmocka_unit_test(the_kubelet_gets_the_credentials_of_the_three_images),
-        cmocka_unit_test(a_secret_without_a_docker_config_is_named),
-        cmocka_unit_test(credentials_over_a_secrets_limit_are_refused_by_name),
+        cmocka_unit_test(a_secret_without_a_docker_config_is_named_in_the_error),
+        cmocka_unit_test(credentials_above_the_size_limit_of_a_secret_are_refused),
         cmocka_unit_test(without_a_component_only_the_credentials_of_the_images_are_kept),
-        cmocka_unit_test(inputs_over_a_secrets_limit_are_refused),
+        cmocka_unit_test(inputs_above_the_size_limit_of_a_secret_are_refused),
         cmocka_unit_test(an_ocm_config_map_without_its_key_is_an_error),
-        cmocka_unit_test(init_gets_the_newest_generations_with_what_tells_them),
-        cmocka_unit_test(a_state_that_no_pod_can_carry_is_refused),
+        cmocka_unit_test(init_gets_the_newest_generations_with_their_metadata),
+        cmocka_unit_test(a_state_with_too_many_chunks_for_a_pod_is_refused),
         cmocka_unit_test(the_role_names_its_objects),
     };
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "common/base/memory.h"
-#include "deployer/item/mask.h"
+#include "deployer/pod/mask.h"
 
 #define TOKEN "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJzeXN0ZW0ifQabc.c2lnbmF0dXJl"
 
@@ -40,7 +40,7 @@ static const struct {
     {"known-secret-12", "***"},
     {"my-known-secret-1-token=abc", "my-***-token=***"},
     {"token=a;known-secret-1", "token=***;***"},
-    /* A key and a token whose beginnings were cut off. */
+    /* A key and a token with truncated beginnings. */
     {"xx\n-----END RSA PRIVATE KEY-----\nafter", "***\nafter"},
     {"MIIE\n-----END CERTIFICATE-----\n", "MIIE\n-----END CERTIFICATE-----\n"},
     {"J9.eyJzdWIiOiJzeXN0ZW0ifQabc.c2lnbmF0dXJlc2lnbmF0dXJl back", "*** back"},
@@ -53,7 +53,7 @@ static const struct {
 static const char *const secrets[] = {"known-secret-1", "known-secret-12", "abc",
                                       "aaaaaaaab",      "aaaaaaa",         NULL};
 
-static void what_looks_like_a_credential_is_masked(void **state)
+static void text_that_looks_like_a_credential_is_masked(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {
@@ -63,7 +63,8 @@ static void what_looks_like_a_credential_is_masked(void **state)
     }
 }
 
-/* What is at both edges of a text that may have been cut there, and how much there is between. */
+/* Fragments at both ends of a text that may be truncated there, and the size of the text between
+ * them. */
 static const struct {
     const char *front, *back;
     size_t between;
@@ -79,14 +80,15 @@ static const struct {
     {"", "the secret is know", 2000, "", "the secret is ***"},
     {"", "the secret is kno", 2000, "", "the secret is kno"},
     {"", "the secret is known-se\xef\xbf\xbd", 2000, "", "the secret is ***\xef\xbf\xbd"},
-    {"", "this is known\n", 2000, "", "this is known\n"}, /* a whole line was not cut */
+    {"", "this is known\n", 2000, "", "this is known\n"}, /* a complete line was not truncated */
     {"cret-1", "known", 2000, "***", "***"},
-    /* Nobody cuts so little, or only with so many containers that much of the secret is left. */
+    /* The limit of a message is never that small, except with so many containers that a long part
+       of the secret is left. */
     {"cret-1 is wrong", "it is known", 10, "cret-1 is wrong", "it is known"},
     {"secret-1 is wrong", "it is known-se", 10, "*** is wrong", "it is ***"},
 };
 
-static void what_is_left_of_a_secret_where_a_text_is_cut_is_masked(void **state)
+static void fragments_of_secrets_at_the_edges_of_a_truncated_text_are_masked(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(cuts); i++) {
@@ -100,8 +102,8 @@ static void what_is_left_of_a_secret_where_a_text_is_cut_is_masked(void **state)
     }
 }
 
-/* A text that repeats itself against secrets that do: a search that starts anew at every letter
- * would not come to an end here. */
+/* Repetitive text and secrets: a search that restarts at every character would be too slow to
+ * finish. */
 static void a_hundred_thousand_secrets_are_all_found(void **state)
 {
     enum { COUNT = 100 * 1000, TEXT = 16 * 1024 };
@@ -126,8 +128,8 @@ static void a_hundred_thousand_secrets_are_all_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_looks_like_a_credential_is_masked),
-        cmocka_unit_test(what_is_left_of_a_secret_where_a_text_is_cut_is_masked),
+        cmocka_unit_test(text_that_looks_like_a_credential_is_masked),
+        cmocka_unit_test(fragments_of_secrets_at_the_edges_of_a_truncated_text_are_masked),
         cmocka_unit_test(a_hundred_thousand_secrets_are_all_found),
     };
 

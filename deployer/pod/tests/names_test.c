@@ -18,7 +18,7 @@ static char *repeat(char letter, size_t count)
     return text;
 }
 
-/* All but the export's Go name, which is what it is. */
+/* All names except that of the export, which the Go deployer defines. */
 static size_t collect(const struct object_names *names, const char *ret_names[7])
 {
     size_t count = 0;
@@ -64,7 +64,12 @@ static void no_two_items_share_a_name(void **state)
     }
 }
 
-static void names_are_legal_whatever_the_item_is_called(void **state)
+static bool is_dns_label(const char *name)
+{
+    return strlen(name) <= NAME_MAX_LABEL && !strchr(name, '.') && name_is_dns_subdomain(name);
+}
+
+static void names_are_valid_for_any_item_name(void **state)
 {
     cleanup_free char *longest = repeat('x', 253);
     cleanup_free char *dotted = xstrdup("a.b.c");
@@ -73,35 +78,37 @@ static void names_are_legal_whatever_the_item_is_called(void **state)
     (void)state;
     for (size_t i = 0; i < array_length(items); i++) {
         cleanup_object_names struct object_names names = {0};
+        cleanup_free char *item_export = item_export_name("team", items[i]);
 
         object_names_init(&names, "team", items[i], SAMPLE_JOB);
-        assert_true(name_is_dns_label(names.pod));
-        assert_true(name_is_dns_label(names.account));
-        assert_true(name_is_dns_label(names.input));
-        assert_true(name_is_dns_label(names.pull));
+        assert_true(is_dns_label(names.pod));
+        assert_true(is_dns_label(names.account));
+        assert_true(is_dns_label(names.input));
+        assert_true(is_dns_label(names.pull));
         assert_true(name_is_dns_subdomain(names.host_export));
-        assert_true(name_is_dns_label(names.host_export_own));
-        assert_true(name_is_dns_subdomain(names.item_export));
+        assert_true(is_dns_label(names.host_export_own));
+        assert_true(name_is_dns_subdomain(item_export));
         assert_true(strlen(names.state_prefix) + 1 + 36 + 1 + 6 <= NAME_MAX_SUBDOMAIN);
     }
 }
 
-static void what_go_looks_up_keeps_its_name(void **state)
+static void objects_that_the_go_deployer_looks_up_keep_their_names(void **state)
 {
     cleanup_object_names struct object_names names = {0};
     cleanup_object_names struct object_names again = {0};
     cleanup_object_names struct object_names other_job = {0};
+    cleanup_free char *item_export = item_export_name("team", "job");
 
     (void)state;
     object_names_init(&names, "team", "job", SAMPLE_JOB);
     object_names_init(&again, "team", "job", SAMPLE_JOB);
     object_names_init(&other_job, "team", "job", "another");
     assert_string_equal(names.host_export, "team-job-export");
-    assert_string_equal(names.item_export, "job-export");
+    assert_string_equal(item_export, "job-export");
     assert_string_equal(names.state_prefix, "state-team-job");
     assert_string_equal(names.pod, again.pod);
     assert_string_equal(names.input, again.input);
-    /* The pod is one for all jobs of an item, its inputs are of one job. */
+    /* All jobs of an item use the same pod name; the names of inputs depend on the job. */
     assert_string_equal(names.pod, other_job.pod);
     assert_string_not_equal(names.input, other_job.input);
     assert_string_equal(names.state_selector,
@@ -110,7 +117,7 @@ static void what_go_looks_up_keeps_its_name(void **state)
                         "container.deployer.landscaper.gardener.cloud/type=state");
 }
 
-static void labels_are_gos_and_legal_for_long_names(void **state)
+static void labels_match_the_go_deployer_and_are_valid_for_long_names(void **state)
 {
     cleanup_config struct deployer_config *config = sample_config("identity: my-id");
     cleanup_config struct deployer_config *odd = sample_config("identity: 'two words'");
@@ -136,7 +143,7 @@ static void labels_are_gos_and_legal_for_long_names(void **state)
                         SAMPLE_UID);
 }
 
-static void without_an_identity_objects_are_marked_with_their_landscaper(void **state)
+static void without_an_identity_objects_are_labelled_with_their_landscaper(void **state)
 {
     static const struct {
         const char *config, *mark, *label; /* label: NULL for none */
@@ -164,10 +171,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_two_items_share_a_name),
-        cmocka_unit_test(names_are_legal_whatever_the_item_is_called),
-        cmocka_unit_test(what_go_looks_up_keeps_its_name),
-        cmocka_unit_test(labels_are_gos_and_legal_for_long_names),
-        cmocka_unit_test(without_an_identity_objects_are_marked_with_their_landscaper),
+        cmocka_unit_test(names_are_valid_for_any_item_name),
+        cmocka_unit_test(objects_that_the_go_deployer_looks_up_keep_their_names),
+        cmocka_unit_test(labels_match_the_go_deployer_and_are_valid_for_long_names),
+        cmocka_unit_test(without_an_identity_objects_are_labelled_with_their_landscaper),
     };
 
     doc_setup();

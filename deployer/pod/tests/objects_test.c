@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The small pure parts: differences of status, locks, garbage. */
+/* Facts about pods, and which pods and inputs are garbage. */
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
-#include "common/base/clock.h"
+#include <cmocka.h>
+
 #include "common/base/memory.h"
 #include "common/contract.h"
-#include "common/data/base64.h"
 #include "common/data/doc.h"
-#include "deployer/commands/commands.h"
-#include "deployer/controller/gc_judge.h"
-#include "deployer/controller/least.h"
-#include "deployer/controller/lock.h"
-#include "deployer/controller/objects.h"
-#include "deployer/controller/report.h"
-#include "deployer/controller/setup.h"
-#include "deployer/controller/task.h"
+#include "deployer/pod/engine.h"
+#include "deployer/pod/gc_judge.h"
+#include "deployer/pod/objects.h"
 
 static json_t *parse(const char *text)
 {
@@ -32,152 +24,6 @@ static json_t *parse(const char *text)
         fail_msg("%s: %s", text, err.text);
     return doc;
 }
-
-/* ---- Differences ---- */
-
-/* What an API server does with a merge patch. */
-static void apply(json_t *target, const json_t *patch)
-{
-    const char *key = NULL;
-    json_t *value = NULL;
-
-    json_object_foreach((json_t *)(uintptr_t)patch, key, value)
-    {
-        json_t *old = json_object_get(target, key);
-
-        if (json_is_null(value))
-            (void)json_object_del(target, key);
-        else if (json_is_object(value) && json_is_object(old))
-            apply(old, value);
-        else
-            (void)json_object_set(target, key, value);
-    }
-}
-
-static void a_difference_is_the_smallest_patch_that_leads_there(void **state)
-{
-    static const struct {
-        const char *before, *after, *patch;
-    } cases[] = {
-        {"{}", "{}", "{}"},
-        {"{\"a\":1}", "{\"a\":1}", "{}"},
-        {"{\"a\":1}", "{\"a\":2}", "{\"a\":2}"},
-        {"{\"a\":1}", "{}", "{\"a\":null}"},
-        {"{}", "{\"a\":{\"b\":1}}", "{\"a\":{\"b\":1}}"},
-        {"{\"a\":{\"b\":1,\"c\":2}}", "{\"a\":{\"b\":1}}", "{\"a\":{\"c\":null}}"},
-        {"{\"a\":{\"b\":1,\"c\":2}}", "{\"a\":{\"b\":3,\"c\":2}}", "{\"a\":{\"b\":3}}"},
-        {"{\"a\":[1,2]}", "{\"a\":[1]}", "{\"a\":[1]}"},
-        {"{\"a\":{\"b\":1}}", "{\"a\":5}", "{\"a\":5}"},
-        {"{\"a\":5}", "{\"a\":{\"b\":1}}", "{\"a\":{\"b\":1}}"},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < array_length(cases); i++) {
-        cleanup_json json_t *before = parse(cases[i].before);
-        cleanup_json json_t *after = parse(cases[i].after);
-        cleanup_json json_t *wanted = parse(cases[i].patch);
-        cleanup_json json_t *patch = report_difference(before, after);
-
-        assert_true(json_equal(patch, wanted));
-        apply(before, patch);
-        assert_true(json_equal(before, after));
-    }
-}
-
-/* ---- The least ---- */
-
-static const char *const DETAILS =
-    "\"deployer\":{\"name\":\"n\"},\"conditions\":[{\"type\":\"InitContainer\"}],"
-    "\"providerStatus\":{\"podStatus\":{}},\"firstError\":{\"reason\":\"A\"},\"lastErrors\":[{}]";
-
-static void assert_no_details(const json_t *least)
-{
-    static const char *const names[] = {"deployer", "conditions", "providerStatus", "firstError",
-                                        "lastErrors"};
-
-    for (size_t i = 0; i < array_length(names); i++)
-        assert_null(doc_member(least, names[i]));
-}
-
-static void the_least_of_a_status_ends_the_job_and_says_what_to_do(void **state)
-{
-    cleanup_free char *text = xasprintf(
-        "{\"jobID\":\"j2\",\"jobIDFinished\":\"j1\",\"phase\":\"Progressing\",\"dependents\":1,"
-        "\"transitionTimes\":{\"initTime\":\"i\"},\"lastError\":{\"reason\":\"OOMKilled\"},%s}",
-        DETAILS);
-    cleanup_json json_t *wanted = parse(text);
-    cleanup_json json_t *least = least_status(wanted, PHASE_FAILED, 0);
-
-    (void)state;
-    assert_string_equal(doc_text(least, "phase"), PHASE_FAILED);
-    assert_string_equal(doc_text(least, "jobIDFinished"), "j2");
-    assert_string_equal(doc_text(least, "transitionTimes.initTime"), "i");
-    assert_non_null(doc_text(least, "transitionTimes.finishedTime"));
-    assert_int_equal(doc_integer_or(least, "dependents", 0), 1);
-    assert_string_equal(doc_text(least, "lastError.message"),
-                        "the item is too large for its status: make it 1 KiB smaller; left out: "
-                        "OOMKilled");
-    assert_true(status_is_unrecoverable(doc_member(least, "lastError")));
-    assert_no_details(least);
-}
-
-static void the_least_of_a_success_is_a_success(void **state)
-{
-    cleanup_free char *text =
-        xasprintf("{\"jobID\":\"j2\",\"jobIDFinished\":\"j2\",\"phase\":\"Succeeded\","
-                  "\"exportRef\":{\"name\":\"e\"},%s}",
-                  DETAILS);
-    cleanup_json json_t *wanted = parse(text);
-    cleanup_json json_t *least = least_status(wanted, PHASE_FAILED, 0);
-
-    (void)state;
-    assert_string_equal(doc_text(least, "phase"), PHASE_SUCCEEDED);
-    assert_string_equal(doc_text(least, "exportRef.name"), "e");
-    assert_null(doc_member(least, "lastError"));
-    assert_no_details(least);
-}
-
-/* ---- Locks ---- */
-
-static void a_lock_is_taken_only_from_nobody_and_from_the_dead(void **state)
-{
-    static const struct {
-        const char *object;
-        enum lock_verdict verdict;
-    } cases[] = {
-        {NULL, LOCK_CREATE},
-        {"{\"spec\":{\"podName\":\"me\"}}", LOCK_OURS},
-        {"{\"spec\":{\"podName\":\"\"}}", LOCK_TAKE},
-        {"{\"spec\":{}}", LOCK_TAKE},
-        {"{\"spec\":{\"podName\":\"other\"}}", LOCK_ASK_POD},
-        {"{\"spec\":{\"podName\":\"nopodname\"}}", LOCK_SOMEBODYS},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < array_length(cases); i++) {
-        cleanup_json json_t *object = cases[i].object ? parse(cases[i].object) : NULL;
-
-        assert_int_equal(lock_judge(object, "me"), cases[i].verdict);
-    }
-}
-
-static void a_lock_object_is_as_the_go_deployer_writes_it(void **state)
-{
-    cleanup_json json_t *object = lock_object(NULL, "ns", "item", "uid-1", "pod-1", 0);
-    cleanup_json json_t *old = parse("{\"metadata\":{\"resourceVersion\":\"7\"},\"spec\":{}}");
-    cleanup_json json_t *changed = lock_object(old, "ns", "item", "uid-1", "", 0);
-
-    (void)state;
-    assert_string_equal(doc_text(object, "metadata.name"), "container-uid-1");
-    assert_string_equal(doc_text(object, "spec.podName"), "pod-1");
-    assert_string_equal(doc_text(object, "spec.kind"), "DeployItem");
-    assert_string_equal(doc_text(object, "spec.prefix"), "container");
-    assert_string_equal(doc_text(object, "spec.lastUpdateTime"), "1970-01-01T00:00:00Z");
-    assert_string_equal(doc_text(changed, "metadata.resourceVersion"), "7");
-    assert_string_equal(doc_text(changed, "spec.podName"), "");
-}
-
-/* ---- Pods and garbage ---- */
 
 static void a_pod_is_over_when_nothing_in_it_can_run(void **state)
 {
@@ -249,7 +95,7 @@ static void a_pod_has_stopped_when_all_its_containers_have(void **state)
     "\"status\":{\"phase\":\"Succeeded\"}}"
 #define RUNNING_POD "{\"metadata\":{" FINALIZED "},\"status\":{\"phase\":\"Running\"}}"
 
-static void garbage_among_pods_is_what_nobody_will_look_at_again(void **state)
+static void pods_are_garbage_if_no_controller_needs_them_any_more(void **state)
 {
     static const struct {
         const char *name, *pod, *other; /* other is a second pod of the item, or NULL */
@@ -267,13 +113,15 @@ static void garbage_among_pods_is_what_nobody_will_look_at_again(void **state)
         {"item has work", OLD_POD, NEW_POD, true, false, true, false, GC_POD_KEEP},
         {"item unknown", OLD_POD, NULL, false, false, true, false, GC_POD_ASK},
         {"item unknown, runs", RUNNING_POD, NULL, false, false, true, false, GC_POD_ASK},
-        {"whose is it", OLD_POD, NULL, false, false, false, false, GC_POD_KEEP},
-        {"whose is it, runs", RUNNING_POD, NULL, false, false, false, false, GC_POD_KEEP},
+        {"owner unknown", OLD_POD, NULL, false, false, false, false, GC_POD_KEEP},
+        {"owner unknown, runs", RUNNING_POD, NULL, false, false, false, false, GC_POD_KEEP},
     };
 
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {
-        struct index *index = index_new();
+        struct engine engine = {.class = &POD_ENGINE};
+        struct engine *const engines[] = {&engine};
+        struct index *index = index_new(engines);
         struct record *record = index_add(index, "n", "x");
         struct pod_entry *entry = record_add_pod(record, "one");
         enum gc_pod verdict = GC_POD_KEEP;
@@ -290,14 +138,16 @@ static void garbage_among_pods_is_what_nobody_will_look_at_again(void **state)
     }
 }
 
-static void inputs_are_garbage_when_their_item_has_nothing_to_run(void **state)
+static void inputs_are_garbage_if_their_item_has_nothing_to_run(void **state)
 {
     cleanup_json json_t *input = parse(
         "{\"metadata\":{\"creationTimestamp\":\"1970-01-01T00:00:10Z\",\"labels\":{\"" LABEL_ROLE
         "\":\"" LABEL_ROLE_RUN "\"}}}");
     cleanup_json json_t *other =
         parse("{\"metadata\":{\"creationTimestamp\":\"1970-01-01T00:00:10Z\"}}");
-    struct index *index = index_new();
+    struct engine engine = {.class = &POD_ENGINE};
+    struct engine *const engines[] = {&engine};
+    struct index *index = index_new(engines);
     struct record *record = index_add(index, "n", "x");
 
     (void)state;
@@ -313,102 +163,51 @@ static void inputs_are_garbage_when_their_item_has_nothing_to_run(void **state)
     index_free(index);
 }
 
-/* ---- Addresses ---- */
+#define WITH_GRACE(seconds_, containers_)                                                          \
+    "{\"spec\":{\"terminationGracePeriodSeconds\":" seconds_                                       \
+    "},\"status\":{\"containerStatuses\":[" containers_ "]}}"
+#define RUNS(name_) "{\"name\":\"" name_ "\",\"state\":{\"running\":{}}}"
+#define ENDED(name_) "{\"name\":\"" name_ "\",\"state\":{\"terminated\":{}}}"
 
-static void addresses_to_listen_on_are_read_or_refused(void **state)
+/* A main that ignores SIGTERM runs for all of this time. */
+static void a_pod_is_ended_in_the_time_of_main_and_that_of_saving_its_state(void **state)
 {
     static const struct {
-        const char *text, *host;
-        int port; /* -1: refused */
+        const char *pod;
+        size_t chunks;
+        int64_t seconds;
     } cases[] = {
-        {"127.0.0.1:8080", "127.0.0.1", 8080},
-        {":8080", "", 8080},
-        {"8080", "", 8080},
-        {"[::1]:9", "::1", 9},
-        {"off", "", 0},
-        {"0", "", 0},
-        {"host:", NULL, -1},
-        {"", NULL, -1},
-        {"1.2.3.4:99999", NULL, -1},
-        {"x:-1", NULL, -1},
-        {"x: 1", NULL, -1},
-        {"x:8a", NULL, -1},
+        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), 0, 60},
+        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), 20, 100},
+        {WITH_GRACE("601", RUNS("main") "," RUNS("wait")), 0, 31},
+        {WITH_GRACE("720", RUNS("main") "," RUNS("wait")), 1, 182},
+        /* A state that needs all the time there is, or of unknown size. */
+        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), 290, -1},
+        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), SIZE_MAX, -1},
+        /* Nothing is left to be saved. */
+        {WITH_GRACE("630", RUNS("main") "," ENDED("wait")), SIZE_MAX, 30},
+        {WITH_GRACE("630", ENDED("main") "," RUNS("wait")), 0, 60},
+        {WITH_GRACE("630", ENDED("main") "," ENDED("wait")), 0, 0},
+        /* Of the Go deployer. */
+        {WITH_GRACE("30", RUNS("main") "," RUNS("wait")), 0, -1},
     };
 
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {
-        cleanup_free char *host = NULL;
-        uint16_t port = 0;
-        struct error err = {0};
-        int result = address_parse(cases[i].text, &host, &port, &err);
+        cleanup_json json_t *pod = parse(cases[i].pod);
 
-        assert_int_equal(result, cases[i].port < 0 ? -1 : 0);
-        if (result < 0)
-            continue;
-        assert_string_equal(host, cases[i].host);
-        assert_int_equal(port, cases[i].port);
+        assert_int_equal(pod_end_seconds(pod, cases[i].chunks), cases[i].seconds);
     }
-}
-
-/* ---- Signals ---- */
-
-static void signals_wait_for_the_loop_from_the_first_moment(void **state)
-{
-    static const int signals[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2};
-    char program[] = "longshore", wrong[] = "--no-such-option";
-    char *arguments[] = {program, wrong, NULL};
-    sigset_t before, now;
-
-    (void)state;
-    assert_int_equal(sigprocmask(SIG_SETMASK, NULL, &before), 0);
-    /* It gets no further than its options. */
-    assert_int_equal(controller_main(2, arguments), EXIT_USAGE);
-    assert_int_equal(sigprocmask(SIG_SETMASK, &before, &now), 0);
-    for (size_t i = 0; i < array_length(signals); i++) {
-        assert_int_equal(sigismember(&before, signals[i]), 0);
-        assert_int_equal(sigismember(&now, signals[i]), 1);
-    }
-}
-
-/* ---- Time ---- */
-
-static void a_job_is_judged_by_the_time_that_passed_whatever_the_clock_says(void **state)
-{
-    static const int64_t day_ms = 24 * 3600 * 1000;
-    struct clock_fake clock;
-    struct controller controller = {0};
-    struct task task = {.controller = &controller, .since_unix_ms = 50 * day_ms};
-    struct error err = {0};
-
-    (void)state;
-    clock_fake_init(&clock, task.since_unix_ms);
-    assert_int_equal(loop_new(&clock.clock, &controller.loop, &err), 0);
-    task.since_ms = loop_now_ms(controller.loop);
-    for (int64_t day = -2; day <= 2; day++) {
-        int64_t before = task_now_unix_ms(&task);
-
-        clock_fake_advance(&clock, 1000);
-        clock.unix_now_ms += day * day_ms;
-        assert_int_equal(task_now_unix_ms(&task) - before, 1000);
-    }
-    loop_free(controller.loop);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_difference_is_the_smallest_patch_that_leads_there),
-        cmocka_unit_test(the_least_of_a_status_ends_the_job_and_says_what_to_do),
-        cmocka_unit_test(the_least_of_a_success_is_a_success),
-        cmocka_unit_test(a_lock_is_taken_only_from_nobody_and_from_the_dead),
-        cmocka_unit_test(a_lock_object_is_as_the_go_deployer_writes_it),
         cmocka_unit_test(a_pod_is_over_when_nothing_in_it_can_run),
         cmocka_unit_test(a_pod_has_stopped_when_all_its_containers_have),
-        cmocka_unit_test(garbage_among_pods_is_what_nobody_will_look_at_again),
-        cmocka_unit_test(inputs_are_garbage_when_their_item_has_nothing_to_run),
-        cmocka_unit_test(signals_wait_for_the_loop_from_the_first_moment),
-        cmocka_unit_test(addresses_to_listen_on_are_read_or_refused),
-        cmocka_unit_test(a_job_is_judged_by_the_time_that_passed_whatever_the_clock_says),
+        cmocka_unit_test(a_pod_is_ended_in_the_time_of_main_and_that_of_saving_its_state),
+        cmocka_unit_test(pods_are_garbage_if_no_controller_needs_them_any_more),
+        cmocka_unit_test(inputs_are_garbage_if_their_item_has_nothing_to_run),
     };
 
     doc_setup();

@@ -27,7 +27,8 @@ static const struct {
      "consumers:\n" CONSUMER("type: ociRegistry/v1, hostname: r.io, port: '5000', pathprefix: /a/b",
                              "identityToken: t"),
      "{'r.io:5000/a/b': {identitytoken: t}}"},
-    /* the first of two counts; what is no registry, names no host or holds nothing does not */
+    /* the first of two entries is used; entries for anything but a registry, without a host, or
+       without credentials are ignored */
     {CREDENTIALS "consumers:\n" CONSUMER("type: OCIRegistry, hostname: r.io", "username: a")
          CONSUMER("type: OCIRegistry, hostname: r.io", "username: b")
              CONSUMER("type: HelmChartRepository, hostname: h.io", "username: c")
@@ -61,7 +62,7 @@ static void consumers_become_entries_of_a_docker_config(void **state)
     }
 }
 
-static void what_is_no_document_is_refused_without_being_quoted(void **state)
+static void malformed_documents_are_refused_without_being_quoted(void **state)
 {
     static const char *const wrong[] = {
         "canary", "[canary", "",
@@ -86,7 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(consumers_become_entries_of_a_docker_config),
-        cmocka_unit_test(what_is_no_document_is_refused_without_being_quoted),
+        cmocka_unit_test(malformed_documents_are_refused_without_being_quoted),
     };
 
     doc_setup();

@@ -10,7 +10,7 @@
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "deployer/controller/owner.h"
+#include "deployer/pod/owner.h"
 
 static struct deployer_config config_of(char *identity)
 {
@@ -29,7 +29,7 @@ static json_t *labelled(const char *id, const char *mark)
     return object;
 }
 
-static void an_object_is_ours_by_identity_or_by_the_mark_of_our_landscaper(void **state)
+static void an_object_is_ours_by_identity_or_by_the_landscaper_label(void **state)
 {
     static const struct {
         const char *identity, *id, *mark;
@@ -63,7 +63,7 @@ static void an_object_is_ours_by_identity_or_by_the_mark_of_our_landscaper(void 
     }
 }
 
-static void an_object_of_the_same_item_is_no_neighbours_whoever_made_it(void **state)
+static void an_object_of_the_same_item_is_not_foreign_whoever_created_it(void **state)
 {
     static const struct {
         const char *id, *uid, *item_uid;
@@ -104,7 +104,7 @@ static void an_object_of_the_same_item_is_no_neighbours_whoever_made_it(void **s
 
 #define OF_ITEM LABEL_ITEM_NAME "=x," LABEL_ITEM_NAMESPACE "=n"
 
-static void where_the_name_is_shared_only_what_says_that_it_is_ours_goes(void **state)
+static void with_a_shared_name_only_objects_with_our_label_are_deleted(void **state)
 {
     static const struct {
         const char *identity, *own; /* selector */
@@ -129,7 +129,7 @@ static void where_the_name_is_shared_only_what_says_that_it_is_ours_goes(void **
                                         .former_id = cases[i].former_id};
         const char *last = "";
         size_t own = 0;
-        size_t unsaid = 0;
+        size_t unlabelled = 0;
 
         for (size_t step = 0; step < 20; step++) {
             cleanup_owner_collection struct owner_collection collection = {0};
@@ -140,12 +140,12 @@ static void where_the_name_is_shared_only_what_says_that_it_is_ours_goes(void **
             if (strcmp(collection.label_selector, cases[i].own) == 0)
                 own++;
             else if (strstr(collection.label_selector, ",!" LABEL_DEPLOYER_ID))
-                unsaid++;
+                unlabelled++;
             else
                 fail_msg("case %zu: %s", i, collection.label_selector);
         }
         assert_int_equal(own, 5);
-        assert_int_equal(unsaid, cases[i].is_shared ? 0 : 2);
+        assert_int_equal(unlabelled, cases[i].is_shared ? 0 : 2);
         assert_string_equal(last, KUBE_SERVICE_ACCOUNTS.plural);
     }
 }
@@ -153,9 +153,9 @@ static void where_the_name_is_shared_only_what_says_that_it_is_ours_goes(void **
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_object_is_ours_by_identity_or_by_the_mark_of_our_landscaper),
-        cmocka_unit_test(an_object_of_the_same_item_is_no_neighbours_whoever_made_it),
-        cmocka_unit_test(where_the_name_is_shared_only_what_says_that_it_is_ours_goes),
+        cmocka_unit_test(an_object_is_ours_by_identity_or_by_the_landscaper_label),
+        cmocka_unit_test(an_object_of_the_same_item_is_not_foreign_whoever_created_it),
+        cmocka_unit_test(with_a_shared_name_only_objects_with_our_label_are_deleted),
     };
 
     doc_setup();

@@ -20,12 +20,12 @@ static const struct {
     {"{registryPullSecrets: [{name: b}, {name: a}, {name: b}]}",
      "[{namespace: ns, name: a}, {namespace: other, name: a}, {namespace: other, name: a}]",
      "[{namespace: ns, name: b}, {namespace: ns, name: a}, {namespace: other, name: a}]"},
-    /* Whoever reads it says that there is no such Secret. */
+    /* The missing Secret is reported when it is read. */
     {"{registryPullSecrets: [{}, 1]}", NULL, "[{namespace: ns, name: ''}]"},
     {"{registryPullSecrets: nonsense}", NULL, "[]"},
 };
 
-static void each_secret_is_named_once_and_the_context_comes_first(void **state)
+static void each_secret_is_listed_once_and_those_of_the_context_first(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(lists); i++) {
@@ -67,15 +67,15 @@ static void more_than_the_limit_of_both_lists_are_refused(void **state)
     assert_int_equal(pull_secrets_gather(context, "ns", more, &secrets, &err), -1);
     assert_int_equal(err.kind, ERROR_INVALID);
     assert_string_equal(err.text,
-                        "registryPullSecrets of context 'shared' and of the item name 101 "
-                        "different Secrets, but at most 100 can be used: one Secret can hold the "
-                        "credentials of many registries");
+                        "registryPullSecrets of context 'shared' and of the item refer to 101 "
+                        "different Secrets, but the maximum is 100: put the credentials of "
+                        "several registries into one Secret");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_secret_is_named_once_and_the_context_comes_first),
+        cmocka_unit_test(each_secret_is_listed_once_and_those_of_the_context_first),
         cmocka_unit_test(more_than_the_limit_of_both_lists_are_refused),
     };
 

@@ -70,7 +70,7 @@ static char *env_text(const json_t *of)
     "STATE_PATH=/data/ls/shared/state POD_NAME=<metadata.name> "                                   \
     "POD_NAMESPACE=<metadata.namespace> "
 
-static void the_environment_is_the_contracts_in_its_order(void **state)
+static void the_environment_follows_the_contract_in_order(void **state)
 {
     cleanup_json json_t *pod = make_plain(DEPLOY_ITEM_TYPE_CONTAINER,
                                           "oci: {allowPlainHttp: true, insecureSkipVerify: true}",
@@ -95,10 +95,11 @@ static void the_environment_is_the_contracts_in_its_order(void **state)
                         "LONGSHORE_JOB_ID=" SAMPLE_JOB " LONGSHORE_POD_UID=<metadata.uid> "
                         "LONGSHORE_EXPORT_NAME=team-job-export "
                         "LONGSHORE_STATE_NAME_PREFIX=state-team-job LONGSHORE_STATE_SEQUENCE= "
-                        "LONGSHORE_STATE_SHA256= LONGSHORE_STATE_NEXT_SEQUENCE=1 ");
+                        "LONGSHORE_STATE_SHA256= LONGSHORE_STATE_NEXT_SEQUENCE=1 "
+                        "LONGSHORE_MAIN_GRACE_SECONDS=30 ");
 }
 
-static void a_pod_is_found_again_by_go_and_by_us(void **state)
+static void a_pod_has_the_labels_and_annotations_of_go_and_ours(void **state)
 {
     cleanup_json json_t *pod =
         make_plain(DEPLOY_ITEM_TYPE_CONTAINER, "{identity: id, namespace: host}", "{image: a}");
@@ -140,7 +141,7 @@ static void check_container_security(const json_t *of, bool is_root_read_only)
     assert_string_equal(doc_text(of, "terminationMessagePolicy"), "FallbackToLogsOnError");
 }
 
-static void the_pod_is_of_the_restricted_kind(void **state)
+static void the_pod_meets_the_restricted_pod_security_standard(void **state)
 {
     cleanup_json json_t *pod = make_plain(DEPLOY_ITEM_TYPE_CONTAINER, NULL, "{image: a}");
     static const char *const absent[] = {"spec.hostNetwork", "spec.hostPID",
@@ -157,12 +158,41 @@ static void the_pod_is_of_the_restricted_kind(void **state)
     assert_false(doc_bool_or(pod, "spec.automountServiceAccountToken", true));
     assert_false(doc_bool_or(pod, "spec.enableServiceLinks", true));
     assert_string_equal(doc_text(pod, "spec.restartPolicy"), "Never");
-    assert_int_equal(doc_integer_or(pod, "spec.terminationGracePeriodSeconds", 0), 300);
+    assert_int_equal(doc_integer_or(pod, "spec.terminationGracePeriodSeconds", 0), 630);
     for (size_t i = 0; i < array_length(absent); i++)
         assert_null(doc_get(pod, absent[i]));
     check_container_security(container(pod, "init"), true);
     check_container_security(container(pod, "main"), false);
     check_container_security(container(pod, "wait"), true);
+}
+
+static const struct {
+    const char *config, *provider;
+    int main_seconds;
+} graces[] = {
+    {NULL, "{image: a}", 30},
+    {NULL, "{image: a, terminationGracePeriodSeconds: 300}", 300},
+    {NULL, "{image: a, terminationGracePeriodSeconds: 1}", 1},
+    {"pod: {terminationGracePeriodSeconds: 60}", "{image: a}", 60},
+    {"pod: {terminationGracePeriodSeconds: 900}", "{image: a}", 900},
+    {"pod: {maxTerminationGracePeriodSeconds: 3600}",
+     "{image: a, terminationGracePeriodSeconds: 3600}", 3600},
+};
+
+static void main_gets_its_grace_period_and_wait_ten_minutes_more(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(graces); i++) {
+        cleanup_json json_t *pod =
+            make_plain(DEPLOY_ITEM_TYPE_CONTAINER, graces[i].config, graces[i].provider);
+        cleanup_free char *wait = env_text(container(pod, "wait"));
+        int main_seconds = graces[i].main_seconds;
+        cleanup_free char *expected = xasprintf(ENV_MAIN_GRACE_SECONDS "=%d ", main_seconds);
+
+        assert_int_equal(doc_integer_or(pod, "spec.terminationGracePeriodSeconds", 0),
+                         main_seconds + 600);
+        assert_non_null(strstr(wait, expected));
+    }
 }
 
 /* "volume:path ..." */
@@ -218,7 +248,7 @@ static const struct {
      "shared-volume:/data/ls/shared "},
 };
 
-/* Every mount has its volume, and every volume is mounted by somebody. */
+/* Every mount has a volume, and every volume is mounted. */
 static void check_volumes(const json_t *pod)
 {
     static const char *const names[] = {"init", "main", "wait"};
@@ -246,7 +276,7 @@ static void check_volumes(const json_t *pod)
         assert_true(mounted[k] > 0);
 }
 
-static void each_container_sees_its_own_and_no_more(void **state)
+static void each_container_mounts_only_its_own_volumes(void **state)
 {
     cleanup_json json_t *configs = json_array();
     cleanup_json json_t *config = sample_doc("{auths: {r.io: {username: u, password: p}}}");
@@ -275,7 +305,7 @@ static void each_container_sees_its_own_and_no_more(void **state)
     }
 }
 
-static void the_deadline_is_what_is_left_of_the_items_time(void **state)
+static void the_deadline_is_the_remaining_time_of_the_item(void **state)
 {
     static const struct {
         int64_t now_ms, deadline_ms, seconds; /* -1: not set */
@@ -301,7 +331,7 @@ static void the_deadline_is_what_is_left_of_the_items_time(void **state)
     }
 }
 
-static void with_little_time_init_gives_up_early_enough_to_say_why(void **state)
+static void with_little_time_left_init_fails_early_enough_to_report_the_cause(void **state)
 {
     static const struct {
         int64_t now_ms, deadline_ms;
@@ -335,7 +365,7 @@ static void with_little_time_init_gives_up_early_enough_to_say_why(void **state)
     }
 }
 
-static void images_and_policies_are_the_items_and_the_operators(void **state)
+static void images_and_pull_policies_come_from_item_and_operator(void **state)
 {
     cleanup_json json_t *pod = make_plain(
         DEPLOY_ITEM_TYPE_CONTAINER,
@@ -361,7 +391,7 @@ static void images_and_policies_are_the_items_and_the_operators(void **state)
     assert_int_equal(json_array_size(doc_get(pod, "spec.tolerations")), 1);
 }
 
-static void wait_is_told_the_last_state_and_init_gets_it_mounted(void **state)
+static void wait_gets_the_last_generation_and_init_mounts_it(void **state)
 {
     cleanup_sample_run struct sample_run sample = {0};
     cleanup_json json_t *secret = sample_doc(
@@ -393,7 +423,7 @@ static void wait_is_told_the_last_state_and_init_gets_it_mounted(void **state)
     state_set_done(&set);
 }
 
-/* What a user might try; the fuzzer tries more. */
+/* Attempts to weaken the pod; the fuzzer tries more. */
 static const char *const attempts[] = {
     "{image: a, securityContext: {privileged: true}, hostNetwork: true}",
     "{image: a, serviceAccountName: admin, volumes: [{name: x, hostPath: {path: /}}]}",
@@ -402,7 +432,8 @@ static const char *const attempts[] = {
     "{image: a, podSpecPatch: '{\"hostPID\": true}', automountServiceAccountToken: true}",
     "{image: a, resources: {limits: {cpu: 1}}, initContainers: [{name: x}], containers: []}",
     "{image: a, nodeSelector: {a: b}, nodeName: master, priorityClassName: system-node-critical}",
-    "{image: a, metadata: {labels: {a: b}}, finalizers: [], terminationGracePeriodSeconds: 0}",
+    "{image: a, metadata: {labels: {a: b}}, finalizers: [], gracePeriodSeconds: 0}",
+    "{image: a, terminationGracePeriodSeconds: 300, activeDeadlineSeconds: 1}",
     "{image: a, command: ['$(POD_NAME)'], args: ['--privileged'], volumeMounts: [{name: target}]}",
 };
 
@@ -422,7 +453,7 @@ static void no_provider_configuration_weakens_the_pod(void **state)
             fail_msg("%s: %s", attempts[i], broken);
     }
     assert_null(invariants_broken(script, plain));
-    /* And the check itself can see something. */
+    /* The check itself detects a difference. */
     doc_set_new(weakened, "spec.hostNetwork", json_true());
     assert_non_null(invariants_broken(weakened, plain));
 }
@@ -430,14 +461,15 @@ static void no_provider_configuration_weakens_the_pod(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_environment_is_the_contracts_in_its_order),
-        cmocka_unit_test(a_pod_is_found_again_by_go_and_by_us),
-        cmocka_unit_test(the_pod_is_of_the_restricted_kind),
-        cmocka_unit_test(each_container_sees_its_own_and_no_more),
-        cmocka_unit_test(the_deadline_is_what_is_left_of_the_items_time),
-        cmocka_unit_test(with_little_time_init_gives_up_early_enough_to_say_why),
-        cmocka_unit_test(images_and_policies_are_the_items_and_the_operators),
-        cmocka_unit_test(wait_is_told_the_last_state_and_init_gets_it_mounted),
+        cmocka_unit_test(the_environment_follows_the_contract_in_order),
+        cmocka_unit_test(a_pod_has_the_labels_and_annotations_of_go_and_ours),
+        cmocka_unit_test(the_pod_meets_the_restricted_pod_security_standard),
+        cmocka_unit_test(main_gets_its_grace_period_and_wait_ten_minutes_more),
+        cmocka_unit_test(each_container_mounts_only_its_own_volumes),
+        cmocka_unit_test(the_deadline_is_the_remaining_time_of_the_item),
+        cmocka_unit_test(with_little_time_left_init_fails_early_enough_to_report_the_cause),
+        cmocka_unit_test(images_and_pull_policies_come_from_item_and_operator),
+        cmocka_unit_test(wait_gets_the_last_generation_and_init_mounts_it),
         cmocka_unit_test(no_provider_configuration_weakens_the_pod),
     };
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "deployer/item/status.h"
+#include "deployer/pod/verdict.h"
 #include "deployer/tests/sample.h"
 
 enum { GRACE_MS = 300 * 1000, NOW_MS = 1000 * 1000, SINCE_MS = 900 * 1000, ONLY_TIMEOUT = -1 };
@@ -43,10 +44,11 @@ static const struct {
      NULL},
     {POD("Running", INIT_DONE, ENDED("main", "3") "," RUNNING("wait")), POD_RUNNING, NULL, NULL,
      NULL},
-    /* wait is lost, but what main does is not stopped halfway */
+    /* wait has failed, but main is not stopped */
     {POD("Running", INIT_DONE, RUNNING("main") "," ENDED("wait", "137")), POD_RUNNING, NULL, NULL,
      NULL},
-    /* the node is silent, and may come back: what was last known holds until the pod is deleted */
+    /* the node is unreachable and may come back: the last known status is used until the pod is
+       deleted */
     {POD("Unknown", INIT_DONE, RUNNING("main") "," RUNNING("wait")), POD_RUNNING, NULL, NULL, NULL},
     {POD("Unknown", WAITING("init", "PodInitializing"), ""), POD_WAITING, NULL, NULL, NULL},
     {POD("Unknown", INIT_DONE, ENDED("main", "0") "," ENDED("wait", "0")), POD_SUCCEEDED, NULL,
@@ -59,7 +61,7 @@ static const struct {
     {POD("Running", INIT_DONE,
          ENDED("main", "1") "," ENDED("wait", "0") "," RUNNING("istio-proxy")),
      POD_FAILED, "RunMainContainer", "Error", "container main: Error, exit code 1"},
-    /* nor does one that ends badly undo what main and wait have done */
+    /* and a failed one does not change the result of main and wait */
     {POD("Failed", INIT_DONE,
          ENDED("main", "0") "," ENDED("wait", "0") "," ENDED("istio-proxy", "137")),
      POD_SUCCEEDED, NULL, NULL, NULL},
@@ -69,7 +71,7 @@ static const struct {
     {POD("Failed", INIT_DONE,
          ENDED("istio-proxy", "137") "," ENDED("main", "2") "," ENDED("wait", "0")),
      POD_FAILED, "RunMainContainer", "Error", "container main: Error, exit code 2"},
-    /* the kubelet ended them all: nobody knows whether main had come to its end */
+    /* the kubelet killed all containers: it is unknown whether main had finished */
     {"{status: {phase: Failed, reason: Evicted, containerStatuses: "
      "[" ENDED("main", "0") "," ENDED("wait", "0") "," ENDED("istio-proxy", "137") "]}}",
      POD_FAILED, "RunPod", "Evicted",
@@ -89,7 +91,7 @@ static const struct {
     {POD("Failed", ENDED("native", "143") "," ENDED("init", "1"),
          WAITING("main", "PodInitializing")),
      POD_FAILED, "RunInitContainer", "Error", "container init: Error, exit code 1"},
-    /* a native sidecar is started again; it is the kubelet that says when all is lost */
+    /* a native sidecar is restarted; the pod fails only if the kubelet reports so */
     {POD("Pending", ENDED("native", "1") "," WAITING("init", "PodInitializing"),
          WAITING("main", "PodInitializing")),
      POD_WAITING, NULL, NULL, NULL},
@@ -97,7 +99,7 @@ static const struct {
      "RunPod", "Error", "container istio-proxy: Error, exit code 1"},
     {POD("Pending", WAITING("istio-init", "InvalidImageName"), WAITING("main", "PodInitializing")),
      POD_HOPELESS, "RunPod", "InvalidImageName", "container istio-init: InvalidImageName"},
-    /* main has come to its end: what a sidecar waits for is no news */
+    /* main has ended: a waiting sidecar does not matter */
     {POD("Running", INIT_DONE,
          ENDED("main", "0") "," RUNNING("wait") "," WAITING("istio-proxy", "ErrImagePull")),
      POD_RUNNING, NULL, NULL, NULL},
@@ -122,9 +124,9 @@ static const struct {
      "container main: StartError, exit code 128: no such file"},
     {POD("Failed", INIT_DONE,
          ENDED("main", "0") ",{name: wait, state: {terminated: {exitCode: 1, reason: Error, "
-                            "message: export is no object}}}"),
+                            "message: export is not an object}}}"),
      POD_FAILED, "RunWaitContainer", "Error",
-     "container wait: Error, exit code 1: export is no object"},
+     "container wait: Error, exit code 1: export is not an object"},
     {POD("Failed",
          "{name: init, state: {terminated: {exitCode: 1, reason: Error, message: no registry}}}",
          WAITING("main", "PodInitializing")),
@@ -137,12 +139,12 @@ static const struct {
      "[{name: main, state: {terminated: {exitCode: 143}}}]}}",
      POD_FAILED, "RunPod", "DeadlineExceeded",
      "pod: DeadlineExceeded: too long; container main: Error, exit code 143, signal 15 (SIGTERM)"},
-    /* the node was low on memory: what the kubelet ended is named too */
+    /* the node was low on memory: the containers that the kubelet killed are named too */
     {"{status: {phase: Failed, reason: Evicted, message: low on memory, containerStatuses: "
      "[{name: main, state: {terminated: {exitCode: 137}}}]}}",
      POD_FAILED, "RunPod", "Evicted",
      "pod: Evicted: low on memory; container main: Error, exit code 137, signal 9 (SIGKILL)"},
-    /* kubectl drain: main ends well on SIGTERM, wait can't save in time */
+    /* kubectl drain: main exits with 0 on SIGTERM, wait can't store in time */
     {DISRUPTED("EvictionByEvictionAPI", ENDED("main", "0") "," ENDED("wait", "1")), POD_FAILED,
      "RunPod", "EvictionByEvictionAPI",
      "pod: EvictionByEvictionAPI: Eviction API: evicting; container wait: Error, exit code 1"},
@@ -152,28 +154,36 @@ static const struct {
      "signal 15 (SIGTERM)"},
     {DISRUPTED("DeletionByPodGC", RUNNING("main")), POD_FAILED, "RunPod", "DeletionByPodGC",
      "pod: DeletionByPodGC: Eviction API: evicting"},
-    /* main had failed by itself before anybody came to evict it */
+    /* main had failed before the eviction */
     {DISRUPTED(
          "EvictionByEvictionAPI",
          "{name: main, state: {terminated: {exitCode: 3, finishedAt: '1970-01-01T00:09:58Z'}}}"
          "," ENDED("wait", "1")),
      POD_FAILED, "RunMainContainer", "Error", "container main: Error, exit code 3"},
-    /* the node went away before its kubelet could say anything */
+    /* Timestamps have whole seconds: in the same second the eviction is the cause. */
+    {DISRUPTED(
+         "EvictionByEvictionAPI",
+         "{name: main, state: {terminated: {exitCode: 143, finishedAt: '1970-01-01T00:10:00Z'}}}"
+         "," ENDED("wait", "1")),
+     POD_FAILED, "RunPod", "EvictionByEvictionAPI",
+     "pod: EvictionByEvictionAPI: Eviction API: evicting; container main: Error, exit code 143, "
+     "signal 15 (SIGTERM)"},
+    /* the node went away before its kubelet reported anything */
     {"{metadata: {deletionTimestamp: '1970-01-01T00:10:00Z'}, status: {phase: Running, conditions: "
      "[{type: DisruptionTarget, status: 'True', reason: DeletionByTaintManager, message: Taint "
      "manager}], containerStatuses: [{name: main, state: {running: {}}}]}}",
      POD_FAILED, "RunPod", "DeletionByTaintManager",
-     "pod: DeletionByTaintManager: Taint manager: the pod was deleted, and its node does not say "
-     "that it has ended; container main was running"},
+     "pod: DeletionByTaintManager: Taint manager: the pod was deleted, but its node has "
+     "not confirmed its end; container main was running"},
     {"{status: {phase: Failed}}", POD_FAILED, "RunPod", "PodFailed", "pod: PodFailed"},
     {"{metadata: {deletionTimestamp: '1970-01-01T00:10:00Z'}, status: {phase: Running, "
      "containerStatuses: [{name: main, state: {running: {}}}]}}",
      POD_FAILED, "RunPod", "PodLost",
-     "pod: PodLost: the pod was deleted, and its node does not say that it has ended; container "
+     "pod: PodLost: the pod was deleted, but its node has not confirmed its end; container "
      "main was running"},
     {"{metadata: {deletionTimestamp: '1970-01-01T00:10:00Z'}, status: {phase: Pending}}",
      POD_FAILED, "RunPod", "PodLost",
-     "pod: PodLost: the pod was deleted, and its node does not say that it has ended"},
+     "pod: PodLost: the pod was deleted, but its node has not confirmed its end"},
     {"{metadata: {deletionTimestamp: '1970-01-01T00:16:00Z'}, status: {phase: Running, "
      "containerStatuses: [{name: main, state: {running: {}}}]}}",
      POD_RUNNING, NULL, NULL, NULL},
@@ -185,7 +195,7 @@ static const struct {
      "RunMainContainer", "ErrInvalidImageName", "container main: ErrInvalidImageName"},
 };
 
-static void a_pod_that_was_deleted_is_looked_at_again_when_it_must_have_ended(void **state)
+static void a_deleted_pod_is_checked_again_after_its_grace_period(void **state)
 {
     static const char text[] =
         "{metadata: {deletionTimestamp: '1970-01-01T00:16:00Z'}, status: {phase: Running, "
@@ -239,14 +249,14 @@ static const struct {
      "ImagePullBackOff", GRACE_MS},
     {POD("Pending", INIT_DONE, WAITING("wait", "RegistryUnavailable")), "RunWaitContainer",
      "RegistryUnavailable", GRACE_MS},
-    /* wait before main, as the Go deployer looks */
+    /* wait is checked before main, as in the Go deployer */
     {POD("Pending", INIT_DONE, WAITING("main", "ErrImagePull") "," WAITING("wait", "ErrImagePull")),
      "RunWaitContainer", "ErrImagePull", GRACE_MS},
     {POD("Pending", INIT_DONE, WAITING("main", "CreateContainerConfigError")), "RunMainContainer",
      "CreateContainerConfigError", GRACE_MS},
     {POD("Pending", INIT_DONE, WAITING("main", "CreateContainerError")), "RunMainContainer",
      "CreateContainerError", GRACE_MS},
-    /* the registry has answered */
+    /* the registry has responded */
     {POD("Pending", INIT_DONE,
          "{name: main, state: {waiting: {reason: ErrImagePull, message: "
          "'manifest for a:b not found: manifest unknown'}}}"),
@@ -259,7 +269,7 @@ static const struct {
     {POD("Pending", INIT_DONE "," WAITING("native", "CrashLoopBackOff"),
          WAITING("main", "PodInitializing")),
      "RunPod", "CrashLoopBackOff", GRACE_MS},
-    /* injected, beside main, which goes its way */
+    /* injected, next to main, which is not blocked */
     {POD("Pending", INIT_DONE,
          RUNNING("main") "," RUNNING("wait") "," WAITING("istio-proxy", "InvalidImageName")),
      "RunPod", "InvalidImageName", ONLY_TIMEOUT},
@@ -277,7 +287,7 @@ static const struct {
      "RunPod", "SchedulingGated", ONLY_TIMEOUT},
 };
 
-static void what_may_pass_is_given_time(void **state)
+static void temporary_problems_get_a_grace_period(void **state)
 {
     cleanup_config struct deployer_config *config = sample_config("imageGracePeriod: 5m");
     cleanup_config struct deployer_config *none = sample_config("imageGracePeriod: 0s");
@@ -299,6 +309,193 @@ static void what_may_pass_is_given_time(void **state)
         assert_int_equal(fresh.give_up_unix_ms, is_bounded ? NOW_MS + stuck[i].give_up_ms : -1);
         assert_int_equal(later.give_up_unix_ms, is_bounded ? SINCE_MS + stuck[i].give_up_ms : -1);
         assert_int_equal(hasty.give_up_unix_ms, is_bounded ? SINCE_MS : -1);
+    }
+}
+
+#define RPC(code_) "rpc error: code = " code_ " desc = "
+#define UNPACK "failed to pull and unpack image \"reg.example/a/b:1\": "
+#define RESOLVE UNPACK "failed to resolve reference \"reg.example/a/b:1\": "
+#define HEAD "Head \"https://reg.example/v2/a/b/manifests/1\": "
+#define HEAD_STATUS                                                                                \
+    "unexpected status from HEAD request to https://reg.example/v2/a/b/manifests/1: "
+#define TOKEN_STATUS                                                                               \
+    "failed to authorize: failed to fetch anonymous token: unexpected status from GET request to " \
+    "https://auth.example/token?scope=repository%3Aa%2Fb%3Apull&service=reg.example: "
+#define READ                                                                                       \
+    "initializing source docker://reg.example/a/b:1: reading manifest 1 in reg.example/a/b: "
+#define PING                                                                                       \
+    "initializing source docker://reg.example/a/b:1: pinging container registry reg.example: Get " \
+    "\"https://reg.example/v2/\": "
+#define LIMIT                                                                                      \
+    "toomanyrequests: You have reached your pull rate limit. You may increase the limit by "       \
+    "authenticating and upgrading: https://www.docker.com/increase-rate-limit"
+
+/* Messages of the kubelet for a failed pull, by runtime. Host names are replaced. */
+static const struct {
+    const char *runtime, *message;
+    bool is_final;
+} pulls[] = {
+    {"containerd 1.6, not found", RPC("NotFound") RESOLVE "reg.example/a/b:1: not found", true},
+    {"containerd 1.6, blob not found",
+     RPC("NotFound") UNPACK "failed to copy: httpReadSeeker: failed open: could not fetch content "
+                            "descriptor sha256:e439 (application/vnd.oci.image.manifest.v1+json) "
+                            "from remote: not found",
+     true},
+    {"containerd 1.6, unauthorized",
+     RPC("Unknown") RESOLVE
+     "pulling from host reg.example failed with status code [manifests 1]: 401 Unauthorized",
+     true},
+    {"containerd 1.6, forbidden",
+     RPC("Unknown") RESOLVE
+     "pulling from host reg.example failed with status code [manifests 1]: 403 Forbidden",
+     true},
+    {"containerd 1.6, token refused",
+     RPC("Unknown") RESOLVE "failed to authorize: failed to fetch oauth token: unexpected status: "
+                            "401 Unauthorized",
+     true},
+    {"containerd 1.6, denied",
+     RPC("Unknown") RESOLVE "pull access denied, repository does not exist or may require "
+                            "authorization: server message: insufficient_scope: authorization "
+                            "failed",
+     true},
+    {"containerd 1.6, no credentials",
+     RPC("Unknown") RESOLVE "pull access denied, repository does not exist or may require "
+                            "authorization: authorization failed: no basic auth credentials",
+     true},
+    {"containerd 1.6, rate limited",
+     RPC("Unknown") UNPACK "failed to copy: httpReadSeeker: failed open: unexpected status code "
+                           "https://reg.example/v2/a/b/manifests/sha256:8d0b: 429 Too Many "
+                           "Requests - Server message: " LIMIT,
+     false},
+    {"containerd 1.6, timeout",
+     RPC("DeadlineExceeded") RESOLVE "failed to do request: " HEAD
+                                     "dial tcp 192.0.2.1:443: i/o timeout",
+     false},
+    {"containerd 1.6, unknown host",
+     RPC("Unknown") RESOLVE "failed to do request: " HEAD
+                            "dial tcp: lookup reg.example on 127.0.0.53:53: no such host",
+     false},
+    {"containerd 1.6, certificate",
+     RPC("Unknown") RESOLVE "failed to do request: " HEAD
+                            "x509: certificate signed by unknown authority",
+     false},
+    {"containerd 1.6, refused",
+     RPC("Unknown") RESOLVE "failed to do request: " HEAD
+                            "dial tcp 192.0.2.1:443: connect: connection refused",
+     false},
+    {"containerd 1.7, not found", RPC("NotFound") RESOLVE "reg.example/a/b:1: not found", true},
+    {"containerd 1.7, unauthorized", RPC("Unknown") RESOLVE HEAD_STATUS "401 Unauthorized", true},
+    {"containerd 1.7, forbidden", RPC("Unknown") RESOLVE HEAD_STATUS "403 Forbidden", true},
+    {"containerd 1.7, token refused", RPC("Unknown") RESOLVE TOKEN_STATUS "401 Unauthorized", true},
+    {"containerd 1.7, token forbidden", RPC("Unknown") RESOLVE TOKEN_STATUS "403 Forbidden", true},
+    {"containerd 1.7, rate limited", RPC("Unknown") RESOLVE HEAD_STATUS "429 Too Many Requests",
+     false},
+    {"containerd 1.7, unavailable", RPC("Unknown") RESOLVE HEAD_STATUS "503 Service Unavailable",
+     false},
+    {"containerd 1.7, token unavailable", RPC("Unknown") RESOLVE TOKEN_STATUS "504 Gateway Timeout",
+     false},
+    {"containerd 1.7, token timeout",
+     RPC("Unknown") RESOLVE "failed to authorize: failed to fetch anonymous token: Get "
+                            "\"https://auth.example/token?scope=repository%3Aa%2Fb%3Apull\": "
+                            "net/http: TLS handshake timeout",
+     false},
+    {"containerd 1.7, certificate",
+     RPC("Unknown") RESOLVE "failed to do request: " HEAD
+                            "tls: failed to verify certificate: x509: certificate signed by "
+                            "unknown authority",
+     false},
+    /* A kubelet since 1.32 repeats the cause while it backs off; an older one does not. */
+    {"containerd 2.x, not found",
+     "Back-off pulling image \"reg.example/a/b:1\": ErrImagePull: " RPC("NotFound") RESOLVE
+     "reg.example/a/b:1: not found",
+     true},
+    {"containerd 2.x, unauthorized",
+     "Back-off pulling image \"reg.example/a/b:1\": ErrImagePull: " RESOLVE HEAD_STATUS
+     "401 Unauthorized",
+     true},
+    {"containerd 2.x, forbidden", RESOLVE HEAD_STATUS "403 Forbidden", true},
+    {"containerd 2.x, token refused", RESOLVE TOKEN_STATUS "401 Unauthorized", true},
+    {"containerd 2.x, denied",
+     RESOLVE "pull access denied, repository does not exist or may require authorization: server "
+             "message: insufficient_scope: authorization failed",
+     true},
+    {"containerd 2.x, rate limited",
+     UNPACK "failed to copy: httpReadSeeker: failed open: unexpected status from GET request to "
+            "https://reg.example/v2/a/b/manifests/sha256:8d0b: 429 Too Many "
+            "Requests\ntoomanyrequests: You have reached your unauthenticated pull rate limit. "
+            "https://www.docker.com/increase-rate-limit",
+     false},
+    {"containerd 2.x, timeout",
+     RESOLVE "failed to do request: " HEAD "net/http: TLS handshake timeout", false},
+    {"containerd 2.x, unknown host",
+     RESOLVE "failed to do request: " HEAD "dial tcp: lookup reg.example: Try again", false},
+    {"containerd 2.x, plain http",
+     RESOLVE "failed to do request: " HEAD "http: server gave HTTP response to HTTPS client",
+     false},
+    {"any, back-off", "Back-off pulling image \"reg.example/a/b:1\"", false},
+    {"CRI-O, not found", RPC("Unknown") READ "manifest unknown: manifest unknown", true},
+    {"CRI-O, no such repository",
+     RPC("Unknown") READ "name unknown: repository name not known to registry", true},
+    {"CRI-O, denied", RPC("Unknown") READ "denied: requested access to the resource is denied",
+     true},
+    {"CRI-O, two errors",
+     RPC("Unknown") READ "errors:\ndenied: requested access to the resource is "
+                         "denied\nunauthorized: authentication required",
+     true},
+    {"CRI-O, unauthorized",
+     RPC("Unknown") READ "unauthorized: access to the requested resource is not authorized", true},
+    {"CRI-O, wrong password",
+     RPC("Unknown") "unable to retrieve auth token: invalid username/password: unauthorized: "
+                    "incorrect username or password",
+     true},
+    {"CRI-O, token forbidden",
+     RPC("Unknown") "initializing source docker://reg.example/a/b:1: Requesting bearer token: "
+                    "invalid status code from registry 403 (Forbidden)",
+     true},
+    {"CRI-O, token refused",
+     RPC("Unknown") "Requesting bearer token: invalid status code from registry 401 (Unauthorized)",
+     true},
+    {"CRI-O, rate limited", RPC("Unknown") READ LIMIT, false},
+    {"CRI-O, rate limited, mirror refuses",
+     RPC("Unknown") "initializing source docker://reg.example/a/b:1: (Mirrors also failed: "
+                    "[mirror.example/a/b:1: reading manifest 1 in mirror.example/a/b: "
+                    "unauthorized: authentication required]): reg.example/a/b:1: reading manifest "
+                    "1 in reg.example/a/b: toomanyrequests: You have reached your pull rate limit.",
+     false},
+    {"CRI-O, rate limited, ping", RPC("Unknown") PING "too many requests to registry", false},
+    {"CRI-O, timeout", RPC("Unknown") PING "dial tcp 192.0.2.1:443: i/o timeout", false},
+    {"CRI-O, unknown host",
+     RPC("Unknown") PING "dial tcp: lookup reg.example on 10.96.0.10:53: no such host", false},
+    {"CRI-O, certificate",
+     RPC("Unknown") PING "tls: failed to verify certificate: x509: certificate signed by unknown "
+                         "authority",
+     false},
+    /* Names that look like a response. */
+    {"containerd 2.x, timeout of an image with a misleading name",
+     "failed to pull and unpack image \"reg.example/unauthorized:1\": failed to resolve reference "
+     "\"reg.example/unauthorized:1\": failed to do request: i/o timeout",
+     false},
+    {"CRI-O, timeout of an image with a misleading name",
+     RPC("Unknown") "reading manifest 1 in reg.example/denied: i/o timeout", false},
+};
+
+static void a_refused_pull_has_a_short_grace_period(void **state)
+{
+    cleanup_config struct deployer_config *config = sample_config("imageGracePeriod: 5m");
+
+    (void)state;
+    for (size_t i = 0; i < array_length(pulls); i++) {
+        cleanup_json json_t *pod =
+            json_pack("{s:{s:s,s:[{s:s,s:{s:{s:s,s:s}}}]}}", "status", "phase", "Pending",
+                      "containerStatuses", "name", "main", "state", "waiting", "reason",
+                      "ErrImagePull", "message", pulls[i].message);
+        cleanup_pod_verdict struct pod_verdict verdict = {0};
+
+        pod_judge(pod, config, NOW_MS, SINCE_MS, &verdict);
+        assert_int_equal(verdict.outcome, POD_STUCK);
+        if (verdict.give_up_unix_ms != SINCE_MS + (pulls[i].is_final ? 30 * 1000 : GRACE_MS))
+            fail_msg("%s: gives up after %d ms", pulls[i].runtime,
+                     (int)(verdict.give_up_unix_ms - SINCE_MS));
     }
 }
 
@@ -351,7 +548,7 @@ static const struct {
     {"{}", NULL},
 };
 
-static void what_runs_is_ours_or_what_keeps_ours_from_running(void **state)
+static void the_running_container_is_ours_or_blocks_ours(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(at_work); i++) {
@@ -370,7 +567,7 @@ static void what_runs_is_ours_or_what_keeps_ours_from_running(void **state)
 #define LONGER LONG LONG LONG LONG LONG LONG
 
 static const struct {
-    const char *message, *tail, *told;
+    const char *message, *tail, *shown;
 } endings[] = {
     {MESSAGE "last", "a\nb\n", MESSAGE "last\na\nb"},
     {MESSAGE "last", "token=abc\n", MESSAGE "last\ntoken=***"},
@@ -378,7 +575,7 @@ static const struct {
     {MESSAGE "first\nlast", "last\n", MESSAGE "first\nlast"},
     {MESSAGE "last\nfirst", "last\n", MESSAGE "last\nfirst\nlast"},
     {MESSAGE "last", NULL, MESSAGE "last"},
-    /* The kubelet kept less than we have: its end is the log's all the same. */
+    /* The kubelet kept less of the log than we have, but with the same end. */
     {MESSAGE LONGER "\nlast", "older\n" LONGER "\nlast\n", MESSAGE LONGER "\nlast"},
 };
 
@@ -387,14 +584,14 @@ static void the_message_ends_with_the_log_and_without_credentials(void **state)
     (void)state;
     for (size_t i = 0; i < array_length(endings); i++) {
         struct pod_verdict verdict = {.message = xstrdup(endings[i].message)};
-        cleanup_free char *told = pod_verdict_message(&verdict, endings[i].tail);
+        cleanup_free char *shown = pod_verdict_message(&verdict, endings[i].tail);
 
-        assert_string_equal(told, endings[i].told);
+        assert_string_equal(shown, endings[i].shown);
         pod_verdict_done(&verdict);
     }
 }
 
-static void of_a_long_message_and_a_long_log_the_last_line_is_told(void **state)
+static void the_last_line_of_a_long_log_is_kept_in_the_message(void **state)
 {
     static const size_t sizes[] = {1, 2000, 3000, 4000, 4094, 4095, 4096, 5000};
 
@@ -402,10 +599,10 @@ static void of_a_long_message_and_a_long_log_the_last_line_is_told(void **state)
     for (size_t i = 0; i < array_length(sizes); i++) {
         struct pod_verdict verdict = {.message = xasprintf("%*s", (int)sizes[i], "m")};
         cleanup_free char *tail = xasprintf("%3000s\nthe last line\n", "t");
-        cleanup_free char *told = pod_verdict_message(&verdict, tail);
-        const char *end = strlen(told) > 9 ? told + strlen(told) - 9 : told;
+        cleanup_free char *shown = pod_verdict_message(&verdict, tail);
+        const char *end = strlen(shown) > 9 ? shown + strlen(shown) - 9 : shown;
 
-        assert_true(strlen(told) <= STATUS_MESSAGE_MAX);
+        assert_true(strlen(shown) <= STATUS_MESSAGE_MAX);
         assert_int_equal(strcmp(end, "last line") == 0, sizes[i] <= 4000);
         pod_verdict_done(&verdict);
     }
@@ -415,13 +612,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_is_judged_by_its_containers),
-        cmocka_unit_test(a_pod_that_was_deleted_is_looked_at_again_when_it_must_have_ended),
-        cmocka_unit_test(what_may_pass_is_given_time),
+        cmocka_unit_test(a_deleted_pod_is_checked_again_after_its_grace_period),
+        cmocka_unit_test(temporary_problems_get_a_grace_period),
+        cmocka_unit_test(a_refused_pull_has_a_short_grace_period),
         cmocka_unit_test(facts_for_the_controller_are_filled_in),
         cmocka_unit_test(an_injected_container_is_named_and_marked),
-        cmocka_unit_test(what_runs_is_ours_or_what_keeps_ours_from_running),
+        cmocka_unit_test(the_running_container_is_ours_or_blocks_ours),
         cmocka_unit_test(the_message_ends_with_the_log_and_without_credentials),
-        cmocka_unit_test(of_a_long_message_and_a_long_log_the_last_line_is_told),
+        cmocka_unit_test(the_last_line_of_a_long_log_is_kept_in_the_message),
     };
 
     doc_setup();

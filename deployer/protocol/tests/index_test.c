@@ -9,11 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "deployer/controller/index.h"
+#include "deployer/protocol/index.h"
+#include "deployer/protocol/tests/fake_engine.h"
 
-static void finds_what_was_added_by_both_names(void **state)
+static struct engine engine = {.class = &FAKE_ENGINE};
+static struct engine *const engines[] = {&engine};
+
+static void finds_records_by_namespace_and_name(void **state)
 {
-    struct index *index = index_new();
+    struct index *index = index_new(engines);
     struct record *one = index_add(index, "a", "x"), *two = index_add(index, "b", "x");
 
     (void)state;
@@ -31,7 +35,7 @@ static void finds_what_was_added_by_both_names(void **state)
 
 static void keeps_all_records_while_it_grows(void **state)
 {
-    struct index *index = index_new();
+    struct index *index = index_new(engines);
     char name[32] = {0};
 
     (void)state;
@@ -52,11 +56,11 @@ static void keeps_all_records_while_it_grows(void **state)
     index_free(index);
 }
 
-/* The bar is 16 MiB for 10,000 finished items: records are a small part of that. */
+/* The limit is 16 MiB for 10,000 finished items, of which records are a small part. */
 static void ten_thousand_items_take_less_than_4_mib(void **state)
 {
     struct mallinfo2 before = mallinfo2();
-    struct index *index = index_new();
+    struct index *index = index_new(engines);
     size_t used = 0;
     char name[128] = {0};
 
@@ -89,7 +93,7 @@ static void remove_it(void *data, struct record *record)
 
 static void every_record_is_visited_once_and_may_be_removed(void **state)
 {
-    struct index *index = index_new();
+    struct index *index = index_new(engines);
     struct removal removal = {index};
     size_t visited = 0;
     char name[32] = {0};
@@ -108,7 +112,7 @@ static void every_record_is_visited_once_and_may_be_removed(void **state)
     index_free(index);
 }
 
-static void names_that_run_together_are_told(void **state)
+static void joined_names_of_two_items_can_be_ambiguous(void **state)
 {
     static const struct {
         const char *namespace_name, *name;
@@ -117,45 +121,28 @@ static void names_that_run_together_are_told(void **state)
         {"a-b", "c", true},    {"a", "b-c", true}, {"a", "b", false},
         {"x", "y-z-w", false}, {"r", "s-t", true},
     };
-    struct index *index = index_new();
+    struct index *index = index_new(engines);
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         index_add(index, cases[i].namespace_name, cases[i].name)->is_known = true;
-    /* One that is not known matters while it has a pod: the item may be listed after it. */
+    /* An unknown item counts while an execution of it exists: the item may be listed later. */
     index_add(index, "x-y", "z-w")->is_known = false;
-    record_add_pod(index_add(index, "r-s", "t"), "running")->pod = json_object();
+    fake_track(index_add(index, "r-s", "t"), "job", false);
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_int_equal(index_is_ambiguous(index, cases[i].namespace_name, cases[i].name),
                          cases[i].is_ambiguous);
     index_free(index);
 }
 
-static void pods_belong_to_their_record(void **state)
-{
-    struct index *index = index_new();
-    struct record *record = index_add(index, "n", "x");
-    struct pod_entry *one = record_add_pod(record, "one"), *two = record_add_pod(record, "two");
-
-    (void)state;
-    one->pod = json_object();
-    assert_ptr_equal(record_add_pod(record, "one"), one);
-    assert_ptr_equal(record_find_pod(record, "two"), two);
-    record_remove_pod(record, one);
-    assert_null(record_find_pod(record, "one"));
-    assert_ptr_equal(record->pods, two);
-    index_free(index);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_what_was_added_by_both_names),
+        cmocka_unit_test(finds_records_by_namespace_and_name),
         cmocka_unit_test(keeps_all_records_while_it_grows),
         cmocka_unit_test(ten_thousand_items_take_less_than_4_mib),
         cmocka_unit_test(every_record_is_visited_once_and_may_be_removed),
-        cmocka_unit_test(names_that_run_together_are_told),
-        cmocka_unit_test(pods_belong_to_their_record),
+        cmocka_unit_test(joined_names_of_two_items_can_be_ambiguous),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

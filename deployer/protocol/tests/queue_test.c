@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "deployer/controller/task.h"
+#include "deployer/protocol/task.h"
 
 enum { TASKS = 4 };
 
@@ -19,7 +19,7 @@ static void assert_order(struct task_queue *queue, struct task *const *expected,
     assert_int_equal(queue->length, 0);
 }
 
-static void who_came_first_goes_first(void **state)
+static void tasks_are_processed_in_order_of_arrival(void **state)
 {
     struct task tasks[TASKS] = {0};
     struct task *const expected[] = {&tasks[0], &tasks[1], &tasks[2]};
@@ -31,7 +31,7 @@ static void who_came_first_goes_first(void **state)
     assert_order(&queue, expected, 3);
 }
 
-static void what_was_begun_goes_before_what_is_new(void **state)
+static void started_items_take_precedence_over_new_ones(void **state)
 {
     struct task tasks[TASKS] = {0};
     struct task *const expected[] = {&tasks[1], &tasks[3], &tasks[0], &tasks[2]};
@@ -43,8 +43,8 @@ static void what_was_begun_goes_before_what_is_new(void **state)
     assert_order(&queue, expected, TASKS);
 }
 
-/* Any one of three, from either lane, and then the same one again. */
-static void a_task_can_leave_from_any_place(void **state)
+/* Removes any one of three, from either lane, twice. */
+static void a_task_can_be_removed_from_any_position(void **state)
 {
     (void)state;
     for (size_t leaving = 0; leaving < 3; leaving++) {
@@ -70,9 +70,9 @@ static void a_task_can_leave_from_any_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_came_first_goes_first),
-        cmocka_unit_test(what_was_begun_goes_before_what_is_new),
-        cmocka_unit_test(a_task_can_leave_from_any_place),
+        cmocka_unit_test(tasks_are_processed_in_order_of_arrival),
+        cmocka_unit_test(started_items_take_precedence_over_new_ones),
+        cmocka_unit_test(a_task_can_be_removed_from_any_position),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The work on an item without any server: what an event, an answer or the loss of the lease leaves
- * behind. */
+/* The work on an item without servers: effects of an event, a response or the loss of the lease. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,66 +8,25 @@
 
 #include <cmocka.h>
 
-#include "common/base/memory.h"
-#include "common/contract.h"
-#include "common/data/doc.h"
-#include "deployer/controller/observe.h"
-#include "deployer/controller/task.h"
-#include "deployer/tests/sample.h"
-
-struct bench {
-    struct clock_fake clock;
-    struct deployer_config config;
-    struct controller controller;
-};
-
-/* Nobody leads: nothing is ever sent. */
-static void bench_init(struct bench *bench)
-{
-    struct error err = {0};
-
-    *bench = (struct bench){.config = {.is_electing = true, .max_replicas = 2}};
-    clock_fake_init(&bench->clock, 1000 * 1000);
-    bench->controller.config = &bench->config;
-    bench->controller.is_pods_synced = true;
-    bench->controller.index = index_new();
-    assert_int_equal(loop_new(&bench->clock.clock, &bench->controller.loop, &err), 0);
-    loop_timer_init(&bench->controller.pump_timer, bench->controller.loop, controller_on_pump,
-                    &bench->controller);
-}
-
-static void bench_done(struct bench *bench)
-{
-    struct record *record = index_find(bench->controller.index, "ns", "item");
-
-    if (record)
-        task_free(record->task);
-    loop_timer_stop(&bench->controller.pump_timer);
-    index_free(bench->controller.index);
-    loop_free(bench->controller.loop);
-}
-
-static json_t *item_object(const char *uid, const char *version, const char *spec)
-{
-    cleanup_free char *text =
-        xasprintf("{metadata: {name: item, namespace: ns, uid: %s, resourceVersion: '%s', "
-                  "generation: %s}, spec: {type: landscaper.gardener.cloud/container, %s}, status: "
-                  "{jobID: job}}",
-                  uid, version, version, spec);
-
-    return sample_doc(text);
-}
+#include "deployer/protocol/tests/bench.h"
+#include "deployer/protocol/tests/fake_engine.h"
 
 static struct task *see(struct bench *bench, const char *uid, const char *version, const char *spec)
 {
-    cleanup_json json_t *object = item_object(uid, version, spec);
-    struct record *record = NULL;
+    bench_see_item(bench, KUBE_EVENT_MODIFIED, "item", uid, version, spec);
+    assert_non_null(bench_find(bench, "item"));
+    assert_non_null(bench_find(bench, "item")->task);
+    return bench_find(bench, "item")->task;
+}
 
-    observe_item_event(&bench->controller, KUBE_EVENT_MODIFIED, object, NULL);
-    record = index_find(bench->controller.index, "ns", "item");
-    assert_non_null(record);
-    assert_non_null(record->task);
-    return record->task;
+static json_t *object_of(const char *uid, const char *version, const char *spec)
+{
+    cleanup_free char *text =
+        xasprintf("{metadata: {name: item, namespace: ns, uid: %s, resourceVersion: '%s'}, spec: "
+                  "{type: " DEPLOY_ITEM_TYPE_CONTAINER ", %s}, status: {jobID: job}}",
+                  uid, version, spec);
+
+    return sample_doc(text);
 }
 
 static void unused(struct task *task, json_t *object, const struct error *err)
@@ -79,21 +37,22 @@ static void unused(struct task *task, json_t *object, const struct error *err)
     fail_msg("an answer to a request that was never sent");
 }
 
-/* Leadership may be back before anybody is told that it was lost. */
-static void a_chain_that_was_refused_for_want_of_the_lease_is_tried_again(void **state)
+/* Leadership may be regained before its loss is reported. */
+static void a_chain_that_was_refused_without_the_lease_is_retried(void **state)
 {
     struct kube_request request = {.verb = KUBE_CREATE, .resource = KUBE_PODS};
+    struct fake_engine engine = {0};
     struct bench bench;
     struct task *task = NULL;
 
     (void)state;
-    bench_init(&bench);
+    bench_init(&bench, &FAKE_ENGINE, &engine.base);
     task = see(&bench, "a", "1", "context: c");
     assert_ptr_equal(queue_take(&bench.controller.queue), task);
-    task->is_running = true;
+    task->chain.is_running = true;
     bench.controller.running = 1;
     task_request(task, NULL, &request, unused);
-    assert_false(task->is_running);
+    assert_false(task->chain.is_running);
     assert_true(task->place.is_taken);
     loop_timer_stop(&bench.controller.pump_timer);
     controller_on_pump(&bench.controller);
@@ -102,15 +61,16 @@ static void a_chain_that_was_refused_for_want_of_the_lease_is_tried_again(void *
     bench_done(&bench);
 }
 
-static void an_answer_about_another_item_of_the_same_name_is_not_taken(void **state)
+static void a_response_for_another_item_of_the_same_name_is_ignored(void **state)
 {
+    struct fake_engine engine = {0};
     struct bench bench;
     struct task *task = NULL;
-    cleanup_json json_t *other = item_object("b", "9", "context: other");
-    cleanup_json json_t *same = item_object("a", "9", "context: same");
+    cleanup_json json_t *other = object_of("b", "9", "context: other");
+    cleanup_json json_t *same = object_of("a", "9", "context: same");
 
     (void)state;
-    bench_init(&bench);
+    bench_init(&bench, &FAKE_ENGINE, &engine.base);
     task = see(&bench, "a", "1", "context: c");
     assert_false(task_take_item(task, other));
     assert_string_equal(task->item->uid, "a");
@@ -120,52 +80,38 @@ static void an_answer_about_another_item_of_the_same_name_is_not_taken(void **st
     bench_done(&bench);
 }
 
-static void what_was_read_for_another_spec_is_forgotten(void **state)
+static void inputs_read_for_another_spec_are_discarded(void **state)
 {
+    struct fake_engine engine = {0};
     struct bench bench;
     struct task *task = NULL;
 
     (void)state;
-    bench_init(&bench);
+    bench_init(&bench, &FAKE_ENGINE, &engine.base);
     task = see(&bench, "a", "1", "target: {name: t}");
-    task->inputs.target_file = xstrdup("credentials");
-    task->inputs.target_file_size = strlen(task->inputs.target_file);
+    task->known.target_read.content = xstrdup("credentials");
+    task->known.target_read.content_size = strlen("credentials");
     assert_ptr_equal(see(&bench, "a", "2", "context: c"), task);
-    assert_null(task->inputs.target_file);
+    assert_null(task->known.target_read.content);
     bench_done(&bench);
 }
 
-static void the_lock_of_an_item_is_not_that_of_the_next_of_its_name(void **state)
+static void a_lock_does_not_apply_to_a_later_item_of_the_same_name(void **state)
 {
+    struct fake_engine engine = {0};
     struct bench bench;
     struct task *task = NULL;
 
     (void)state;
-    bench_init(&bench);
+    bench_init(&bench, &FAKE_ENGINE, &engine.base);
     task = see(&bench, "a", "1", "context: c");
-    task->has_lock = true;
-    assert_true(see(&bench, "a", "2", "context: d")->has_lock);
-    assert_false(see(&bench, "b", "3", "context: d")->has_lock);
+    task->known.has_lock = true;
+    assert_true(see(&bench, "a", "2", "context: d")->known.has_lock);
+    assert_false(see(&bench, "b", "3", "context: d")->known.has_lock);
     bench_done(&bench);
 }
 
-static void nothing_is_remembered_of_an_unknown_item_when_its_last_pod_goes(void **state)
-{
-    struct bench bench;
-    cleanup_json json_t *pod =
-        sample_doc("{metadata: {name: p, uid: u, resourceVersion: '1', annotations: "
-                   "{" ANNOTATION_ITEM_NAME ": item, " ANNOTATION_ITEM_NAMESPACE ": ns}}}");
-
-    (void)state;
-    bench_init(&bench);
-    observe_pod_event(&bench.controller, KUBE_EVENT_ADDED, pod, NULL);
-    assert_non_null(index_find(bench.controller.index, "ns", "item"));
-    observe_pod_event(&bench.controller, KUBE_EVENT_DELETED, pod, NULL);
-    assert_null(index_find(bench.controller.index, "ns", "item"));
-    bench_done(&bench);
-}
-
-/* Begun at the bench's 1000 s, for ten seconds. */
+/* Started at the bench's 1000 s, with a timeout of ten seconds. */
 static const char begun_item[] =
     "{metadata: {name: item, namespace: ns, uid: a, resourceVersion: '1', generation: 1}, spec: "
     "{type: landscaper.gardener.cloud/container, timeout: 10s}, status: {jobID: job, phase: "
@@ -183,91 +129,80 @@ static void hold(struct task *task, uint32_t retry_after_ms)
 {
     struct error err = {.kind = ERROR_TEMPORARY, .retry_after_ms = retry_after_ms};
 
-    task->hold.attempts = 30;
-    task_hold(task, "a test", &err);
+    task->known.back_off.attempts = 30;
+    task_back_off(task, "a test", &err);
 }
 
-static void bookkeeping_that_fails_is_tried_again_when_the_jobs_time_is_over(void **state)
+static void a_failed_write_is_retried_at_the_deadline_of_the_job(void **state)
 {
     enum { TIMEOUT_MS = 10 * 1000, LONGER_MS = 60 * 1000 };
+    struct fake_engine engine = {0};
     struct bench bench;
     struct task *task = NULL;
     int64_t deadline = 0;
 
     (void)state;
-    bench_init(&bench);
+    bench_init(&bench, &FAKE_ENGINE, &engine.base);
     task = see_begun(&bench);
     deadline = item_deadline_unix_ms(task->item);
     assert_int_equal(deadline - task_now_unix_ms(task), TIMEOUT_MS);
     hold(task, 0);
-    assert_int_equal(task->hold_unix_ms, deadline);
-    /* Not before a server wants it. */
+    assert_int_equal(task->known.back_off_unix_ms, deadline);
+    /* Not before the Retry-After of the server. */
     hold(task, LONGER_MS);
-    assert_true(task->hold_unix_ms >= task_now_unix_ms(task) + LONGER_MS);
-    /* After the deadline there is nothing to be in time for. */
+    assert_true(task->known.back_off_unix_ms >= task_now_unix_ms(task) + LONGER_MS);
+    /* After the deadline the back-off is not shortened. */
     clock_fake_advance(&bench.clock, TIMEOUT_MS);
     hold(task, 0);
-    assert_true(task->hold_unix_ms > deadline + CONTROLLER_RETRY_MAX_MS / 2);
+    assert_true(task->known.back_off_unix_ms > deadline + CONTROLLER_RETRY_MAX_MS / 2);
     bench_done(&bench);
 }
 
-#define UNSCHEDULABLE "conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]"
-#define PULLED_IN_VAIN(list_, name_)                                                               \
-    list_ ": [{name: " name_ ", state: {waiting: {reason: ErrImagePull}}}]"
-
-static const struct {
-    const char *status;
-    bool is_counted_anew, has_grace;
-} troubles[] = {
-    {UNSCHEDULABLE, true, false},
-    {PULLED_IN_VAIN("initContainerStatuses", "init"), true, true},
-    {PULLED_IN_VAIN("initContainerStatuses", "init"), false, true},
-    {PULLED_IN_VAIN("initContainerStatuses", "istio-init"), true, true},
-    {PULLED_IN_VAIN("containerStatuses", "main"), true, true},
-    {"containerStatuses: [{name: main, state: {waiting: {reason: CreateContainerError}}}]", false,
-     true},
-    {UNSCHEDULABLE, true, false},
-};
-
-static void a_trouble_is_given_its_own_time_whatever_was_before_it(void **state)
+static struct task *see_blocked(struct bench *bench, const char *reason)
 {
-    enum { GRACE_MS = 60 * 1000, STEP_MS = 1000 };
+    cleanup_free char *text =
+        xasprintf("{metadata: {name: item, namespace: ns, uid: a, resourceVersion: '1'}, spec: "
+                  "{type: " DEPLOY_ITEM_TYPE_CONTAINER
+                  ", timeout: 10s}, status: {jobID: job, phase: Init, lastError: "
+                  "{reason: %s}, transitionTimes: {initTime: '1970-01-01T00:16:40Z'}}}",
+                  reason);
+    cleanup_json json_t *object = sample_doc(text);
+
+    observe_item_event(&bench->controller, KUBE_EVENT_MODIFIED, object, NULL);
+    return bench_find(bench, "item")->task;
+}
+
+static void the_timeout_of_a_job_does_not_count_while_it_is_blocked(void **state)
+{
+    struct fake_engine engine = {0};
     struct bench bench;
     struct task *task = NULL;
-    struct pod_entry *entry = NULL;
-    int64_t since = 0;
+    struct observed observed = {0};
 
     (void)state;
-    bench_init(&bench);
-    bench.config.image_grace_ms = GRACE_MS;
-    task = see_begun(&bench);
-    entry = record_add_pod(task->record, "pod");
-    for (size_t i = 0; i < array_length(troubles); i++) {
-        cleanup_free char *text = xasprintf("{status: {phase: Pending, %s}}", troubles[i].status);
-        cleanup_pod_verdict struct pod_verdict verdict = {0};
-
-        clock_fake_advance(&bench.clock, STEP_MS);
-        json_decref(entry->pod);
-        entry->pod = sample_doc(text);
-        if (troubles[i].is_counted_anew)
-            since = task_now_unix_ms(task);
-        pod_entry_judge(entry, task, &verdict);
-        assert_int_equal(verdict.outcome, POD_STUCK);
-        assert_int_equal(verdict.give_up_unix_ms, troubles[i].has_grace ? since + GRACE_MS : -1);
-    }
+    bench_init(&bench, &FAKE_ENGINE, &engine.base);
+    task = see_blocked(&bench, "GetLandscaperContext");
+    assert_int_equal(job_phase_of(task->item), JOB_INIT);
+    assert_int_not_equal(task_deadline_unix_ms(task), -1);
+    task = see_blocked(&bench, REASON_PREVIOUS_RUNS);
+    assert_int_equal(job_phase_of(task->item), JOB_BLOCKED);
+    assert_int_equal(task_deadline_unix_ms(task), -1);
+    fake_track(task->record, "another", false);
+    task_observe(task, &observed);
+    assert_int_equal(observed.execution.claim, EXECUTION_OF_OTHER_JOB);
+    assert_int_equal(observed.deadline_unix_ms, -1);
     bench_done(&bench);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chain_that_was_refused_for_want_of_the_lease_is_tried_again),
-        cmocka_unit_test(an_answer_about_another_item_of_the_same_name_is_not_taken),
-        cmocka_unit_test(what_was_read_for_another_spec_is_forgotten),
-        cmocka_unit_test(the_lock_of_an_item_is_not_that_of_the_next_of_its_name),
-        cmocka_unit_test(nothing_is_remembered_of_an_unknown_item_when_its_last_pod_goes),
-        cmocka_unit_test(a_trouble_is_given_its_own_time_whatever_was_before_it),
-        cmocka_unit_test(bookkeeping_that_fails_is_tried_again_when_the_jobs_time_is_over),
+        cmocka_unit_test(a_chain_that_was_refused_without_the_lease_is_retried),
+        cmocka_unit_test(a_response_for_another_item_of_the_same_name_is_ignored),
+        cmocka_unit_test(inputs_read_for_another_spec_are_discarded),
+        cmocka_unit_test(a_lock_does_not_apply_to_a_later_item_of_the_same_name),
+        cmocka_unit_test(a_failed_write_is_retried_at_the_deadline_of_the_job),
+        cmocka_unit_test(the_timeout_of_a_job_does_not_count_while_it_is_blocked),
     };
 
     doc_setup();

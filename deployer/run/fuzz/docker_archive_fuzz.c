@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An archive of `docker save`: whatever its documents say, no layer is opened but one of the
- * archive, whose bytes have the digest that the configuration gives. Input: manifest.json and the
- * configuration, with a NUL between. */
+/* Property: only files of the archive are opened as layers, and only if their digest is that in the
+ * configuration. Input: manifest.json and the configuration, separated by a NUL. */
 #include <stdint.h>
 #include <string.h>
 
@@ -14,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The archive, unpacked; made once but for its documents. */
+/* The unpacked archive; its documents are replaced for each input. */
 static int archive_directory(void)
 {
     static int fd = -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /etc/subuid: the range is the first that a second reader, with a regular expression, finds for
- * this user. */
+/* Properties of /etc/subuid: the range is the first that a second implementation, a regular
+ * expression, finds for this user; a suggested range overlaps none that it finds. */
 #include <regex.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,22 +10,24 @@
 #include "common/fuzz/must.h"
 #include "deployer/run/idmap.h"
 
-enum { UID = 1000, NEEDED = 65536 };
-#define EXPRESSION "^(alice|0*1000):([0-9]+):([0-9]+)$"
+enum { UID = 1000 };
+#define EXPRESSION_OF(owner) "^(" owner "):([0-9]+):([0-9]+)$"
+#define OF_ALICE EXPRESSION_OF("alice|0*1000")
+#define OF_ANYBODY EXPRESSION_OF("[^:]*")
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Whether the line is a range for alice; a line longer than any is not one. */
-static bool read_line(const char *line, struct idmap_range *ret_range)
+/* Whether the line matches the expression and its numbers are ids. */
+static bool read_line(const char *line, const char *expression, struct idmap_range *ret_range)
 {
-    static regex_t pattern;
-    static bool is_compiled;
+    regex_t pattern;
     regmatch_t parts[4] = {0};
+    bool is_match = false;
 
-    if (!is_compiled)
-        must(regcomp(&pattern, EXPRESSION, REG_EXTENDED) == 0);
-    is_compiled = true;
-    if (regexec(&pattern, line, array_length(parts), parts, 0) != 0)
+    must(regcomp(&pattern, expression, REG_EXTENDED) == 0);
+    is_match = regexec(&pattern, line, array_length(parts), parts, 0) == 0;
+    regfree(&pattern);
+    if (!is_match)
         return false;
     ret_range->first = strtoul(line + parts[2].rm_so, NULL, 10);
     ret_range->count = strtoul(line + parts[3].rm_so, NULL, 10);
@@ -38,7 +40,22 @@ static bool find(const char *text, struct idmap_range *ret_range)
     char *rest = NULL;
 
     for (const char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        if (read_line(line, ret_range) && ret_range->count >= NEEDED)
+        if (read_line(line, OF_ALICE, ret_range) && ret_range->count >= IDMAP_NEEDED)
+            return true;
+    }
+    return false;
+}
+
+static bool overlaps_any(const char *text, const struct idmap_range *range)
+{
+    cleanup_free char *copy = xstrdup(text);
+    char *rest = NULL;
+
+    for (const char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        struct idmap_range used = {0};
+
+        if (read_line(line, OF_ANYBODY, &used) && used.first < range->first + range->count &&
+            range->first < used.first + used.count)
             return true;
     }
     return false;
@@ -47,14 +64,15 @@ static bool find(const char *text, struct idmap_range *ret_range)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     cleanup_free char *text = xstrndup((const char *)data, size < 2048 ? size : 2048);
-    struct idmap_range range = {0}, expected = {0};
-    struct error err = {0};
-    bool is_found = idmap_find_range(text, "alice", UID, NEEDED, &range, &err) == 0;
+    struct idmap_range range = {0}, expected = {0}, unused = {0};
+    bool is_found = idmap_find_range(text, "alice", UID, &range);
 
     must(is_found == find(text, &expected));
     if (is_found)
         must(range.first == expected.first && range.count == expected.count);
     else
-        must(err.kind == ERROR_NOT_FOUND && range.count == 0);
+        must(range.count == 0);
+    if (idmap_find_free_range(text, "", &unused))
+        must(unused.count == IDMAP_NEEDED && !overlaps_any(text, &unused));
     return 0;
 }

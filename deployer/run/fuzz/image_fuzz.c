@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An image's documents: an index or manifest names blobs by well-formed digests or is refused, and
- * whatever an image's configuration says, it chooses program, environment and directory of main and
- * nothing else of the container. */
+/* Properties: every digest of an accepted index or manifest is well-formed, and an image
+ * configuration determines program, environment and directory of main, nothing else of the
+ * container. */
 #include <stdint.h>
 #include <string.h>
 
@@ -10,50 +10,43 @@
 #include "common/data/digest.h"
 #include "common/data/doc.h"
 #include "common/fuzz/must.h"
-#include "deployer/run/layout.h"
+#include "deployer/run/image_index.h"
 #include "deployer/run/spec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_blob(int result, const struct layout_blob *blob, const struct error *err)
+static void check_digest(const struct content *content)
 {
     enum digest_algorithm algorithm = DIGEST_SHA256;
     const char *hex = NULL;
     struct error ignored = {0};
 
-    if (result < 0)
-        must(err->text[0] && (err->kind == ERROR_INVALID || err->kind == ERROR_NOT_FOUND));
-    else
-        must(digest_parse(blob->digest, &algorithm, &hex, &ignored) == 0);
-}
-
-static void try_index(const json_t *doc)
-{
-    static const char *const tags[] = {NULL, "v1"};
-
-    for (size_t i = 0; layout_is_index(doc) && i < array_length(tags); i++) {
-        struct layout_blob blob = {0};
-        struct error err = {0};
-        int result = layout_pick(doc, tags[i], &blob, &err);
-
-        check_blob(result, &blob, &err);
-    }
+    must(digest_parse(content->digest, &algorithm, &hex, &ignored) == 0);
 }
 
 static void try_manifest(const json_t *doc)
 {
-    struct layout_blob blob = {0};
+    static const char *const tags[] = {NULL, "v1"};
+    cleanup_manifest struct manifest manifest = {0};
     struct error err = {0};
-    int result = layout_config(doc, &blob, &err);
 
-    check_blob(result, &blob, &err);
-    for (size_t i = 0; i < layout_layer_count(doc); i++) {
-        result = layout_layer(doc, i, &blob, &err);
-        check_blob(result, &blob, &err);
+    if (manifest_from_doc(doc, NULL, &manifest, &err) < 0) {
+        must(err.text[0] && (err.kind == ERROR_INVALID || err.kind == ERROR_TOO_LARGE));
+        return;
     }
+    for (size_t i = 0; manifest.is_index && i < array_length(tags); i++) {
+        const struct content *chosen = NULL;
+
+        if (image_index_choose(&manifest, tags[i], &chosen, &err) == 0)
+            check_digest(chosen);
+        else
+            must(err.text[0] && (err.kind == ERROR_INVALID || err.kind == ERROR_NOT_FOUND));
+    }
+    for (size_t i = 0; i < manifest.entry_count; i++)
+        check_digest(&manifest.entries[i]);
 }
 
-/* The container without what an image may choose. */
+/* The specification without the fields that an image may determine. */
 static char *shape(json_t *spec)
 {
     static const char *const chosen[] = {"args", "env", "cwd"};
@@ -94,7 +87,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     doc_setup();
     if (doc_parse_json((const char *)data, size, 1 << 20, &doc, &err) < 0)
         return 0;
-    try_index(doc);
     try_manifest(doc);
     try_config(doc);
     return 0;

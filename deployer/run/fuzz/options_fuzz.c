@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of `longshore run`: options that were taken name something to run, have times
- * and sizes that can be, and written out again are the same; a refusal says why. Input: words, each
- * ended by a NUL. */
-#include "common/fuzz/words.h"
+/* Properties: accepted options name something to run, have times and sizes in range, and give the
+ * same result when written out and parsed again; an error has a text. Input: arguments, each ended
+ * by a NUL. */
+#include "common/fuzz/arguments.h"
 #include "deployer/run/options.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_again(const struct run_options *options)
 {
-    struct words words = {0};
+    struct arguments arguments = {0};
     struct run_options again = {0};
     struct error err = {0};
 
-    words_add(&words, xstrdup("fuzzed"));
-    words_add(&words, xasprintf("--grace=%lldms", (long long)options->grace_ms));
-    words_add(&words, xasprintf("--cache-size=%lld", (long long)options->cache_bytes));
+    arguments_add(&arguments, xstrdup("fuzzed"));
+    arguments_add(&arguments, xasprintf("--grace=%lldms", (long long)options->grace_ms));
+    arguments_add(&arguments, xasprintf("--cache-size=%lld", (long long)options->cache_bytes));
     if (options->timeout_ms > 0)
-        words_add(&words, xasprintf("--timeout=%lldms", (long long)options->timeout_ms));
+        arguments_add(&arguments, xasprintf("--timeout=%lldms", (long long)options->timeout_ms));
     else if (options->timeout_ms < 0)
-        words_add(&words, xstrdup("--timeout=none"));
-    words_add(&words, xasprintf("--network=%s", options->has_network ? "host" : "none"));
-    words_add(&words, xstrdup("file"));
-    must(run_options_parse(words.count, words.items, &again, &err) == 0);
+        arguments_add(&arguments, xstrdup("--timeout=none"));
+    arguments_add(&arguments, xasprintf("--network=%s", options->has_network ? "host" : "none"));
+    arguments_add(&arguments, xstrdup("file"));
+    must(run_options_parse(arguments.count, arguments.items, &again, &err) == 0);
     must(again.grace_ms == options->grace_ms && again.timeout_ms == options->timeout_ms);
     must(again.cache_bytes == options->cache_bytes && again.has_network == options->has_network);
     must(again.file_count == 1 && is_same_text(again.files[0], "file"));
     run_options_done(&again);
-    words_done(&words);
+    arguments_done(&arguments);
 }
 
 static void check(const struct run_options *options)
@@ -43,16 +43,16 @@ static void check(const struct run_options *options)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct words words = {0};
+    struct arguments arguments = {0};
     struct run_options options = {0};
     struct error err = {0};
 
-    words_split(&words, data, size);
-    if (run_options_parse(words.count, words.items, &options, &err) < 0)
+    arguments_split(&arguments, data, size);
+    if (run_options_parse(arguments.count, arguments.items, &options, &err) < 0)
         must(err.kind == ERROR_INVALID && err.text[0] && !options.objects.items);
     else if (!options.is_help)
         check(&options);
     run_options_done(&options);
-    words_done(&words);
+    arguments_done(&arguments);
     return 0;
 }

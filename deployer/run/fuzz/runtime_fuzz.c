@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pid file holds a process number that is not init's, alone on its line, or none; a line of a
- * cgroup tells of a kill exactly if a number behind its name is not all zeros. */
+/* Properties: an accepted pid file contains one process id above 1; a line of a control group file
+ * reports a kill if and only if its number is not zero. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

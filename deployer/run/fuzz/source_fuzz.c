@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where an image comes from: prefix, path and tag put together are the text again, the path is
- * there, and a text is local exactly if no registry is asked. Input: which form, then text; a path
- * of a local form is one below a directory that has a few files. */
+/* Properties: prefix, path and tag joined are the input again, the path exists, and an image is
+ * local if and only if its kind is not SOURCE_REGISTRY. Input: a byte that selects the form, then
+ * text, which is a path in a test directory for local forms. */
 #include "common/archive/fuzz/place.h"
 #include "common/base/memory.h"
 #include "deployer/run/source.h"
@@ -41,7 +41,7 @@ static void check(const char *text, const char *prefix, const struct source *sou
     require(!source->tag || source->kind != SOURCE_ROOTFS);
 }
 
-/* A path that is looked at is a directory, or none of ours: they are no archives. */
+/* There are no archives in the test directory, so an accepted path is a directory. */
 static void check_path(const char *path)
 {
     struct source source = {0};
@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     set_up();
     path = xasprintf("%s/%s", place_path, rest);
     text = is_local ? xasprintf("%s%s", forms[form].prefix, path) : xstrdup(rest);
-    /* Not out of the directory, and no file of the machine. */
+    /* Stay in the test directory. */
     if (strstr(rest, "..") || source_is_local(text) != is_local)
         return 0;
     if (source_parse(text, &source, &err) < 0) {

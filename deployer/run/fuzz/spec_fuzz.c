@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables in words: the text is that of a second expansion, written after the one of Kubernetes
- * (third_party/forked/golang/expansion). Memory: bytes are a quantity, rounded up, or refused if it
- * does not fit. */
+/* Properties: spec_expand() agrees with a second implementation that follows Kubernetes
+ * (third_party/forked/golang/expansion); a quantity of memory is rounded up, or refused if it is
+ * too large. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "common/base/buffer.h"
 #include "common/base/memory.h"
 #include "common/fuzz/must.h"
-#include "deployer/item/quantity.h"
 #include "deployer/run/spec.h"
+#include "deployer/validation/quantity.h"
 
 enum { TEXT_MAX = 4096 };
 
@@ -35,7 +35,7 @@ static void append(struct buffer *out, const char *text, size_t length)
     must(buffer_append(out, text, length, &err) == 0);
 }
 
-/* What stands behind a '$': appends its meaning and returns how much of text it is. */
+/* Appends the expansion of text, which follows a '$', and returns how many bytes it used. */
 static size_t expand_one(const char *text, struct buffer *out)
 {
     const char *end = *text == '(' ? strchr(text, ')') : NULL;

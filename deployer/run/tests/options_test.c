@@ -10,10 +10,10 @@
 #include "common/contract.h"
 #include "deployer/run/options.h"
 
-enum { WORDS_MAX = 6 };
+enum { ARGUMENTS_MAX = 6 };
 
 static const struct {
-    const char *words[WORDS_MAX];
+    const char *arguments[ARGUMENTS_MAX];
     const char *complaint; /* NULL: fine */
 } cases[] = {
     {{"run", "item.yaml"}, NULL},
@@ -33,19 +33,20 @@ static const struct {
     {{"run", "item.yaml", "--state"}, "--state"},
 };
 
-static void checks_every_option_by_name(void **state)
+static void errors_name_the_option(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {
-        char words[WORDS_MAX][32] = {{0}};
-        char *argv[WORDS_MAX + 1] = {0};
+        char arguments[ARGUMENTS_MAX][32] = {{0}};
+        char *argv[ARGUMENTS_MAX + 1] = {0};
         struct run_options options = {0};
         struct error err = {0};
         int argc = 0;
 
-        for (; argc < WORDS_MAX && cases[i].words[argc]; argc++) {
-            (void)snprintf(words[argc], sizeof(words[argc]), "%s", cases[i].words[argc]);
-            argv[argc] = words[argc];
+        for (; argc < ARGUMENTS_MAX && cases[i].arguments[argc]; argc++) {
+            (void)snprintf(arguments[argc], sizeof(arguments[argc]), "%s",
+                           cases[i].arguments[argc]);
+            argv[argc] = arguments[argc];
         }
         assert_int_equal(run_options_parse(argc, argv, &options, &err),
                          cases[i].complaint ? -1 : 0);
@@ -62,7 +63,7 @@ static void checks_every_option_by_name(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(checks_every_option_by_name)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(errors_name_the_option)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "common/base/cleanup.h"
+#include "common/data/doc.h"
 #include "deployer/run/runtime.h"
 
 static const struct {
@@ -19,7 +20,7 @@ static const struct {
     {"x", 0},       {"\n", 0},        {"4294967298", 0},
 };
 
-static void a_pid_file_holds_one_process_number_that_is_not_inits(void **state)
+static void a_pid_file_holds_one_process_id_above_1(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(pids); i++) {
@@ -45,19 +46,41 @@ static const struct {
     {"", false},
 };
 
-static void a_line_of_the_cgroup_tells_of_a_kill(void **state)
+static void recognizes_a_kill_for_lack_of_memory(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(lines); i++)
         assert_int_equal(runtime_is_kill_line(lines[i].line), lines[i].is_kill);
 }
 
+static const struct {
+    const char *text, *message;
+} logs[] = {
+    {"", ""},
+    {"{\"msg\":\"no such file\",\"level\":\"error\"}\n", "no such file"},
+    {"{\"msg\":\"first\"}\n{\"msg\":\"last\"}", "last"},
+    {"{\"msg\":\"last\"}\n{\"level\":\"info\"}\nnot JSON\n\n", "last"},
+    {"[]\n5\n{\"msg\":5}\n", ""},
+};
+
+static void the_message_of_a_runtime_is_the_last_of_its_log(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(logs); i++) {
+        cleanup_free char *message = runtime_log_message(logs[i].text);
+
+        assert_string_equal(message, logs[i].message);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pid_file_holds_one_process_number_that_is_not_inits),
-        cmocka_unit_test(a_line_of_the_cgroup_tells_of_a_kill),
+        cmocka_unit_test(a_pid_file_holds_one_process_id_above_1),
+        cmocka_unit_test(recognizes_a_kill_for_lack_of_memory),
+        cmocka_unit_test(the_message_of_a_runtime_is_the_last_of_its_log),
     };
 
+    doc_setup();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 #include "common/base/memory.h"
 #include "deployer/run/source.h"
 
-static void tells_local_names_from_references(void **state)
+static void distinguishes_local_images_from_references(void **state)
 {
     static const struct {
         const char *text;
@@ -72,7 +72,7 @@ static void parses_each_form(void **state)
     assert_int_equal(rmdir(layout) | rmdir(odd) | rmdir(directory), 0);
 }
 
-static void names_what_is_missing(void **state)
+static void a_missing_file_is_named(void **state)
 {
     static const char *const missing[] = {"oci:/no/such/place", "rootfs:/no/such", "/no/such/file",
                                           "oci-archive:/no/such:tag"};
@@ -92,9 +92,9 @@ static void names_what_is_missing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_local_names_from_references),
+        cmocka_unit_test(distinguishes_local_images_from_references),
         cmocka_unit_test(parses_each_form),
-        cmocka_unit_test(names_what_is_missing),
+        cmocka_unit_test(a_missing_file_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

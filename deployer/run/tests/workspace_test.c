@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A killed run leaves its directory behind; the next one takes in what was whole and drops the
- * rest. */
+/* A killed run leaves its directory behind; the next one adopts complete generations from it. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +13,7 @@
 
 #include "common/archive/beneath.h"
 #include "common/base/memory.h"
+#include "common/base/tests/fault.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/state/restore.h"
@@ -60,7 +60,7 @@ static struct workspace *open_workspace(const struct place *place)
     return workspace;
 }
 
-/* What wait writes: a generation of count chunks, of which present are there. */
+/* Writes what wait delivers: a generation of count chunks, of which only `present` exist. */
 static void deliver(const struct workspace *workspace, int64_t sequence, int64_t count,
                     int64_t present)
 {
@@ -100,7 +100,7 @@ static int64_t newest_sequence(const struct workspace *workspace)
     return sequence;
 }
 
-static void takes_in_what_a_killed_run_had_delivered(void **state)
+static void adopts_the_state_that_a_killed_run_had_delivered(void **state)
 {
     const struct place *place = *state;
     struct workspace *workspace = open_workspace(place);
@@ -114,7 +114,7 @@ static void takes_in_what_a_killed_run_had_delivered(void **state)
     workspace_close(workspace, false);
 }
 
-static void passes_over_what_is_torn(void **state)
+static void ignores_incomplete_generations(void **state)
 {
     const struct place *place = *state;
     struct workspace *workspace = open_workspace(place);
@@ -151,7 +151,57 @@ static void keeps_two_generations(void **state)
     workspace_close(workspace, false);
 }
 
-static void one_run_at_a_time(void **state)
+/* ---- Faults. ---- */
+
+struct adoption {
+    const struct place *place;
+    struct workspace *workspace;
+};
+
+static void prepare_adoption(void *data)
+{
+    struct adoption *adoption = data;
+    struct error err = {0};
+
+    adoption->workspace = open_workspace(adoption->place);
+    assert_int_equal(workspace_forget(adoption->workspace, &err), 0);
+    assert_int_equal(workspace_begin(adoption->workspace, &err), 0);
+    deliver(adoption->workspace, 1, 3, 3);
+}
+
+static int adopt(void *data, struct error *err)
+{
+    const struct adoption *adoption = data;
+
+    return workspace_adopt(adoption->workspace, 2, err);
+}
+
+/* The next run finds what a failed adoption left in run/. */
+static void check_adoption(void *data, int result)
+{
+    struct adoption *adoption = data;
+
+    if (result < 0) {
+        workspace_close(adoption->workspace, true);
+        adoption->workspace = open_workspace(adoption->place);
+    }
+    assert_int_equal(newest_sequence(adoption->workspace), 1);
+    workspace_close(adoption->workspace, false);
+}
+
+static void no_fault_loses_the_state_that_wait_delivered(void **state)
+{
+    struct adoption adoption = {.place = *state};
+    const struct fault_scenario scenario = {.name = "adopt",
+                                            .prepare = prepare_adoption,
+                                            .run = adopt,
+                                            .check = check_adoption,
+                                            .data = &adoption};
+
+    assert_true(fault_sweep(&scenario) >= 20);
+}
+
+static void refuses_a_second_run(void **state)
 {
     const struct place *place = *state;
     struct workspace *workspace = open_workspace(place);
@@ -167,11 +217,13 @@ static void one_run_at_a_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(takes_in_what_a_killed_run_had_delivered, set_up,
+        cmocka_unit_test_setup_teardown(adopts_the_state_that_a_killed_run_had_delivered, set_up,
                                         take_down),
-        cmocka_unit_test_setup_teardown(passes_over_what_is_torn, set_up, take_down),
+        cmocka_unit_test_setup_teardown(ignores_incomplete_generations, set_up, take_down),
         cmocka_unit_test_setup_teardown(keeps_two_generations, set_up, take_down),
-        cmocka_unit_test_setup_teardown(one_run_at_a_time, set_up, take_down),
+        cmocka_unit_test_setup_teardown(no_fault_loses_the_state_that_wait_delivered, set_up,
+                                        take_down),
+        cmocka_unit_test_setup_teardown(refuses_a_second_run, set_up, take_down),
     };
 
     doc_setup();

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever comes in: a path is printable, begins with a slash, and stands in the bytes as it is. */
+/* Property: for any request, the path is printable, begins with a slash, and is part of the
+ * request. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/memory.h"
-#include "deployer/controller/serve.h"
+#include "deployer/serve/server.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

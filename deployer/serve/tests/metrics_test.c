@@ -10,7 +10,21 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/memory.h"
-#include "deployer/controller/metrics.h"
+#include "deployer/serve/metrics.h"
+
+enum { START = 2, RULE = 1 };
+
+static const char *name_of_action(size_t action)
+{
+    static const char *const names[] = {"none", "wait", "start"};
+
+    return action < array_length(names) ? names[action] : NULL;
+}
+
+static const char *name_of_rule(size_t rule)
+{
+    return rule <= RULE ? (rule == RULE ? "back_off" : "first") : NULL;
+}
 
 static char *write_all(const struct metrics *metrics)
 {
@@ -25,7 +39,9 @@ static char *write_all(const struct metrics *metrics)
                               .watch_silent_ms = {[METRICS_PODS] = 1500},
                               .is_leader = true,
                               .is_synced = true,
-                              .lease_name = "lease"};
+                              .lease_name = "lease",
+                              .action_name = name_of_action,
+                              .rule_name = name_of_rule};
     cleanup_buffer struct buffer text = {0};
     struct error err = {0};
 
@@ -42,14 +58,15 @@ static void has(const char *text, const char *line)
         fail_msg("no '%s' in\n%s", line, text);
 }
 
-static void the_names_that_dashboards_know_are_there(void **state)
+static void documented_metric_names_are_exported(void **state)
 {
     struct metrics metrics = {0};
     cleanup_free char *text = NULL;
 
     (void)state;
-    metrics_count_action(&metrics, ACTION_START, true, 20);
-    metrics_count_action(&metrics, ACTION_START, false, 20);
+    metrics_count_action(&metrics, START, true, 20);
+    metrics_count_action(&metrics, START, false, 20);
+    metrics_count_decision(&metrics, RULE);
     metrics_count_event(&metrics, METRICS_PODS);
     metrics_count_queue(&metrics, 3);
     metrics_count_run(&metrics, METRICS_RUN_FAILED, true, 5000);
@@ -71,38 +88,88 @@ static void the_names_that_dashboards_know_are_there(void **state)
     has(text, "longshore_run_duration_seconds_bucket{operation=\"DELETE\",le=\"2.5\"} 0\n");
     has(text, "longshore_run_duration_seconds_bucket{operation=\"DELETE\",le=\"10\"} 1\n");
     has(text, "longshore_actions_total{action=\"start\",result=\"error\"} 1\n");
+    has(text, "longshore_decisions_total{rule=\"back_off\"} 1\n");
     has(text, "longshore_items 3\n");
     has(text, "process_resident_memory_bytes ");
 }
 
-/* name{labels} value, HELP and TYPE once and before the first line of a name. */
-static void every_line_is_well_formed(void **state)
+enum { FAMILIES_MAX = 64 };
+
+/* The metric families seen so far. All lines of a family are contiguous. */
+struct families {
+    char *names[FAMILIES_MAX];
+    size_t count;
+    bool is_histogram;
+};
+
+/* "# HELP name text" or "# TYPE name type": HELP starts a new family, TYPE is the next line. */
+static void check_comment(struct families *families, const char *line, bool *is_type_due)
+{
+    cleanup_free char *name = xstrndup(line + 7, strcspn(line + 7, " "));
+
+    if (strncmp(line, "# HELP ", 7) == 0) {
+        assert_false(*is_type_due);
+        for (size_t i = 0; i < families->count; i++)
+            assert_string_not_equal(families->names[i], name);
+        assert_true(families->count < FAMILIES_MAX);
+        families->names[families->count++] = steal(&name);
+        *is_type_due = true;
+        return;
+    }
+    assert_memory_equal(line, "# TYPE ", 7);
+    assert_true(*is_type_due);
+    assert_string_equal(name, families->names[families->count - 1]);
+    families->is_histogram = strstr(line, " histogram") != NULL;
+    *is_type_due = false;
+}
+
+/* name{labels} value, of the current family. */
+static void check_sample(const struct families *families, const char *line)
+{
+    const char *family = NULL, *suffix = NULL, *space = strrchr(line, ' ');
+
+    assert_true(families->count > 0);
+    family = families->names[families->count - 1];
+    assert_int_equal(strncmp(line, family, strlen(family)), 0);
+    suffix = line + strlen(family);
+    if (families->is_histogram)
+        assert_true(strncmp(suffix, "_bucket{", 8) == 0 || strncmp(suffix, "_sum{", 5) == 0 ||
+                    strncmp(suffix, "_count{", 7) == 0);
+    else
+        assert_true(*suffix == '{' || *suffix == ' ');
+    assert_non_null(space);
+    assert_true(isdigit((unsigned char)space[1]));
+    assert_null(strstr(line, ",}"));
+}
+
+static void every_family_has_help_and_type_once_and_before_its_samples(void **state)
 {
     struct metrics metrics = {0};
+    struct families families = {0};
     cleanup_free char *text = NULL;
+    bool is_type_due = false;
     char *rest = NULL;
 
     (void)state;
-    metrics_count_action(&metrics, ACTION_FAIL, true, 1);
+    metrics_count_action(&metrics, START, true, 1);
     text = write_all(&metrics);
     rest = text;
     while (*rest) {
         char *end = strchr(rest, '\n');
-        const char *space = NULL;
 
         assert_non_null(end);
         *end = '\0';
         if (*rest == '#') {
-            assert_true(strncmp(rest, "# HELP ", 7) == 0 || strncmp(rest, "# TYPE ", 7) == 0);
+            check_comment(&families, rest, &is_type_due);
         } else {
-            assert_true(islower((unsigned char)*rest));
-            space = strrchr(rest, ' ');
-            assert_non_null(space);
-            assert_true(isdigit((unsigned char)space[1]));
-            assert_null(strstr(rest, ",}"));
+            assert_false(is_type_due);
+            check_sample(&families, rest);
         }
         rest = end + 1;
     }
+    assert_true(families.count > 20);
+    for (size_t i = 0; i < families.count; i++)
+        free(families.names[i]);
 }
 
 static void a_histogram_counts_everything_below_its_bounds(void **state)
@@ -125,8 +192,8 @@ static void a_histogram_counts_everything_below_its_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_names_that_dashboards_know_are_there),
-        cmocka_unit_test(every_line_is_well_formed),
+        cmocka_unit_test(documented_metric_names_are_exported),
+        cmocka_unit_test(every_family_has_help_and_type_once_and_before_its_samples),
         cmocka_unit_test(a_histogram_counts_everything_below_its_bounds),
     };
 

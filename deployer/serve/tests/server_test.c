@@ -6,14 +6,15 @@
 
 #include <arpa/inet.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "common/base/clock.h"
 #include "common/base/memory.h"
-#include "deployer/controller/serve.h"
+#include "deployer/serve/server.h"
 
-static void a_request_is_complete_wrong_or_a_path(void **state)
+static void requests_are_parsed_or_rejected(void **state)
 {
     static const struct {
         const char *head;
@@ -62,16 +63,34 @@ static int serve(void *data, const char *path, struct buffer *ret_body,
 }
 
 struct place {
+    struct clock_fake clock;
     struct loop *loop;
     struct server *server;
 };
+
+/* accept4() of the server: counted, and failing with accept_errno unless that is 0. */
+static int accept_errno;
+static int accept_count;
+int __real_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
+
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
+{
+    accept_count++;
+    if (!accept_errno)
+        return __real_accept4(fd, address, size, flags);
+    errno = accept_errno;
+    return -1;
+}
 
 static int set_up(void **state)
 {
     struct place *place = xcalloc(1, sizeof(*place));
     struct error err = {0};
 
-    if (loop_new(clock_system(), &place->loop, &err) < 0 ||
+    accept_errno = accept_count = 0;
+    clock_fake_init(&place->clock, 0);
+    if (loop_new(&place->clock.clock, &place->loop, &err) < 0 ||
         server_new(place->loop, "127.0.0.1", 0, serve, NULL, &place->server, &err) < 0)
         return -1;
     *state = place;
@@ -121,7 +140,7 @@ static void ask(struct place *place, const char *request, char *ret_answer, size
     (void)close(fd);
 }
 
-static void answers_and_hangs_up(void **state)
+static void responds_and_closes_the_connection(void **state)
 {
     char answer[4096] = {0};
 
@@ -139,7 +158,7 @@ static void answers_and_hangs_up(void **state)
     assert_memory_equal(answer, "HTTP/1.1 405", 12);
 }
 
-static void a_head_that_never_ends_is_refused(void **state)
+static void an_endless_request_head_is_refused(void **state)
 {
     char request[SERVE_REQUEST_MAX + 1] = {0}, answer[4096] = {0};
 
@@ -165,14 +184,41 @@ static void more_connections_than_the_limit_are_closed(void **state)
         (void)close(fds[i]);
 }
 
+static void without_free_descriptors_accepting_pauses_and_resumes(void **state)
+{
+    static const int errors[] = {EMFILE, ENFILE, ENOBUFS, ENOMEM};
+    struct place *place = *state;
+    struct error err = {0};
+    char answer[4096] = {0};
+
+    for (size_t i = 0; i < array_length(errors); i++) {
+        int waiting = connect_to(place);
+
+        accept_errno = errors[i];
+        accept_count = 0;
+        for (int turn = 0; turn < 10; turn++)
+            assert_int_equal(loop_run_once(place->loop, turn == 0 ? 1000 : 0, &err), 0);
+        assert_int_equal(accept_count, 1);
+        accept_errno = 0;
+        clock_fake_advance(&place->clock, 1000);
+        assert_int_equal(loop_run_once(place->loop, 0, &err), 0);
+        ask(place, "GET /ok HTTP/1.1\r\n\r\n", answer, sizeof(answer));
+        assert_memory_equal(answer, "HTTP/1.1 200 OK\r\n", 17);
+        (void)close(waiting);
+        assert_int_equal(loop_run_once(place->loop, 100, &err), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_request_is_complete_wrong_or_a_path),
-        cmocka_unit_test_setup_teardown(answers_and_hangs_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_head_that_never_ends_is_refused, set_up, tear_down),
+        cmocka_unit_test(requests_are_parsed_or_rejected),
+        cmocka_unit_test_setup_teardown(responds_and_closes_the_connection, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_endless_request_head_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(more_connections_than_the_limit_are_closed, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(without_free_descriptors_accepting_pauses_and_resumes,
+                                        set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

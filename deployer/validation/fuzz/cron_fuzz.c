@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cron expression is taken only if a regular expression with the bounds of each field takes it,
- * and always if it does and has no range, of which none may run backwards. More blanks, and capital
- * letters in names, change nothing. */
+/* Properties: a cron expression is accepted only if a regular expression with the bounds of each
+ * field matches, and always if that matches and there is no range (ranges must not run backwards).
+ * Extra blanks and upper case in names change nothing. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/memory.h"
 #include "common/fuzz/pattern.h"
-#include "deployer/item/validate.h"
+#include "deployer/validation/validate.h"
 
 #define NUMBER_59 "0*([0-9]|[1-5][0-9])"
 #define NUMBER_23 "0*([0-9]|1[0-9]|2[0-3])"
@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct pattern grammar = {.expression = EXPRESSION, .flags = REG_ICASE};
 
-/* Two numbers with a dash between. */
+/* Two numbers separated by a dash. */
 static bool has_backward_range(const char *text)
 {
     for (const char *dash = strchr(text, '-'); dash; dash = strchr(dash + 1, '-')) {
@@ -60,7 +60,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cleanup_free char *other = xasprintf("\t %s", text);
     bool is_taken = false;
 
-    /* An empty one is none at all; others begin with a zone or are words. */
+    /* Forms that the expression does not cover: empty, with a time zone, or a name such as @daily.
+     */
     if (!*text || text[strspn(text, "0123456789,-/*?abcdefghijklmnopqrstuvwxyz \t")])
         return 0;
     is_taken = is_cron(text);

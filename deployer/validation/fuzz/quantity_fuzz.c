@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A quantity is what the regular expression of Kubernetes' API takes, without a minus and not
- * larger than its exponents go; its amount is what strtold makes of its parts. */
+/* Properties: a quantity is accepted if and only if the regular expression of the Kubernetes API
+ * matches, it has no minus, and it is within the range of its exponents; its amount is the one
+ * computed with strtold. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/memory.h"
 #include "common/fuzz/pattern.h"
-#include "deployer/item/mistakes.h"
-#include "deployer/item/quantity.h"
-#include "deployer/item/validate.h"
+#include "deployer/validation/mistakes.h"
+#include "deployer/validation/quantity.h"
+#include "deployer/validation/validate.h"
 
 #define EXPRESSION                                                                                 \
     "^[+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([numkMGTPE]?|[KMGTPE]i|[eE][+-]?0*([0-9]|1[0-8]))$"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first document is a selector, the second a target. A selector of which everything is wrong
- * matches no target; one element more never makes a target match less. */
+/* Properties: a selector with only invalid elements matches no target; adding an element never
+ * makes a target match less. Input: a selector, then a target. */
 #include <stddef.h>
 #include <stdint.h>
 
-#include "deployer/item/selector.h"
 #include "deployer/tests/sample.h"
+#include "deployer/validation/selector.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

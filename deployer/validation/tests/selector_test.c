@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "deployer/item/selector.h"
 #include "deployer/tests/sample.h"
+#include "deployer/validation/selector.h"
 
 /* The target: name t, namespace ns, label env=prod, size=10, empty="", annotation who=me. */
 static const struct {
@@ -76,7 +76,7 @@ static void targets_match_by_name_label_and_annotation(void **state)
 }
 
 static const struct {
-    const char *selector, *said;
+    const char *selector, *expected;
 } wrong[] = {
     {"5", "s: expected an object, got a number"},
     {"[5]", "s[0]: expected an object, got a number"},
@@ -86,9 +86,9 @@ static const struct {
     {"[{labels: {a: b}}]", "s[0].labels: expected a list, got an object"},
     {"[{labels: [x]}]", "s[0].labels[0]: expected an object, got a string"},
     {"[{labels: [{operator: exists}]}]",
-     "s[0].labels[0].key: Invalid value: \"\": must be a legal label key"},
+     "s[0].labels[0].key: Invalid value: \"\": must be a valid label key"},
     {"[{labels: [{key: a b, operator: exists}]}]",
-     "s[0].labels[0].key: Invalid value: \"a b\": must be a legal label key"},
+     "s[0].labels[0].key: Invalid value: \"a b\": must be a valid label key"},
     {"[{labels: [{key: a, operator: In, values: [b]}]}]",
      "s[0].labels[0].operator: Invalid value: \"In\": must be one of =, ==, !=, in, notin, exists, "
      "!, gt, lt"},
@@ -102,7 +102,7 @@ static const struct {
     {"[{labels: [{key: a, operator: gt, values: [b]}]}]",
      "s[0].labels[0].values[0]: Invalid value: \"b\": must be an integer"},
     {"[{annotations: [{key: a, operator: '=', values: ['b c']}]}]",
-     "s[0].annotations[0].values[0]: Invalid value: \"b c\": must be a legal label value of at "
+     "s[0].annotations[0].values[0]: Invalid value: \"b c\": must be a valid label value of at "
      "most "
      "63 characters"},
     {"[{labels: [{key: a, operator: '=', values: [1]}]}]",
@@ -110,7 +110,7 @@ static const struct {
      "value: \"=\": needs exactly one in 'values', got 0]"},
 };
 
-static void a_wrong_selector_is_named_and_matches_nothing(void **state)
+static void an_invalid_selector_is_reported_and_matches_nothing(void **state)
 {
     cleanup_json json_t *target = sample_doc(target_yaml);
 
@@ -121,7 +121,7 @@ static void a_wrong_selector_is_named_and_matches_nothing(void **state)
         cleanup_selector struct selector *selector = selector_parse(doc, "s", &mistakes);
         cleanup_free char *text = mistakes_text(&mistakes);
 
-        assert_string_equal(text, wrong[i].said);
+        assert_string_equal(text, wrong[i].expected);
         if (selector_matches(selector, target))
             fail_msg("%s matches", wrong[i].selector);
     }
@@ -152,7 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(targets_match_by_name_label_and_annotation),
         cmocka_unit_test(only_a_selector_without_elements_is_empty),
-        cmocka_unit_test(a_wrong_selector_is_named_and_matches_nothing),
+        cmocka_unit_test(an_invalid_selector_is_reported_and_matches_nothing),
     };
 
     doc_setup();

@@ -5,16 +5,31 @@ import sys
 
 import pytest
 
-# Tests are imported by path, so that the helper beside them has to be as well.
-_spec = importlib.util.spec_from_file_location("controller_harness", pathlib.Path(__file__).with_name("harness.py"))
-harness = importlib.util.module_from_spec(_spec)
-sys.modules["controller_harness"] = harness
-_spec.loader.exec_module(harness)
+
+def load(name):
+    """Imports a helper module by path, because the tests are imported by path too."""
+    spec = importlib.util.spec_from_file_location(f"controller_{name}", pathlib.Path(__file__).with_name(f"{name}.py"))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[f"controller_{name}"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+harness = load("harness")
+killers = load("killer")
 
 
 @pytest.fixture
 def world(apiserver, namespace):
-    """Items in one namespace, pods in another, a kubelet that lets every run succeed; world.start() starts a controller."""
+    """Items in one namespace, pods in another, and a kubelet that makes every run succeed. world.start() starts a controller."""
     made = harness.World(apiserver, namespace)
     yield made
     made.close()
+
+
+@pytest.fixture(params=["before", "after"])
+def killer(request, world):
+    made = killers.Killer(request.param)
+    with world.behind_proxy(made.plan) as proxy:
+        made.proxy = proxy
+        yield made

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A controller process against a real API server, and a test that plays Landscaper, kubelet and the pods' wait."""
+"""Runs a controller process against a real API server. The test acts as Landscaper, as the kubelet and as the wait container."""
 
 import base64
 import contextlib
@@ -16,7 +16,7 @@ import time
 import uuid
 
 from bench import paths
-from bench.kube import CONTEXTS, DEPLOYITEMS, TARGETS, ApiError
+from bench.kube import DEPLOYITEMS, ApiError
 from bench.process import Process
 from bench.waiting import wait_until
 from faults.proxy import FaultProxy
@@ -34,6 +34,7 @@ WITHOUT_UNINSTALL = "landscaper.gardener.cloud/delete-without-uninstall"
 
 BUILD = pathlib.Path(os.environ.get("LONGSHORE_BUILD") or paths.CHECKOUT / "build" / "dev")
 PROGRAM = BUILD / "deployer" / "longshore"
+FAKE = BUILD / "deployer" / "protocol" / "tests" / "fake_controller"
 
 HOST_KINDS = ("secrets", "configmaps", "serviceaccounts", "rbac.authorization.k8s.io/v1/roles",
               "rbac.authorization.k8s.io/v1/rolebindings", "pods")
@@ -53,7 +54,7 @@ def decode(text):
 
 
 def state_archive(files):
-    """What a state is stored as: a tar in one gzip member, times to the nanosecond in pax headers."""
+    """The stored form of a state: a gzipped tar with time stamps in nanoseconds in pax headers."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz", format=tarfile.PAX_FORMAT) as tar:
         for name, content in sorted(files.items()):
@@ -84,7 +85,7 @@ def waiting(reason="ContainerCreating", message=""):
 
 
 class Pod:
-    """One pod, as its kubelet sees it."""
+    """One pod, from the point of view of its kubelet."""
 
     def __init__(self, kubelet, pod):
         self.kubelet, self.kube, self.object = kubelet, kubelet.kube, pod
@@ -96,7 +97,7 @@ class Pod:
         self.env = {e["name"]: e.get("value") for e in self.container("wait").get("env", [])}
         self.operation = {e["name"]: e.get("value") for e in self.container("main").get("env", [])}.get("OPERATION")
         self.killed = threading.Event()
-        self.played = threading.Event()
+        self.finished = threading.Event()
 
     def container(self, name):
         for container in self.object["spec"]["containers"] + self.object["spec"].get("initContainers", []):
@@ -113,7 +114,7 @@ class Pod:
                                 "target": {"apiVersion": "v1", "kind": "Node", "name": "testnode"}})
 
     def status(self, phase, *, init=None, main=None, wait=None, before=None, beside=None, **extra):
-        """before, beside: containers that a webhook injected, before init and beside main, and their states by name."""
+        """before and beside: states by name of injected containers, before init and next to main."""
         def entry(name, state):
             return {"name": name, "image": "img", "imageID": "img@sha256:0", "ready": False, "restartCount": 0,
                     "state": state}
@@ -136,7 +137,7 @@ class Pod:
     def fail(self, code=1, **more):
         self.status("Failed", init=ended(), main=ended(code, **more), wait=ended(1, message=f"main ended with {code}"))
 
-    # --- what wait does ---
+    # --- actions of the wait container ---
 
     def item(self):
         return self.annotations[f"{OURS}/item-namespace"], self.annotations[f"{OURS}/item-name"]
@@ -156,7 +157,7 @@ class Pod:
         self.kube.apply(secret)
 
     def save_state(self, state={"state": b"one"}, chunks=1, is_go=False):
-        """Files are packed; bytes are stored as they are, whatever they may be. is_go: as the Go deployer's wait does."""
+        """Stores files as an archive, or bytes unchanged. is_go: stores them in the way of the Go deployer's wait."""
         data = state if isinstance(state, bytes) else state_archive(state)
         if is_go:
             data = data.rstrip(b"\0")
@@ -174,8 +175,8 @@ class Pod:
                 "name": f"{self.env['LONGSHORE_STATE_NAME_PREFIX'].rstrip('-')}-{group}-{number}"[-253:], "namespace": self.namespace,
                 "labels": labels, "annotations": {f"{GROUP}/uuid": group, f"{GROUP}/num": str(number), **({} if is_go else ours)}}})
 
-    def gone(self):
-        """The kubelet lets go of a pod that was deleted: its API object goes unless a finalizer holds it."""
+    def remove(self):
+        """Removes the API object of a deleted pod, as the kubelet does. It stays if it has a finalizer."""
         try:
             self.kube.delete("pods", self.name, self.namespace, gracePeriodSeconds=0, preconditions={"uid": self.uid})
         except ApiError as error:
@@ -196,22 +197,22 @@ def with_export_and_state(pod):
 
 
 def hang(pod):
-    """Runs until it is told to end; then saves state, as wait does on SIGTERM."""
+    """Runs until the pod is deleted, then ends as after SIGTERM."""
     pod.run()
     pod.killed.wait(120)
     pod.status("Failed", init=ended(), main=ended(143, signal=15), wait=ended(1, message="killed"))
 
 
 def ignore(pod):
-    """No kubelet ever sees it."""
+    """No kubelet processes the pod."""
 
 
 class Kubelet:
-    """Plays every pod of one namespace: behaviour(pod) runs in a thread of its own."""
+    """Acts as kubelet for every pod of one namespace: behaviour(pod) runs in a separate thread."""
 
     def __init__(self, kube, namespace, behaviour=succeed):
         self.kube, self.namespace, self.behaviour = kube, namespace, behaviour
-        self.pods = {}      # by uid, everything that ever was
+        self.pods = {}      # all pods so far, by uid
         self.starts = []    # (item name, job, operation) of every pod whose main ran
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -248,16 +249,16 @@ class Kubelet:
             known = self.pods.get(uid)
             if known is None and "deletionTimestamp" not in pod["metadata"]:
                 known = self.pods[uid] = Pod(self, pod)
-                threading.Thread(target=self._play, args=(known,), daemon=True).start()
+                threading.Thread(target=self._run_pod, args=(known,), daemon=True).start()
         if known and "deletionTimestamp" in pod["metadata"] and not known.killed.is_set():
             known.killed.set()
-            threading.Thread(target=self._let_go, args=(known,), daemon=True).start()
+            threading.Thread(target=self._remove_when_finished, args=(known,), daemon=True).start()
 
-    def _play(self, pod):
+    def _run_pod(self, pod):
         try:
             if pod.object.get("status", {}).get("phase") not in ("Pending", None):
                 return
-            if not self._inputs_there(pod):
+            if not self._wait_for_inputs(pod):
                 return
             behaviour = self.behaviour
             if behaviour is not ignore:
@@ -265,14 +266,14 @@ class Kubelet:
                     self.starts.append((pod.annotations.get(f"{OURS}/item-name"), pod.job, pod.operation))
             behaviour(pod)
         except ApiError as error:
-            # The pod went away, or somebody else has written its end.
+            # The pod was deleted, or its status was written by someone else.
             if error.status not in (404, 409, 422):
                 raise
         finally:
-            pod.played.set()
+            pod.finished.set()
 
-    def _inputs_there(self, pod):
-        """As a kubelet: a pod whose Secrets are not there does not start."""
+    def _wait_for_inputs(self, pod):
+        """Waits for the Secrets of a pod, like a kubelet: a pod does not start before they exist."""
         names = set()
         for volume in pod.object["spec"].get("volumes", []):
             if "secret" in volume and not volume["secret"].get("optional"):
@@ -285,24 +286,24 @@ class Kubelet:
                 if all(self.kube.find("secrets", name, self.namespace) for name in names):
                     return True
             except (ApiError, OSError, http.client.HTTPException):
-                pass  # a busy server; a kubelet asks again
+                pass  # the server is busy; retry like a kubelet
             time.sleep(0.2)
         return False
 
-    def _let_go(self, pod):
-        pod.played.wait(60)
-        pod.gone()
+    def _remove_when_finished(self, pod):
+        pod.finished.wait(60)
+        pod.remove()
 
 
 # --- Landscaper --------------------------------------------------------------------------------------------------------
 
 class Controller(Process):
     def stop(self, grace=10):
-        """SIGTERM, once it is listened to: before its first instruction no program does."""
-        wait_until(lambda: not self.running or self._listens(), "SIGTERM is listened to", interval=0.002)
+        """Sends SIGTERM after the program has blocked the signal: before that it would kill the program at once."""
+        wait_until(lambda: not self.running or self._blocks_sigterm(), "SIGTERM to be blocked", interval=0.002)
         return super().stop(grace)
 
-    def _listens(self):
+    def _blocks_sigterm(self):
         try:
             [mask] = [line for line in pathlib.Path(f"/proc/{self.pid}/status").read_text().splitlines() if line.startswith("SigBlk:")]
         except (FileNotFoundError, ProcessLookupError):
@@ -311,7 +312,7 @@ class Controller(Process):
 
 
 class World:
-    """Items in one namespace, pods in another, a kubelet, and controllers that are started by the test."""
+    """Items in one namespace, pods in another, a kubelet, and the controllers that the test starts."""
 
     def __init__(self, apiserver, namespace, host=None):
         self.apiserver, self.kube, self.namespace = apiserver, apiserver.kube, namespace
@@ -346,7 +347,7 @@ class World:
     # --- the controller ---
 
     def token_kubeconfig(self, server=None):
-        """A kubeconfig with a token, which goes through a proxy that ends TLS."""
+        """A kubeconfig with a token, which also works through a proxy that terminates TLS."""
         if self.token is None:
             self.token = self.apiserver.service_account("controller", self.namespace, seconds=7200)
             everything = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
@@ -359,7 +360,9 @@ class World:
             pathlib.Path(path).write_text(json.dumps(text))
         return path
 
-    def start(self, *, config=None, proxy=None, env=None, verbosity="debug", arguments=(), user=None, election=False):
+    def start(self, *, config=None, proxy=None, env=None, verbosity="debug", arguments=(), user=None, election=False, rules=None,
+              program=(PROGRAM, "controller")):
+        """rules: the RBAC rules of the controller. Without them it has all permissions."""
         self.users += 1
         user = user or f"longshore-{self.host}-{self.users}"
         directory = paths.fresh_directory("controller")
@@ -371,9 +374,11 @@ class World:
         if proxy:
             kubeconfig = self.token_kubeconfig(f"https://{proxy.host}:{proxy.port}")
         else:
-            kubeconfig = self.apiserver.user_kubeconfig(user, groups=["system:masters"])
+            if rules:
+                self.kube.allow(user, rules)
+            kubeconfig = self.apiserver.user_kubeconfig(user, groups=[] if rules else ["system:masters"])
         process = Controller("longshore-controller", [
-            PROGRAM, "controller", f"--config={directory / 'config.yaml'}", f"--kubeconfig={kubeconfig}", "-v", verbosity,
+            *program, f"--config={directory / 'config.yaml'}", f"--kubeconfig={kubeconfig}", "-v", verbosity,
             "--metrics-address=off", "--health-address=off", *arguments],
             env={**os.environ, "ASAN_OPTIONS": "detect_leaks=1", **(env or {})})
         process.user = user
@@ -381,8 +386,8 @@ class World:
         return process
 
     @contextlib.contextmanager
-    def behind(self, plan):
-        """A FaultProxy, for world.start(proxy=...). Who talks through it ends before it: else it would wait in vain for answers."""
+    def behind_proxy(self, plan):
+        """A FaultProxy for world.start(proxy=...). Stops the controllers first, because they would wait for its responses."""
         with FaultProxy(self.apiserver, plan) as proxy:
             try:
                 yield proxy
@@ -413,7 +418,7 @@ class World:
 
     def item(self, name, *, job="job-1", target=None, namespace=None, annotations=None, config={}, finalizer=True,
              item_type=TYPE, **spec):
-        """Creates an item and, as Landscaper does, triggers it; job None leaves it alone."""
+        """Creates an item and triggers it like Landscaper. With job=None it is not triggered."""
         namespace = namespace or self.namespace
         if config is not None:
             spec["config"] = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "ProviderConfiguration", "image": "example.com/main:1",
@@ -430,7 +435,7 @@ class World:
         return created
 
     def trigger(self, name, job, namespace=None):
-        """As the execution controller of Landscaper: a new job, the times of the one before dropped."""
+        """Sets a new job and resets the times of the previous one, like the execution controller of Landscaper."""
         namespace = namespace or self.namespace
         item = self.kube.get(DEPLOYITEMS, name, namespace)
         change = {"status": {"jobID": job, "jobIDGenerationTime": now(),
@@ -455,7 +460,7 @@ class World:
         return self.kube.get(DEPLOYITEMS, name, namespace or self.namespace).get("status", {})
 
     def finished(self, name, job="job-1", namespace=None, timeout=60):
-        """Waits for the end of a job; returns the status."""
+        """Waits until a job has finished and returns the status."""
         def check():
             if self.controllers and getattr(self.controllers[-1], "expected", True):
                 self.controllers[-1].must_run()
@@ -463,11 +468,11 @@ class World:
             return status if status.get("jobIDFinished") == job else None
         return wait_until(check, f"job {job} of {name} finished", timeout)
 
-    def gone(self, name, namespace=None, timeout=60):
-        wait_until(lambda: self.kube.find(DEPLOYITEMS, name, namespace or self.namespace) is None, f"{name} gone", timeout)
+    def wait_until_deleted(self, name, namespace=None, timeout=60):
+        wait_until(lambda: self.kube.find(DEPLOYITEMS, name, namespace or self.namespace) is None, f"deletion of {name}", timeout)
 
     def host_objects(self, kinds=HOST_KINDS):
-        """Everything on the host but what a cluster always has, as "kind/name"."""
+        """All objects on the host, as "kind/name", except those that every namespace has."""
         found = []
         for kind in kinds:
             for thing in self.kube.items(kind, self.host):
@@ -478,15 +483,15 @@ class World:
     def pods(self):
         return self.kube.items("pods", self.host)
 
-    def quiet(self, wanted=(), timeout=30):
-        """Waits until of a finished item's runs nothing but state and access is left on the host."""
+    def wait_for_cleanup(self, wanted=(), timeout=30):
+        """Waits until the objects of finished runs are deleted from the host, except state and accounts."""
         def check():
             left = [o for o in self.host_objects(("pods", "secrets")) if "/state-" not in o and o not in wanted]
             return not left
         try:
-            wait_until(check, "the run's objects gone", timeout)
+            wait_until(check, "deletion of the objects of the run", timeout)
         except TimeoutError:
-            raise AssertionError(f"left on the host: {self.host_objects()}")
+            raise AssertionError(f"objects left on the host: {self.host_objects()}")
 
     def events(self, name):
         return [e for e in self.kube.items("events", self.namespace) if e["involvedObject"]["name"] == name]

@@ -1,75 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Killed before and after every request of a run and of a deletion, and started again: the job runs exactly once and nothing
-is left over."""
+"""The controller is killed before and after every request of a run and of a deletion, and started again: the job runs exactly
+once and nothing is left over."""
 
 import hashlib
-import threading
 
 import pytest
 
 from bench.waiting import wait_until
+from controller_killer import REQUESTS_MAX
 from controller_harness import GROUP, LABEL_ITEM_NAME, LABEL_ITEM_NAMESPACE, OPERATION, OURS, encode, ended, succeed, with_export_and_state
-from faults.proxy import Action, PASS
-
-# More than any run or deletion takes; requests beyond the last one never come, and the test ends there.
-REQUESTS_MAX = 40
-
-
-def resource_of(path):
-    """.../namespaces/NS/RESOURCE[/NAME[/SUBRESOURCE]] as RESOURCE[/SUBRESOURCE]."""
-    parts = path.partition("/namespaces/")[2].split("/")[1:]
-    return parts[0] if len(parts) < 3 else f"{parts[0]}/{parts[2]}"
-
-
-class Killer:
-    """Kills the controller at its n-th request after being armed."""
-
-    def __init__(self, moment):
-        self.moment = moment        # "before": the server never sees the request; "after": it does, the answer is lost
-        self.left = None
-        self.controller = None
-        self.struck = threading.Event()
-        self.seen = []
-        self._lock = threading.Lock()
-
-    def arm(self, number):
-        self.seen, self.left = [], number
-        self.struck.clear()
-
-    def plan(self, request):
-        if request.is_watch or "/events" in request.path:
-            return PASS
-        with self._lock:
-            if self.left is None:
-                return self._pass(request)
-            self.seen.append(f"{request.method} {resource_of(request.path)}")
-            self.left -= 1
-            if self.left != 0:
-                return self._pass(request)
-            self.left = None
-        if self.moment == "before":
-            return Action(forward=False, lose=True, before=self._strike)
-        return Action(lose=True, applied=self._strike)
-
-    def _pass(self, request):
-        """No kubelet is there to be asked for a log, and asking for it again and again takes its time."""
-        return Action(forward=False, answer=(200, b"boom\n")) if request.path.endswith("/log") else PASS
-
-    def _strike(self):
-        self.controller.kill()
-        self.struck.set()
-
-
-@pytest.fixture(params=["before", "after"])
-def killer(request, world):
-    made = Killer(request.param)
-    with world.behind(made.plan) as proxy:
-        made.proxy = proxy
-        yield made
-
 
 def start(world, killer, **config):
-    """Through the proxy, armed or not: who goes on after a crash is the next to be killed. It is another pod, too."""
+    """Starts the controller behind the proxy. After a crash the new process may be killed too. It has another pod name."""
     controller = world.start(proxy=killer.proxy, config={"garbageCollection": {"disable": True}, **config},
                              env={"MY_POD_NAME": f"deployer-{len(world.controllers)}", "MY_POD_NAMESPACE": world.host})
     controller.expected = False
@@ -87,14 +29,14 @@ def is_done(world, name):
 
 
 class Plain:
-    """An item that has no more than it needs."""
+    """A minimal item."""
     phase, has_export, behaviour = "Succeeded", True, staticmethod(with_export_and_state)
     config, controller = {}, {}
-    first = 1  # the request that the first crash is at
+    first = 1  # the number of the request with the first crash
     is_run_sure = True
     seen = {"GET contexts", "GET secrets", "POST serviceaccounts", "PATCH roles", "PATCH rolebindings", "PATCH secrets", "POST pods",
             "PATCH deployitems/status", "DELETE secrets", "DELETE pods", "PATCH pods"}
-    least = 14  # as the documents say, without a target
+    requests_min = 14  # the documented number of requests without a target
 
     def __init__(self, world):
         self.world = world
@@ -107,7 +49,7 @@ class Plain:
                 if (labels := thing["metadata"].get("labels", {})).get(LABEL_ITEM_NAME) == name and labels.get(f"{GROUP}/type") == "state"]
 
     def check(self, name):
-        assert len(self.states(name)) == 1, "the state of the run"
+        assert len(self.states(name)) == 1, "the run did not save exactly one state"
 
 
 class Script(Plain):
@@ -118,9 +60,9 @@ class Script(Plain):
 
 
 class Rich(Plain):
-    """Everything that an item can have: target, its Secret, pull secrets of Context and item, OCM; and no finalizer yet."""
+    """An item with everything: target, its Secret, pull secrets of Context and item, OCM; and still without a finalizer."""
     seen = Plain.seen | {"GET deployitems", "PATCH deployitems", "GET targets", "GET configmaps"}
-    least = Plain.least + 8
+    requests_min = Plain.requests_min + 8
 
     def __init__(self, world):
         super().__init__(world)
@@ -139,9 +81,9 @@ class Rich(Plain):
 
 
 class Renamed(Plain):
-    """The account is there, made by a deployer of another name for this same item."""
+    """The account already exists, created by a deployer with another name for the same item."""
     seen = Plain.seen | {"GET serviceaccounts", "PATCH serviceaccounts"}
-    least = Plain.least + 2
+    requests_min = Plain.requests_min + 2
 
     def make(self, name):
         made = self.world.item(name, job=None)
@@ -153,9 +95,9 @@ class Renamed(Plain):
 
 
 class OfTestReconcile(Plain):
-    """Begun by test-reconcile, in two writes and with a job of our own."""
+    """Started by test-reconcile, with two writes and a job ID that the controller generates."""
     seen = Plain.seen | {"PATCH deployitems"}
-    least = Plain.least + 2
+    requests_min = Plain.requests_min + 2
 
     def make(self, name):
         self.world.item(name, job=None, annotations={OPERATION: "test-reconcile"})
@@ -164,7 +106,7 @@ class OfTestReconcile(Plain):
 class Failing(Plain):
     phase, has_export = "Failed", False
     seen = Plain.seen | {"GET pods/log"}
-    least = Plain.least - 1
+    requests_min = Plain.requests_min - 1
 
     @staticmethod
     def behaviour(pod):
@@ -174,7 +116,7 @@ class Failing(Plain):
 
 
 class Stopped(Plain):
-    """Ended from outside while main runs. What comes before is as with all others."""
+    """Ended from outside while main runs. The requests before that are the same as for the others."""
     phase, has_export, first = "Failed", False, 7
 
     def stop(self, pod):
@@ -189,15 +131,15 @@ class Stopped(Plain):
 
 
 class Interrupted(Stopped):
-    least = Plain.least - 3
+    requests_min = Plain.requests_min - 3
 
     def stop(self, pod):
         self.world.interrupt(pod.item()[1], pod.job)
 
 
 class TimedOut(Stopped):
-    least = Plain.least - 2
-    is_run_sure = False  # who comes back too late finds the time over before there was a pod
+    requests_min = Plain.requests_min - 2
+    is_run_sure = False  # a controller that restarts too late finds that the job timed out before a pod was created
     seen = Plain.seen | {"GET pods/log"}
 
     def make(self, name):
@@ -207,12 +149,12 @@ class TimedOut(Stopped):
         pass
 
     def check(self, name):
-        assert len(self.states(name)) == len(self.world.kubelet.ran(name)), "the state of the run"
+        assert len(self.states(name)) == len(self.world.kubelet.ran(name)), "the number of states is not the number of runs"
 
 
 class WithOldState(Plain):
-    """So much of it that it is worth a request to remove it."""
-    least = Plain.least + 1
+    """The item has so many old states that they are removed."""
+    requests_min = Plain.requests_min + 1
     OLD = 8
 
     def make(self, name):
@@ -225,15 +167,15 @@ class WithOldState(Plain):
 
     def check(self, name):
         old = [thing for thing in self.states(name) if thing["metadata"]["name"].startswith(f"state-{name}-")]
-        assert len(self.states(name)) == len(old) + 1, "the state of the run"
-        assert 2 <= len(old) < self.OLD, "what it began with, and one before"
+        assert len(self.states(name)) == len(old) + 1, "the run did not save its state"
+        assert 2 <= len(old) < self.OLD, "the state before the run and the one before it were not kept, or none was removed"
 
 
 class Locked(Plain):
-    """Beside other replicas: the lock of a pod that is no more has to be taken over."""
+    """With other replicas: the lock of a pod that no longer exists has to be taken over."""
     controller = {"hpa": {"maxReplicas": 2}}
     seen = Plain.seen | {"GET deployitems", "GET syncobjects", "POST syncobjects", "PUT syncobjects"}
-    least = Plain.least + 4
+    requests_min = Plain.requests_min + 4
 
 
 @pytest.mark.parametrize("kind", [Plain, Script, Rich, Renamed, OfTestReconcile, Failing, Interrupted, TimedOut, WithOldState, Locked])
@@ -246,23 +188,23 @@ def test_a_run_survives_a_crash_at_every_request(world, killer, kind):
         listed(controller)
         killer.arm(number)
         wanted.make(name)
-        # A lock is given back after the end, which may be the request to be killed at.
-        wait_until(lambda: killer.struck.is_set() or (is_done(world, name) and len(killer.seen) >= kind.least and
+        # A lock is released after the end of the run, and the controller may be killed at that request.
+        wait_until(lambda: killer.has_killed.is_set() or (is_done(world, name) and len(killer.seen) >= kind.requests_min and
                                                       set(killer.seen) >= kind.seen), f"{name} crashed or finished")
-        if not killer.struck.is_set():
+        if not killer.has_killed.is_set():
             assert set(killer.seen) == kind.seen
             break
         controller = start(world, killer, **kind.controller)
-        wait_until(lambda: is_done(world, name), f"{name} finished after {killer.seen}")
+        wait_until(lambda: is_done(world, name), f"{name} to finish after {killer.seen}")
         status = world.status(name)
         assert status["phase"] == kind.phase, (number, killer.seen, status)
         assert status.get("exportRef", {}).get("name") == (f"{name}-export" if kind.has_export else None)
-        world.quiet()
+        world.wait_for_cleanup()
         runs = world.kubelet.ran(name)
         assert runs == [(name, status["jobID"], "RECONCILE")] or not (runs or kind.is_run_sure), (number, killer.seen)
         wanted.check(name)
     else:
-        pytest.fail("the run never came to its end")
+        pytest.fail("the run did not complete")
 
 
 def test_a_deletion_survives_a_crash_at_every_request(world, killer):
@@ -272,19 +214,19 @@ def test_a_deletion_survives_a_crash_at_every_request(world, killer):
         world.kubelet.behaviour = with_export_and_state
         world.item(name)
         world.finished(name)
-        world.quiet()
+        world.wait_for_cleanup()
         world.kubelet.behaviour = succeed
         listed(controller)
         killer.arm(number)
         world.delete(name)
-        wait_until(lambda: killer.struck.is_set() or not world.host_objects(), f"{name} crashed or gone")
-        if not killer.struck.is_set():
+        wait_until(lambda: killer.has_killed.is_set() or not world.host_objects(), f"the crash or the deletion of {name}")
+        if not killer.has_killed.is_set():
             assert len(killer.seen) >= 17, killer.seen
             break
         controller = start(world, killer)
-        world.gone(name)
-        wait_until(lambda: not world.host_objects(), f"everything gone after {killer.seen}: {world.host_objects()}", 30)
+        world.wait_until_deleted(name)
+        wait_until(lambda: not world.host_objects(), f"deletion of everything after {killer.seen}: {world.host_objects()}", 30)
         assert world.kube.find("secrets", f"{name}-export", world.namespace) is None, (number, killer.seen)
         assert [begun[2] for begun in world.kubelet.ran(name)] == ["RECONCILE", "DELETE"], (number, killer.seen)
     else:
-        pytest.fail("the deletion never came to its end")
+        pytest.fail("the deletion did not complete")

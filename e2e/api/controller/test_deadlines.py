@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever a job waits for, its time is the limit, and the status says what it waited for."""
+"""The timeout of a job applies whatever the job waits for, and the status says what it waited for."""
 
 import json
 import threading
@@ -14,7 +14,7 @@ from faults.proxy import Action, PASS
 
 
 def stubborn(world):
-    """Runs until its kubelet is found again: nothing ends it before the event that is returned is set."""
+    """A pod of an unreachable node: it runs until the returned event is set."""
     found = threading.Event()
 
     def behaviour(pod):
@@ -32,41 +32,100 @@ def begun(world, **item):
                       [p for p in world.pods() if p["status"]["phase"] == "Running"], "main runs")[0]
 
 
-def test_a_job_whose_predecessors_pod_does_not_end_says_so_and_fails_with_its_time(world):
+def shorten_grace(world, pod):
+    """Makes the grace period of the pod end soon, whatever the configured one is."""
+    name = pod["metadata"]["name"]
+    wait_until(lambda: "deletionTimestamp" in world.kube.get("pods", name, world.host)["metadata"], "the deletion of the pod to start")
+    world.kube.delete("pods", name, world.host, gracePeriodSeconds=1)
+
+
+def test_a_job_that_waits_forever_for_the_previous_pod_reports_it_and_times_out(world):
+    """The timeout counts from the time at which that pod should have ended."""
     world.start()
     found = stubborn(world)
     pod = begun(world, timeout="4s")
     world.interrupt("item", "job-1")
     world.trigger("item", "job-2")
-    shown = wait_until(lambda: (s := world.status("item")).get("phase") == "Init" and s.get("lastError"), "Init with a reason")
-    words = f"pod '{pod['metadata']['name']}' of job 'job-1' has not ended"
-    assert (shown["operation"], shown["reason"], shown["message"]) == ("DeployPod", "PreviousPodRuns", words)
+    shown = wait_until(lambda: (s := world.status("item")).get("phase") == "Init" and s.get("lastError"), "phase Init with a reason")
+    expected = f"pod '{pod['metadata']['name']}' of job 'job-1' has not ended"
+    assert (shown["operation"], shown["reason"], shown["message"]) == ("DeployPod", "PreviousPodRuns", expected)
+    shorten_grace(world, pod)
     status = world.finished("item", "job-2")
     assert status["phase"] == "Failed" and status["lastError"]["codes"] == ["ERR_TIMEOUT"]
-    assert words in status["lastError"]["message"]
+    assert expected in status["lastError"]["message"]
     found.set()
-    world.quiet()
+    world.wait_for_cleanup()
     assert len(world.kubelet.ran("item")) == 1
     world.kubelet.behaviour = succeed
     world.trigger("item", "job-3")
     assert world.finished("item", "job-3")["phase"] == "Succeeded"
 
 
-def test_force_cleanup_waits_for_a_pod_no_longer_than_the_items_time(world):
-    world.start()
+def test_the_timeout_of_a_job_counts_from_the_deletion_of_the_previous_pod(world):
+    """Also if the controller was restarted in between, because the time is in the status."""
+    first = world.start()
     found = stubborn(world)
     begun(world, timeout="4s")
+    world.trigger("item", "job-2")
+    blocked = wait_until(lambda: (s := world.status("item")).get("phase") == "Init" and s.get("lastError") and s, "phase Init with a reason")
+    first.expected = False
+    first.kill()
+    world.start()
+    time.sleep(6)  # longer than the timeout of the item
+    assert world.status("item")["phase"] == "Init"
+    world.kubelet.behaviour = succeed
+    found.set()
+    status = world.finished("item", "job-2")
+    assert status["phase"] == "Succeeded" and "lastError" not in status
+    assert status["transitionTimes"]["initTime"] > blocked["transitionTimes"]["initTime"]
+
+
+@pytest.mark.parametrize("chunks, seconds", [(0, 60), (5, 70)])
+def test_a_pod_is_ended_with_the_grace_period_of_main_and_time_for_a_state_like_the_last_one(world, chunks, seconds):
+    """A main that ignores SIGTERM runs for all of this time, because the containers of a pod share one grace period."""
+    grace = []
+
+    def behaviour(pod):
+        pod.run()
+        if pod.job == "job-0":
+            if chunks:
+                pod.save_state(b"x" * 100, chunks=chunks)
+            pod.succeed()
+            return
+        pod.killed.wait(120)
+        grace.append(world.kube.get("pods", pod.name, pod.namespace)["metadata"]["deletionGracePeriodSeconds"])
+        pod.status("Failed", init=ended(), main=ended(137, signal=9), wait=ended(1, message="the pod was stopped; state: stored"))
+
+    world.start()
+    world.kubelet.behaviour = behaviour
+    world.item("item", job="job-0")
+    world.finished("item", "job-0")
+    world.wait_for_cleanup()
+    world.trigger("item", "job-1")
+    wait_until(lambda: world.status("item").get("phase") == "Progressing" and [p for p in world.pods() if p["status"]["phase"] == "Running"],
+               "main runs")
+    world.interrupt("item", "job-1")
+    world.wait_for_cleanup()
+    assert grace == [seconds]
+
+
+def test_force_cleanup_waits_for_a_pod_at_most_for_the_timeout_of_the_item(world):
+    world.start()
+    found = stubborn(world)
+    pod = begun(world, timeout="4s")
     world.interrupt("item", "job-1")
     world.kube.patch(DEPLOYITEMS, "item", {"metadata": {"annotations": {FORCE_CLEANUP: "true"}}}, world.namespace)
     world.delete("item")
+    wait_until(lambda: world.status("item").get("phase") == "InitDelete", "InitDelete")
+    shorten_grace(world, pod)
     status = world.finished("item", "job-delete")
     assert status["phase"] == "DeleteFailed" and "of job 'job-1' has not ended" in status["lastError"]["message"]
     found.set()
     world.trigger("item", "job-delete-2")
-    world.gone("item")
+    world.wait_until_deleted("item")
 
 
-def test_a_pod_that_vanishes_is_told_with_the_container_that_was_running(world):
+def test_a_pod_that_disappears_is_reported_with_the_container_that_was_running(world):
     world.start()
     world.kubelet.behaviour = hang
     pod = begun(world)
@@ -78,43 +137,43 @@ def test_a_pod_that_vanishes_is_told_with_the_container_that_was_running(world):
 
 
 def exceed(pod):
-    """Its kubelet was faster than the controller."""
+    """The kubelet ends the pod before the controller does."""
     pod.run()
     pod.status("Failed", reason="DeadlineExceeded", init=ended(), main=ended(137), wait=ended())
 
 
-@pytest.mark.parametrize("behaviour, words", [(hang, "container main was running"), (exceed, "container main: Error, exit code 137")])
-def test_a_timeout_names_the_container_and_ends_with_its_log_without_its_inputs(world, behaviour, words):
+@pytest.mark.parametrize("behaviour, expected", [(hang, "container main was running"), (exceed, "container main: Error, exit code 137")])
+def test_a_timeout_reports_the_container_and_the_end_of_its_log_without_inputs(world, behaviour, expected):
     def plan(request):
         if request.path.endswith("/log"):
             return Action(forward=False, answer=(200, "password is canary-4711|waiting for the load balancer|"))
         return PASS
 
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         world.kubelet.behaviour = behaviour
         world.item("item", timeout="3s", config={"importValues": {"password": "canary-4711"}})
         status = world.finished("item")
-        world.quiet()
+        world.wait_for_cleanup()
     message = status["lastError"]["message"]
-    assert message.startswith('timeout at: "container deployer: start reconcile"; ') and words in message
+    assert message.startswith('timeout at: "container deployer: start reconcile"; ') and expected in message
     assert status["lastError"]["codes"] == ["ERR_TIMEOUT"]
     assert "waiting for the load balancer" in message and "canary" not in message
     assert "load balancer" in status["providerStatus"]["podStatus"]["mainLogTail"]
 
 
 @pytest.mark.parametrize("end", ["timeout", "interrupt", "another job", "force-cleanup"])
-def test_a_pod_that_has_to_end_gets_its_grace_time_because_wait_saves_the_state_in_it(world, end):
-    """wait has all of it: until the containers have ended, nobody shortens it."""
-    is_told, may_end, told = threading.Event(), threading.Event(), []
+def test_a_pod_that_is_ended_gets_its_whole_grace_period_so_that_wait_can_save_the_state(world, end):
+    """The grace period must not be shortened before the containers have ended."""
+    is_ending, may_end, found_pods = threading.Event(), threading.Event(), []
 
     def saving(pod):
-        """Main and wait run on for a while after they were told to end."""
+        """Main and wait continue for a while after the deletion of the pod."""
         pod.run()
         pod.killed.wait(120)
-        is_told.set()
+        is_ending.set()
         may_end.wait(120)
-        told.append(world.kube.find("pods", pod.name, pod.namespace))
+        found_pods.append(world.kube.find("pods", pod.name, pod.namespace))
         pod.save_state(b"saved")
         pod.status("Failed", init=ended(), main=ended(143), wait=ended(1, message="the pod was stopped; state: stored"))
 
@@ -128,18 +187,18 @@ def test_a_pod_that_has_to_end_gets_its_grace_time_because_wait_saves_the_state_
     elif end == "force-cleanup":
         world.kube.patch(DEPLOYITEMS, "item", {"metadata": {"annotations": {FORCE_CLEANUP: "true"}}}, world.namespace)
         world.delete("item")
-    assert is_told.wait(60), "nobody told the pod to end"
+    assert is_ending.wait(60), "the pod was not deleted"
     world.kubelet.behaviour = succeed
-    # Another item's whole life: whatever the controller wants to do to the pod, it has had the time.
+    # Run another item completely, so that the controller has had time to do anything that it would do to the pod.
     world.item("other")
     assert world.finished("other")["phase"] == "Succeeded"
     may_end.set()
-    world.quiet()
-    [seen] = told
-    assert seen and seen["metadata"]["uid"] == pod["metadata"]["uid"], "it was removed while its containers ran"
-    assert seen["metadata"]["deletionGracePeriodSeconds"] == seen["spec"]["terminationGracePeriodSeconds"] == 300
+    world.wait_for_cleanup()
+    [seen] = found_pods
+    assert seen and seen["metadata"]["uid"] == pod["metadata"]["uid"], "the pod was removed while its containers ran"
+    assert (seen["metadata"]["deletionGracePeriodSeconds"], seen["spec"]["terminationGracePeriodSeconds"]) == (60, 630)
     if end == "force-cleanup":
-        world.gone("item")
+        world.wait_until_deleted("item")
         return
     if end != "another job":
         world.trigger("item", "job-2")
@@ -147,12 +206,12 @@ def test_a_pod_that_has_to_end_gets_its_grace_time_because_wait_saves_the_state_
     [state] = [thing for thing in world.kube.items("secrets", world.host) if thing["metadata"]["name"].startswith("state-")]
     [second] = [pod for pod in world.kubelet.pods.values() if pod.job == "job-2"]
     assert decode(state["data"]["config"]) == b"saved"
-    assert state["metadata"]["name"] in json.dumps(second.object["spec"]["volumes"]), "the next run reads it"
+    assert state["metadata"]["name"] in json.dumps(second.object["spec"]["volumes"]), "the next run does not mount the state"
 
 
 @pytest.mark.parametrize("end", ["timeout", "interrupt"])
-def test_keep_pod_keeps_a_pod_that_had_to_be_ended(world, end):
-    """Its kubelet ends it as it does at a pod's own deadline, so its log can still be read."""
+def test_keep_pod_keeps_a_pod_that_was_stopped(world, end):
+    """The kubelet ends the pod as at activeDeadlineSeconds, so that its log is still available."""
     def obedient(pod):
         pod.run()
         while world.kube.get("pods", pod.name, pod.namespace)["spec"].get("activeDeadlineSeconds") != 1:
@@ -165,8 +224,8 @@ def test_keep_pod_keeps_a_pod_that_had_to_be_ended(world, end):
     if end == "interrupt":
         world.interrupt("item", "job-1")
     world.finished("item")
-    wait_until(lambda: world.host_objects(("pods", "secrets")) == [f"pods/{name}"], "the inputs gone, the pod kept")
-    [pod] = wait_until(lambda: [p for p in world.pods() if POD_FINALIZER not in p["metadata"].get("finalizers", [])], "let go of")
+    wait_until(lambda: world.host_objects(("pods", "secrets")) == [f"pods/{name}"], "deletion of the inputs, but not of the pod")
+    [pod] = wait_until(lambda: [p for p in world.pods() if POD_FINALIZER not in p["metadata"].get("finalizers", [])], "removal of the finalizer")
     assert "deletionTimestamp" not in pod["metadata"] and pod["status"]["phase"] == "Failed"
     world.kubelet.behaviour = succeed
     world.trigger("item", "job-2")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The deletion of an item: DELETE runs, everything goes, then the finalizer."""
+"""The deletion of an item: DELETE runs, all objects are removed, then the finalizer."""
 
 import pytest
 
@@ -14,13 +14,13 @@ def first_run(world, name="item", **item):
     world.kubelet.behaviour = with_export_and_state
     world.item(name, **item)
     world.finished(name)
-    world.quiet()
+    world.wait_for_cleanup()
     world.kubelet.behaviour = succeed
 
 
 def everything_gone(world, name="item"):
-    world.gone(name)
-    wait_until(lambda: not world.host_objects(), "everything gone from the host", 30)
+    world.wait_until_deleted(name)
+    wait_until(lambda: not world.host_objects(), "deletion of everything on the host", 30)
     assert world.kube.find("secrets", f"{name}-export", world.namespace) is None
 
 
@@ -31,7 +31,7 @@ def test_deletion_runs_main_with_delete_and_the_last_state_then_removes_everythi
 
     def delete(pod):
         seen["sequence"] = pod.env["LONGSHORE_STATE_SEQUENCE"]
-        seen["phase"] = wait_until(lambda: (s := world.status("item")).get("phase") == "Deleting" and s["phase"], "Deleting")
+        seen["phase"] = wait_until(lambda: (s := world.status("item")).get("phase") == "Deleting" and s["phase"], "phase Deleting")
         pod.run()
         pod.succeed()
 
@@ -42,7 +42,7 @@ def test_deletion_runs_main_with_delete_and_the_last_state_then_removes_everythi
     assert seen["phase"] == "Deleting" and int(seen["sequence"]) > 0
 
 
-def test_an_item_is_left_alone_until_the_deletion_has_a_job(world):
+def test_a_deleted_item_is_not_processed_until_the_deletion_has_a_job(world):
     world.start()
     first_run(world)
     world.delete("item", job=None)
@@ -52,7 +52,7 @@ def test_an_item_is_left_alone_until_the_deletion_has_a_job(world):
     assert len(world.kubelet.ran("item")) == 1
 
 
-def test_a_failed_delete_run_keeps_the_item_and_says_why_and_a_new_job_tries_again(world):
+def test_a_failed_delete_run_keeps_the_item_with_an_error_and_a_new_job_retries(world):
     world.start()
     first_run(world)
     world.kubelet.behaviour = lambda pod: (pod.run(), pod.fail(3))
@@ -83,7 +83,7 @@ def test_force_cleanup_ends_a_delete_run_that_hangs(world):
     first_run(world)
     world.kubelet.behaviour = hang
     world.delete("item")
-    wait_until(lambda: world.status("item").get("phase") == "Deleting", "Deleting")
+    wait_until(lambda: world.status("item").get("phase") == "Deleting", "phase Deleting")
     world.kube.patch(DEPLOYITEMS, "item", {"metadata": {"annotations": {FORCE_CLEANUP: "true"}}}, world.namespace)
     everything_gone(world)
 
@@ -105,7 +105,7 @@ def test_delete_operation_skip_in_the_configuration_skips_the_run(world):
     assert len(world.kubelet.ran("item")) == 1
 
 
-def test_an_item_that_never_ran_and_has_no_state_is_not_run_to_be_deleted(world):
+def test_an_item_without_runs_and_state_is_deleted_without_a_run(world):
     world.start()
     world.item("item", job=None)
     world.delete("item")
@@ -113,8 +113,8 @@ def test_an_item_that_never_ran_and_has_no_state_is_not_run_to_be_deleted(world)
     assert world.kubelet.ran("item") == []
 
 
-def test_an_item_that_never_ran_needs_nothing_to_be_deleted(world):
-    """Neither a configuration that is right nor a Target nor a Context: it never ran for want of them."""
+def test_an_item_that_never_ran_can_be_deleted_without_its_inputs(world):
+    """It needs neither a valid configuration nor a Target nor a Context, whose absence may be why it never ran."""
     world.start()
     world.item("mistaken", config={"image": 5})
     world.item("homeless", target="nowhere")
@@ -126,7 +126,7 @@ def test_an_item_that_never_ran_needs_nothing_to_be_deleted(world):
     assert world.kubelet.ran() == []
 
 
-def test_with_a_selector_too_what_is_in_the_target_is_not_needed_to_delete_what_never_ran(world):
+def test_an_item_that_never_ran_is_deleted_without_reading_the_target_even_with_a_selector(world):
     world.start(config={"targetSelector": [{"annotations": [{"key": "env", "operator": "exists"}]}]})
     world.target("cluster", secret="missing", annotations={"env": "a"})
     world.item("item", target="cluster", timeout="2s")
@@ -137,19 +137,19 @@ def test_with_a_selector_too_what_is_in_the_target_is_not_needed_to_delete_what_
 
 
 @pytest.mark.parametrize("is_pod_left", [True, False])
-def test_main_is_undone_though_its_job_never_got_into_the_status(world, is_pod_left):
-    """The controller dies between the pod and the first status write, main leaves no state, and the pod may be gone before
-    anybody looks again."""
+def test_delete_runs_although_the_first_job_is_not_in_the_status(world, is_pod_left):
+    """The controller dies after it created the pod and before it wrote the status; main leaves no state, and the pod may be
+    deleted before the next controller starts."""
     def plan(request):
         if request.method == "PATCH" and request.path.endswith("/item/status"):
             return Action(forward=False, answer=refusal(503, "ServiceUnavailable"))
         return PASS
 
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         first = world.start(proxy=proxy)
         first.expected = False
         world.item("item")
-        wait_until(lambda: world.kubelet.ran("item") and world.pods()[0]["status"]["phase"] == "Succeeded", "main ran")
+        wait_until(lambda: world.kubelet.ran("item") and world.pods()[0]["status"]["phase"] == "Succeeded", "the end of main")
         first.kill()
     assert "phase" not in world.status("item")
     if not is_pod_left:
@@ -183,7 +183,7 @@ def test_deletion_with_a_missing_target_fails_and_force_cleanup_still_works(worl
     everything_gone(world)
 
 
-def test_what_the_go_deployer_left_goes_with_the_item(world):
+def test_objects_of_the_go_deployer_are_deleted_with_the_item(world):
     world.start()
     first_run(world)
     labels = {f"{GROUP}/deployer-id": "test", f"{GROUP}/name": "item", LABEL_ITEM_NAME: "item", LABEL_ITEM_NAMESPACE: world.namespace}
@@ -198,11 +198,11 @@ def test_what_the_go_deployer_left_goes_with_the_item(world):
         "name": "item-init", "namespace": world.host, "labels": labels}})
     world.kube.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "bystander", "namespace": world.host}})
     world.delete("item")
-    world.gone("item")
-    wait_until(lambda: world.host_objects() == ["secrets/bystander"], "all but the bystander gone", 30)
+    world.wait_until_deleted("item")
+    wait_until(lambda: world.host_objects() == ["secrets/bystander"], "deletion of everything except the unrelated Secret", 30)
 
 
-def test_another_finalizer_holds_the_item_and_our_part_is_finished(world):
+def test_a_finalizer_of_others_keeps_the_item_while_our_cleanup_completes(world):
     world.start()
     first_run(world)
     world.kube.patch(DEPLOYITEMS, "item", {"metadata": {"finalizers": ["finalizer.landscaper.gardener.cloud", "example.com/other"]}},
@@ -210,11 +210,11 @@ def test_another_finalizer_holds_the_item_and_our_part_is_finished(world):
     world.delete("item")
     status = world.finished("item", "job-delete")
     assert status["phase"] == "Succeeded"
-    wait_until(lambda: not world.host_objects(), "everything gone from the host", 30)
+    wait_until(lambda: not world.host_objects(), "deletion of everything on the host", 30)
     assert world.kube.get(DEPLOYITEMS, "item", world.namespace)["metadata"]["finalizers"] == ["example.com/other"]
 
 
-def test_a_clean_up_that_is_refused_is_told_and_goes_on_when_it_is_allowed(world):
+def test_a_forbidden_cleanup_is_reported_and_continues_when_it_is_allowed(world):
     refused = [True]
 
     def plan(request):
@@ -222,7 +222,7 @@ def test_a_clean_up_that_is_refused_is_told_and_goes_on_when_it_is_allowed(world
             return Action(forward=False, answer=refusal(403, "Forbidden", "roles is forbidden"))
         return PASS
 
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         first_run(world)
         world.delete("item")

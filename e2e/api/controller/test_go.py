@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replacing the Go deployer in the middle of a run, and being replaced by it."""
+"""Replacing the Go deployer during a run, and being replaced by it."""
 
 import json
 import time
@@ -12,7 +12,7 @@ from faults.proxy import Action, PASS
 
 
 class GoPod:
-    """What the Go controller leaves behind when it is scaled down while a pod runs."""
+    """The objects that the Go controller leaves if it is scaled down while a pod runs."""
 
     def __init__(self, world, name, job="job-1", generation=1):
         self.world, self.item = world, name
@@ -45,21 +45,21 @@ class GoPod:
             "data": {"config": encode(value)}})
 
 
-def test_a_run_that_the_go_deployer_began_is_finished_with_its_export(world):
+def test_a_run_started_by_the_go_deployer_is_completed_with_its_export(world):
     world.kubelet.behaviour = ignore
     pod = GoPod(world, "item")
     world.start()
-    time.sleep(1.1)  # times have seconds, and Go's wait leaves no other mark
+    time.sleep(1.1)  # times have a resolution of one second, and Go's wait leaves no other mark
     pod.export({"from": "go"})
     pod.status("Succeeded", ended(), ended())
     status = world.finished("item")
     assert status["phase"] == "Succeeded" and status["providerStatus"]["podStatus"]["podName"] == pod.name
     assert json.loads(decode(world.kube.get("secrets", "item-export", world.namespace)["data"]["config"])) == {"from": "go"}
-    wait_until(lambda: not world.pods(), "the pod gone")
+    wait_until(lambda: not world.pods(), "deletion of the pod")
     assert world.kubelet.ran() == []
 
 
-def test_an_export_that_an_earlier_go_run_left_is_not_taken_though_the_nodes_clock_is_behind(world):
+def test_the_export_of_an_earlier_go_run_is_not_used_even_if_the_clock_of_the_node_is_behind(world):
     world.kubelet.behaviour = ignore
     world.kube.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {
         "name": f"{world.namespace}-item-export", "namespace": world.host, "labels": {f"{GROUP}/name": "item"}},
@@ -71,7 +71,7 @@ def test_an_export_that_an_earlier_go_run_left_is_not_taken_though_the_nodes_clo
     assert "exportRef" not in world.finished("item")
 
 
-def test_a_failed_go_run_is_told(world):
+def test_a_failed_go_run_is_reported(world):
     world.kubelet.behaviour = ignore
     pod = GoPod(world, "item")
     world.start()
@@ -80,7 +80,7 @@ def test_a_failed_go_run_is_told(world):
     assert status["phase"] == "Failed" and "exit code 3" in status["lastError"]["message"]
 
 
-def test_a_failed_go_run_is_told_with_the_end_of_its_log_without_its_inputs(world):
+def test_a_failed_go_run_is_reported_with_the_end_of_its_log_without_inputs(world):
     def plan(request):
         if request.path.endswith("/log"):
             return Action(forward=False, answer=(200, "password is canary-4711\nno such host\n"))
@@ -92,14 +92,14 @@ def test_a_failed_go_run_is_told_with_the_end_of_its_log_without_its_inputs(worl
         "name": f"{world.namespace}-item-config", "namespace": world.host,
         "labels": {LABEL_ITEM_NAME: "item", LABEL_ITEM_NAMESPACE: world.namespace, f"{GROUP}/type": "configuration"}},
         "data": {"configuration.json": encode({"importValues": {"password": "canary-4711"}})}})
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         pod.status("Failed", ended(3), ended(1))
         error = world.finished("item")["lastError"]
     assert "exit code 3" in error["message"] and "no such host" in error["message"] and "canary" not in error["message"]
 
 
-def test_a_go_pod_of_another_generation_or_from_before_the_job_is_removed(world):
+def test_a_go_pod_of_another_generation_or_older_than_the_job_is_removed(world):
     pod = GoPod(world, "item", generation=7)
     pod.status("Succeeded", ended(), ended())
     world.kube.patch(DEPLOYITEMS, "item", {"status": {"phase": "Succeeded", "jobIDFinished": "job-1"}}, world.namespace, "status")
@@ -108,10 +108,10 @@ def test_a_go_pod_of_another_generation_or_from_before_the_job_is_removed(world)
     world.start()
     assert world.finished("item", "job-2")["phase"] == "Succeeded"
     assert [job for _, job, _ in world.kubelet.ran("item")] == ["job-2"]
-    wait_until(lambda: not world.pods(), "both pods gone")
+    wait_until(lambda: not world.pods(), "deletion of both pods")
 
 
-def test_a_job_whose_success_the_go_deployer_had_written_is_succeeded_without_a_run(world):
+def test_a_job_that_the_go_deployer_recorded_as_successful_succeeds_without_a_run(world):
     world.item("item")
     world.kube.patch(DEPLOYITEMS, "item", {"status": {
         "phase": "Progressing", "observedGeneration": 1, "transitionTimes": {"initTime": now()},
@@ -123,17 +123,17 @@ def test_a_job_whose_success_the_go_deployer_had_written_is_succeeded_without_a_
     assert world.kubelet.ran() == []
 
 
-def test_our_pod_is_what_the_go_deployer_looks_for(world):
+def test_our_pod_has_what_the_go_deployer_looks_for(world):
     world.kubelet.behaviour = hang
     controller = world.start()
     world.item("item")
-    wait_until(lambda: world.status("item").get("phase") == "Progressing", "Progressing")
+    wait_until(lambda: world.status("item").get("phase") == "Progressing", "phase Progressing")
     [pod] = world.pods()
     assert pod["metadata"]["finalizers"] == [POD_FINALIZER]
     for key, value in {f"{GROUP}/deployer-id": "test", f"{GROUP}/name": "item", LABEL_ITEM_NAME: "item",
                        LABEL_ITEM_NAMESPACE: world.namespace, f"deployitem.{GROUP}/generation": "1"}.items():
         assert pod["metadata"]["labels"][key] == value
-    assert pod["spec"]["terminationGracePeriodSeconds"] == 300
+    assert pod["spec"]["terminationGracePeriodSeconds"] == 630
     status = world.status("item")
     assert status["providerStatus"]["podStatus"]["podName"] == pod["metadata"]["name"]
     assert status["providerStatus"]["podStatus"]["lastRun"] == pod["metadata"]["creationTimestamp"]

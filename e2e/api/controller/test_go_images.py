@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Go deployer's init and wait in pods of ours: the calls that they make, with the token that their pod has."""
+"""init and wait of the Go deployer in our pods: the API calls that they make, with the token of their pod."""
 
 import json
 import time
@@ -17,13 +17,13 @@ TOKENS = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
 class GoContainer:
-    """What one of Go's programs knows: its env, and the token that is mounted where Go's library looks for it."""
+    """The environment of one of the Go programs, and the token at the path where the Go library expects it."""
 
     def __init__(self, world, pod, name):
         container, volumes = pod.container(name), {volume["name"]: volume for volume in pod.object["spec"]["volumes"]}
         [mount] = [mount for mount in container["volumeMounts"] if mount["mountPath"] == TOKENS]
         assert {key for source in volumes[mount["name"]]["projected"]["sources"] for key in source} >= {"serviceAccountToken", "configMap"}
-        assert "/tmp" in [mount["mountPath"] for mount in container["volumeMounts"]], "its root is read-only, and it has temporary files"
+        assert "/tmp" in [mount["mountPath"] for mount in container["volumeMounts"]], "no writable /tmp although the root is read-only"
         fields = {"metadata.name": pod.name, "metadata.namespace": pod.namespace, "metadata.uid": pod.uid}
         self.env = {entry["name"]: entry.get("value") or fields.get(entry.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath"), "")
                     for entry in container["env"]}
@@ -42,7 +42,7 @@ class Init(GoContainer):
         super().__init__(world, pod, "init")
 
     def restore(self):
-        """Returns the bytes of the newest state, and removes all others."""
+        """Returns the bytes of the newest state and removes all others."""
         namespace, name = self.item
         found = self.kube.items("secrets", self.host, labelSelector=",".join([
             f"{LABEL_ITEM_NAME}={name}", f"{LABEL_ITEM_NAMESPACE}={namespace}", f"{GROUP}/type=state"]))
@@ -62,7 +62,7 @@ class Wait(GoContainer):
         super().__init__(world, pod, "wait")
 
     def main(self):
-        """How main stands."""
+        """The state of the main container."""
         pod = self.kube.get("pods", self.env["POD_NAME"], self.host)
         [state] = [status["state"] for status in pod["status"]["containerStatuses"] if status["name"] == "main"]
         return state
@@ -77,7 +77,7 @@ class Wait(GoContainer):
                 "annotations": {f"{GROUP}/uuid": group, f"{GROUP}/num": str(number)}}})
 
     def export(self, value):
-        """As controller-runtime's CreateOrUpdate."""
+        """Like CreateOrUpdate of controller-runtime."""
         called = "-".join(self.item) + "-export"
         secret = self.kube.find("secrets", called, self.host)
         thing = secret or {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": called, "namespace": self.host}}
@@ -87,13 +87,13 @@ class Wait(GoContainer):
 
 
 def rights_known(container):
-    """The server's own copy of a new Role is a moment late."""
-    wait_until(lambda: container.is_allowed("create", "secrets"), "the Role is known to the API server", 30)
+    """Waits until the API server applies a new Role, which takes a moment."""
+    wait_until(lambda: container.is_allowed("create", "secrets"), "the API server to apply the Role", 30)
     return container
 
 
 def play_wait(world, pod, *state, export=None):
-    """All that Go's wait does in a run."""
+    """Does everything that Go's wait does in a run."""
     pod.status("Running", init=ended(), main=running(), wait=running())
     wait = rights_known(Wait(world, pod))
     assert "running" in wait.main()
@@ -101,13 +101,13 @@ def play_wait(world, pod, *state, export=None):
     assert wait.main()["terminated"]["exitCode"] == 0
     wait.back_up(*state)
     if export:
-        time.sleep(1.1)  # as its own first sleep is 30 s; times have seconds, and Go's wait leaves no other mark
+        time.sleep(1.1)  # Go's wait first sleeps 30 s; times have a resolution of one second, and it leaves no other mark
         wait.export(export)
     return wait
 
 
 class Run:
-    """A behaviour of the kubelet that keeps what the programs got and what went wrong."""
+    """A behaviour for the kubelet that records results and failures of the programs."""
 
     def __init__(self, world, play):
         self.world, self.play, self.seen, self.trouble = world, play, [], []
@@ -125,8 +125,8 @@ class Run:
     def succeeded(self, job):
         status = self.world.finished("item", job)
         assert not self.trouble and status["phase"] == "Succeeded", (self.trouble, status.get("lastError"))
-        # Go's wait marks its export with no run; it stays on the host, as under the Go deployer.
-        self.world.quiet(wanted=(f"secrets/{self.world.namespace}-item-export",))
+        # The export of Go's wait is not marked with a run; it stays on the host, as with the Go deployer.
+        self.world.wait_for_cleanup(wanted=(f"secrets/{self.world.namespace}-item-export",))
         return status
 
 
@@ -138,11 +138,11 @@ def states(world):
     return [thing for thing in world.kube.items("secrets", world.host) if thing["metadata"]["name"].startswith("state-")]
 
 
-def test_gos_init_and_wait_may_do_all_that_they_do_in_a_run(world):
+def test_go_init_and_wait_have_all_permissions_for_a_run(world):
     def play(pod):
         init = rights_known(Init(world, pod))
         restored = init.restore()
-        assert len(states(world)) == (0 if restored is None else 2), "generations that are not the newest are gone"
+        assert len(states(world)) == (0 if restored is None else 2), "only the newest generation should be left"
         play_wait(world, pod, f"{pod.job} ", "state", export={"job": pod.job} if pod.job in ("job-1", "job-2") else None)
         return restored
 
@@ -159,15 +159,15 @@ def test_gos_init_and_wait_may_do_all_that_they_do_in_a_run(world):
             assert exported(world) == {"job": job}
     assert run.seen == [None, b"job-1 state", b"job-2 state"]
     world.delete("item")
-    world.gone("item")
-    assert not run.trouble and run.seen[3] == b"job-3 state", "and so does a DELETE"
+    world.wait_until_deleted("item")
+    assert not run.trouble and run.seen[3] == b"job-3 state", "the DELETE run did not get the state"
     assert world.host_objects() == []
 
 
-def test_gos_wait_beside_our_init_needs_no_more_than_ours(world):
+def test_go_wait_with_our_init_needs_no_more_permissions_than_ours(world):
     def play(pod):
         mounts = [mount["mountPath"] for mount in pod.container("init")["volumeMounts"]]
-        assert TOKENS not in mounts, "our init has no token"
+        assert TOKENS not in mounts, "our init has a token"
         wait = play_wait(world, pod, "state of ", pod.job, export={"job": pod.job})
         other = world.kube.find("secrets", "foreign", world.host)["metadata"]["name"]
         assert not [verb for verb in ("get", "list", "watch", "update", "patch", "delete", "deletecollection")
@@ -186,16 +186,16 @@ def test_gos_wait_beside_our_init_needs_no_more_than_ours(world):
     status = world.finished("item", "job-2")
     assert not run.trouble and status["phase"] == "Succeeded", (run.trouble, status.get("lastError"))
     assert exported(world) == {"job": "job-2"}
-    assert all(secret["metadata"]["name"] in run.seen[1] for secret in first), "our init is given the state that Go's wait saved"
+    assert all(secret["metadata"]["name"] in run.seen[1] for secret in first), "our init did not get the state that Go's wait saved"
 
 
-def test_gos_init_beside_our_wait_reads_the_state_that_ours_saved(world):
+def test_go_init_with_our_wait_reads_the_state_that_ours_saved(world):
     def play(pod):
         init = rights_known(Init(world, pod))
         restored = init.restore()
         pod.status("Running", init=ended(), main=running(), wait=running())
         pod.save_state(f"{pod.job} state".encode())
-        time.sleep(1.1)  # Go's init goes by the second
+        time.sleep(1.1)  # Go's init compares seconds
         return restored
 
     world.start(config=INIT)
@@ -211,8 +211,8 @@ def test_gos_init_beside_our_wait_reads_the_state_that_ours_saved(world):
     (INIT, {"secrets": {"get", "list", "delete"}}),
     (WAIT, {}),
     ({**INIT, **WAIT}, {"secrets": {"get", "list", "delete"}})], ids=["init", "wait", "both"])
-def test_gos_images_may_do_nothing_that_they_do_not_need(world, config, may):
-    """What is allowed on objects that are not their item's, and in other namespaces."""
+def test_go_images_have_only_the_permissions_that_they_need(world, config, may):
+    """Checks permissions on objects of other items and in other namespaces."""
     def play(pod):
         container = rights_known((Init if config is INIT else Wait)(world, pod))
         verbs = ("get", "list", "watch", "update", "patch", "delete", "deletecollection", "impersonate", "bind", "escalate")
@@ -232,8 +232,8 @@ def test_gos_images_may_do_nothing_that_they_do_not_need(world, config, may):
     assert run.seen == [may]
 
 
-def test_where_two_items_would_share_an_export_gos_wait_gets_none_rather_than_the_others(world):
-    """Go's wait knows but the one name, so its job fails; the item beside it is not told what is not its own."""
+def test_if_two_items_would_share_an_export_name_go_wait_cannot_read_the_export_of_the_other(world):
+    """Go's wait supports only that one name, so its job fails; the other item is not exposed."""
     other = f"{world.namespace}-a"
     world.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": other}})
     world.context(namespace=other)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Containers that an admission webhook puts into our pods: a mesh's proxy, a collector of logs."""
+"""Containers that an admission webhook injects into our pods, such as the proxy of a service mesh or a log collector."""
 
 from bench.waiting import wait_until
 from controller_harness import ended, running, waiting
@@ -11,7 +11,7 @@ def last(world):
     return status["lastError"]
 
 
-def test_a_sidecar_that_runs_on_does_not_hold_the_job(world):
+def test_a_sidecar_that_keeps_running_does_not_block_the_job(world):
     world.start()
 
     def injected(pod):
@@ -23,11 +23,11 @@ def test_a_sidecar_that_runs_on_does_not_hold_the_job(world):
     world.kubelet.behaviour = injected
     world.item("item")
     assert world.finished("item")["phase"] == "Succeeded"
-    world.quiet()
+    world.wait_for_cleanup()
 
 
-def test_a_sidecar_that_ends_badly_does_not_undo_the_run(world):
-    """Whether the pod is seen before the sidecar's end or after it must not matter."""
+def test_a_failed_sidecar_does_not_make_the_run_fail(world):
+    """It must not matter whether the pod is read before or after the end of the sidecar."""
     def injected(pod):
         pod.bind()
         pod.export({"a": 1})
@@ -38,13 +38,13 @@ def test_a_sidecar_that_ends_badly_does_not_undo_the_run(world):
     world.item("item")
     status = world.finished("item")
     assert status["phase"] == "Succeeded" and status["exportRef"] and "lastError" not in status
-    world.quiet()
+    world.wait_for_cleanup()
 
 
 TO_COME = {"init": waiting("PodInitializing"), "main": waiting("PodInitializing"), "wait": waiting("PodInitializing")}
 
 
-def test_an_injected_container_that_fails_is_told_without_the_inputs(world):
+def test_an_injected_container_that_fails_is_reported_without_inputs(world):
     world.start()
     world.kubelet.behaviour = lambda pod: (pod.bind(), pod.status("Failed", **TO_COME, before={
         "istio-init": ended(137, message="iptables: permission denied for canary-4711")}))
@@ -54,11 +54,11 @@ def test_an_injected_container_that_fails_is_told_without_the_inputs(world):
     assert error["message"] == "container istio-init: Error, exit code 137, signal 9 (SIGKILL): iptables: permission denied for ***"
     assert set(world.status("item")["providerStatus"]["podStatus"]) <= {
         "podName", "lastRun", "containerStatus", "initContainerStatus", "waitContainerStatus", "outcome"}
-    world.quiet()
+    world.wait_for_cleanup()
     assert [e["reason"] for e in world.events("item")] == ["Error"]
 
 
-def test_an_injected_container_that_is_stuck_is_told_while_it_lasts_and_at_the_end(world):
+def test_an_injected_container_that_cannot_start_is_reported_during_the_run_and_at_its_end(world):
     def stuck(pod):
         pod.bind()
         pod.status("Pending", **TO_COME, before={"istio-init": waiting("ErrImagePull", "dial tcp: no route to canary-4711")})
@@ -68,30 +68,30 @@ def test_an_injected_container_that_is_stuck_is_told_while_it_lasts_and_at_the_e
     world.start()
     world.kubelet.behaviour = stuck
     world.item("item", timeout="5s", config={"importValues": {"password": "canary-4711"}})
-    wait_until(lambda: world.status("item").get("lastError"), "the trouble told")
+    wait_until(lambda: world.status("item").get("lastError"), "the error in the status")
     assert world.status("item")["lastError"]["message"] == "container istio-init: ErrImagePull: dial tcp: no route to ***"
     error = last(world)
     assert error["codes"] == ["ERR_TIMEOUT"] and "container istio-init: ImagePullBackOff" in error["message"]
     assert "canary" not in error["message"]
-    world.quiet()
+    world.wait_for_cleanup()
     assert sorted(e["reason"] for e in world.events("item")) == ["ErrImagePull", "ProgressingTimeout"]
 
 
-def test_an_injected_container_whose_image_does_not_come_fails_the_job_after_the_grace_period(world):
+def test_an_injected_container_whose_image_cannot_be_pulled_fails_the_job_after_the_grace_period(world):
     world.start(config={"imageGracePeriod": "1s"})
     world.kubelet.behaviour = lambda pod: (pod.bind(), pod.status("Pending", **TO_COME, before={
         "istio-init": waiting("ImagePullBackOff", "Back-off pulling image")}))
     world.item("item")
     error = last(world)
     assert error["reason"] == "ImagePullBackOff" and "container istio-init" in error["message"]
-    world.quiet()
+    world.wait_for_cleanup()
 
 
-def test_a_sidecar_that_can_not_start_is_told_and_main_goes_its_way(world):
+def test_a_sidecar_that_cannot_start_is_reported_and_main_continues(world):
     def beside(pod):
         pod.bind()
         pod.status("Pending", init=ended(), main=running(), wait=running(), beside={"istio-proxy": waiting("InvalidImageName", "x")})
-        wait_until(lambda: world.status("item").get("lastError", {}).get("reason") == "InvalidImageName", "the trouble told")
+        wait_until(lambda: world.status("item").get("lastError", {}).get("reason") == "InvalidImageName", "the error in the status")
         pod.status("Pending", init=ended(), main=ended(), wait=ended(), beside={"istio-proxy": waiting("InvalidImageName", "x")})
         pod.killed.wait(60)
         pod.status("Succeeded", init=ended(), main=ended(), wait=ended(), beside={"istio-proxy": ended()})
@@ -101,10 +101,10 @@ def test_a_sidecar_that_can_not_start_is_told_and_main_goes_its_way(world):
     world.item("item")
     status = world.finished("item")
     assert status["phase"] == "Succeeded" and "lastError" not in status
-    world.quiet()
+    world.wait_for_cleanup()
 
 
-def test_a_timeout_names_the_sidecar_that_can_not_start_and_the_container_that_was_running(world):
+def test_a_timeout_reports_the_sidecar_that_cannot_start_and_the_container_that_was_running(world):
     def beside(pod):
         pod.bind()
         pod.status("Pending", init=ended(), main=running(), wait=running(), beside={"istio-proxy": waiting("ErrImagePull")})
@@ -116,4 +116,4 @@ def test_a_timeout_names_the_sidecar_that_can_not_start_and_the_container_that_w
     world.item("item", timeout="2s")
     message = last(world)["message"]
     assert message.startswith('timeout at: "container deployer: start reconcile"; container istio-proxy: ErrImagePull; container main was running')
-    world.quiet()
+    world.wait_for_cleanup()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run is made from, and what is wrong with it."""
+"""The inputs of a run, and the errors that invalid or missing inputs cause."""
 
 import hashlib
 import json
@@ -8,10 +8,10 @@ import pathlib
 import pytest
 
 from bench import paths
-from bench.kube import DEPLOYITEMS, TARGETS
+from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 from controller_harness import (
-    FORCE_CLEANUP, GROUP, HOST_KINDS, OURS, WITHOUT_UNINSTALL, decode, encode, succeed, with_export_and_state)
+    FORCE_CLEANUP, HOST_KINDS, OURS, WITHOUT_UNINSTALL, decode, encode, succeed, with_export_and_state)
 from faults.proxy import PASS, Action, status as refusal
 
 
@@ -46,7 +46,7 @@ def test_the_target_reaches_the_pod_as_a_document(world):
     assert seen["target"]["metadata"]["name"] == "inline" and json.loads(seen["content"]) == {"foo": "bar"}
 
 
-def test_a_target_with_a_program_in_its_kubeconfig_is_refused(world):
+def test_a_target_with_an_exec_plugin_in_its_kubeconfig_is_rejected(world):
     world.target("evil", config={"kubeconfig": json.dumps({
         "apiVersion": "v1", "kind": "Config", "users": [{"name": "u", "user": {"exec": {"command": "sh"}}}]})})
     world.start()
@@ -55,7 +55,7 @@ def test_a_target_with_a_program_in_its_kubeconfig_is_refused(world):
     assert error["codes"] == ["ERR_CONFIGURATION_PROBLEM"]
 
 
-def test_a_target_secret_that_comes_late_is_waited_for_and_told(world):
+def test_a_missing_target_secret_is_reported_and_waited_for(world):
     world.target("late", secret="missing", key="kubeconfig")
     world.start()
     world.item("item", target="late")
@@ -67,7 +67,7 @@ def test_a_target_secret_that_comes_late_is_waited_for_and_told(world):
 
 
 def target_seen(world):
-    """Plays pods that end well; returns what they find as their target's content."""
+    """Makes pods succeed; returns the list of target contents that they find."""
     seen = []
 
     def look(pod):
@@ -79,7 +79,7 @@ def target_seen(world):
     return seen
 
 
-def test_a_target_that_changes_between_two_tries_of_a_job_is_taken_as_it_is_then(world):
+def test_a_retry_of_a_job_uses_the_current_target(world):
     refused = [True]
 
     def plan(request):
@@ -90,19 +90,19 @@ def test_a_target_that_changes_between_two_tries_of_a_job_is_taken_as_it_is_then
     seen = target_seen(world)
     world.secret("kubeconfig", {"kubeconfig": "clusters: []"})
     world.target("cluster", secret="kubeconfig")
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         world.item("item", target="cluster")
-        wait_until(lambda: world.status("item").get("lastError", {}).get("reason") == "CreatePod", "the pod was refused")
+        wait_until(lambda: world.status("item").get("lastError", {}).get("reason") == "CreatePod", "the rejection of the pod")
         world.secret("kubeconfig", {"kubeconfig": "clusters: []\nusers: []"})
         refused[0] = False
         assert world.finished("item")["phase"] == "Succeeded"
-        world.quiet()
+        world.wait_for_cleanup()
     assert len(seen) == 1 and "users" in seen[0]
 
 
-def test_a_target_that_changes_while_nobody_leads_is_taken_as_it_is_then(world):
-    """The controller dies when the inputs are written and the pod is not."""
+def test_a_target_that_changes_while_no_controller_runs_is_used_as_it_is_then(world):
+    """The controller dies after it wrote the inputs and before it creates the pod."""
     def plan(request):
         if request.method == "PATCH" and "-in-" in request.path:
             return Action(lose=True, applied=first.kill)
@@ -111,15 +111,15 @@ def test_a_target_that_changes_while_nobody_leads_is_taken_as_it_is_then(world):
     seen = target_seen(world)
     world.secret("kubeconfig", {"kubeconfig": "clusters: []"})
     world.target("cluster", secret="kubeconfig")
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         first = world.start(proxy=proxy)
         first.expected = False
         world.item("item", target="cluster")
-        wait_until(lambda: not first.running, "the first is dead")
+        wait_until(lambda: not first.running, "the end of the first instance")
         world.secret("kubeconfig", {"kubeconfig": "clusters: []\nusers: []"})
         world.start()
         assert world.finished("item")["phase"] == "Succeeded"
-        world.quiet()
+        world.wait_for_cleanup()
     assert len(seen) == 1 and "users" in seen[0]
 
 
@@ -127,10 +127,10 @@ ENV_A = {"labels": [{"key": "env", "operator": "=", "values": ["a"]}]}
 
 
 @pytest.mark.parametrize("selector", [[ENV_A], ENV_A], ids=["list", "lone-map"])
-def test_the_selector_decides_whose_item_it_is(world, selector):
+def test_the_selector_decides_which_items_the_deployer_processes(world, selector):
     world.target("mine", config={}, labels={"env": "a"})
     world.target("theirs", config={}, labels={"env": "b"})
-    # What needs no target to be done is not ours to do either.
+    # Operations that need no target are not for this deployer either.
     world.item("overdue", target="theirs")
     begun = {"phase": "Progressing", "observedGeneration": 1, "transitionTimes": {"initTime": "2020-01-01T00:00:00Z"}}
     world.kube.patch(DEPLOYITEMS, "overdue", {"status": begun}, world.namespace, "status")
@@ -148,7 +148,7 @@ def test_the_selector_decides_whose_item_it_is(world, selector):
     assert before == {name: world.kube.get(DEPLOYITEMS, name, world.namespace) for name in before}
 
 
-def test_a_missing_context_is_told_and_waited_for(world):
+def test_a_missing_context_is_reported_and_waited_for(world):
     world.start()
     world.item("item", context="later")
     status = wait_until(lambda: (s := world.status("item")).get("lastError") and s, "the error in the status")
@@ -156,18 +156,18 @@ def test_a_missing_context_is_told_and_waited_for(world):
     assert status["phase"] == "Init"
     world.context("later")
     assert world.finished("item")["phase"] == "Succeeded"
-    world.quiet()
+    world.wait_for_cleanup()
     assert len(world.events("item")) == 1
 
 
-def test_a_missing_context_ends_with_the_items_time(world):
+def test_a_missing_context_ends_with_the_timeout_of_the_item(world):
     world.start()
     world.item("item", context="never", timeout="3s")
     error = failed(world, "item", "ProgressingTimeout")
     assert error["codes"] == ["ERR_TIMEOUT"] and "never" in error["message"]
 
 
-def test_a_missing_pull_secret_is_told_by_name(world):
+def test_a_missing_pull_secret_is_reported_with_its_name(world):
     world.context(registryPullSecrets=[{"name": "absent"}])
     world.start()
     world.item("item")
@@ -186,7 +186,7 @@ def test_a_missing_pull_secret_is_told_by_name(world):
     assert seen["pull"]
 
 
-def test_a_missing_pull_secret_of_the_item_itself_is_told_by_name(world):
+def test_a_missing_pull_secret_of_the_item_is_reported_with_its_name(world):
     world.start()
     world.item("item", config={"registryPullSecrets": [{"name": "absent", "namespace": "elsewhere"}]})
     status = wait_until(lambda: (s := world.status("item")).get("lastError") and s, "the error in the status")
@@ -200,19 +200,19 @@ def test_a_missing_configuration_fails_the_job(world):
     assert failed(world, "item", "ProviderConfigurationMissing")["codes"] == ["ERR_CONFIGURATION_PROBLEM"]
 
 
-@pytest.mark.parametrize("given, words", [
-    ({"config": {"resources": {"requests": {"nvidia.com/gpu": "1"}}}}, 'requests."nvidia.com/gpu": Invalid value: needs a limit'),
+@pytest.mark.parametrize("given, expected", [
+    ({"config": {"resources": {"requests": {"nvidia.com/gpu": "1"}}}}, 'requests."nvidia.com/gpu": Invalid value: requires an equal limit'),
     ({"target": "A B"}, 'spec.target.name: Invalid value: "A B"'),
     ({"context": "A B"}, 'spec.context: Invalid value: "A B"'),
 ], ids=["resources", "target", "context"])
-def test_what_no_api_server_takes_is_refused_in_the_words_of_validate(world, given, words):
+def test_configuration_that_the_api_server_would_reject_fails_with_the_message_of_validate(world, given, expected):
     world.start()
     world.item("item", **given)
     error = world.finished("item")["lastError"]
-    assert error["codes"] == ["ERR_CONFIGURATION_PROBLEM"] and words in error["message"], error
+    assert error["codes"] == ["ERR_CONFIGURATION_PROBLEM"] and expected in error["message"], error
 
 
-def test_an_empty_pull_secret_reference_fails_as_the_go_deployer_says(world):
+def test_an_empty_pull_secret_reference_fails_with_the_message_of_the_go_deployer(world):
     world.start()
     world.item("item", config={"registryPullSecrets": [{}]})
     error = failed(world, "item", "ValidateProviderConfiguration")
@@ -220,7 +220,7 @@ def test_an_empty_pull_secret_reference_fails_as_the_go_deployer_says(world):
     assert "registryPullSecrets[0].name: Required value: name must not be empty" in error["message"]
 
 
-def test_one_bad_entry_of_the_operators_registry_files_is_told_and_spoils_nothing(world):
+def test_an_invalid_entry_in_the_registry_files_is_reported_and_the_others_are_used(world):
     directory = paths.fresh_directory("registries")
     (directory / "mixed.json").write_text(json.dumps({
         "auths": {"bad.example.com": {"auth": encode(":token")}, "example.com": {"auth": encode("user:canary-4711")}},
@@ -240,8 +240,8 @@ def test_one_bad_entry_of_the_operators_registry_files_is_told_and_spoils_nothin
     world.item("item")
     assert world.finished("item")["phase"] == "Succeeded"
     assert seen == ["example.com"]
-    told = [json.loads(line) for line in controller.output().splitlines() if "registry credential can't be used" in line]
-    assert {(pathlib.Path(line["file"]).name, line["entry"]) for line in told} == {
+    logged = [json.loads(line) for line in controller.output().splitlines() if "registry credential is unusable" in line]
+    assert {(pathlib.Path(line["file"]).name, line["entry"]) for line in logged} == {
         ("mixed.json", "bad.example.com"), ("mixed.json", "gcr.io"), ("empty.json", ""), ("absent.json", "")}
     assert "canary" not in controller.output()
 
@@ -262,12 +262,12 @@ POISON = {
 }
 
 
-def test_poisoned_items_fail_alone_and_visibly(world):
+def test_invalid_items_fail_with_an_error_and_do_not_affect_others(world):
     world.start()
     for name, config in POISON.items():
         world.item(name, config=config)
     world.item("bad-timeout", timeout="soon")
-    world.item("huge", config={"importValues": {"blob": "x" * 1024 * 1024}})  # more than a Secret holds
+    world.item("huge", config={"importValues": {"blob": "x" * 1024 * 1024}})  # larger than a Secret can be
     world.item("good")
     assert world.finished("good")["phase"] == "Succeeded"
     for name in [*POISON, "bad-timeout", "huge"]:
@@ -276,7 +276,7 @@ def test_poisoned_items_fail_alone_and_visibly(world):
         assert world.kubelet.ran(name) == []
 
 
-def test_items_that_cannot_be_read_at_all_fail_visibly(world):
+def test_items_that_cannot_be_read_fail_with_an_error(world):
     nested = {"a": 1}
     for _ in range(300):
         nested = {"n": nested}
@@ -285,7 +285,7 @@ def test_items_that_cannot_be_read_at_all_fail_visibly(world):
             "landscaper.gardener.cloud/deployer-target-name": ".noTargetName"}
     world.item("deep", config={"importValues": nested}, annotations=mark)
     world.item("nul", config={"importValues": {"text": "a\u0000b"}}, annotations=mark)
-    # Without the annotations of Landscaper the type that can be read says whose they are.
+    # Without the annotations of Landscaper, the type, which can be read, shows that the items are ours.
     world.item("bare-deep", config={"importValues": nested})
     world.item("bare-nul", config={"importValues": {"text": "a\u0000b"}})
     world.item("good")
@@ -299,7 +299,7 @@ def test_items_that_cannot_be_read_at_all_fail_visibly(world):
 UNREADABLE = {"importValues": {"text": "a\u0000b"}}
 
 
-def test_unreadable_items_of_another_deployers_targets_are_left_alone(world):
+def test_unreadable_items_with_targets_of_another_deployer_are_not_processed(world):
     """The Go deployer can read them."""
     world.target("mine", config={}, labels={"env": "a"})
     world.target("theirs", config={}, labels={"env": "b"})
@@ -314,25 +314,25 @@ def test_unreadable_items_of_another_deployers_targets_are_left_alone(world):
     assert "phase" not in world.status("theirs")
 
 
-def test_a_finished_item_that_becomes_unreadable_is_failed_by_its_next_job_only(world):
+def test_a_finished_item_that_becomes_unreadable_fails_only_with_its_next_job(world):
     world.start()
     world.item("item")
     before = world.finished("item")
-    world.quiet()
+    world.wait_for_cleanup()
     world.kube.patch(DEPLOYITEMS, "item", {"spec": {"config": UNREADABLE}}, world.namespace)
     world.item("marker")
     world.finished("marker")
     assert world.status("item") == before
     world.trigger("item", "job-2")
     assert world.finished("item", "job-2")["phase"] == "Failed"
-    # What can be read again is run again.
+    # An item that becomes readable again runs again.
     world.kube.patch(DEPLOYITEMS, "item", {"spec": {"config": {"importValues": None}}}, world.namespace)
     world.trigger("item", "job-3")
     assert world.finished("item", "job-3")["phase"] == "Succeeded"
 
 
 @pytest.mark.parametrize("annotation", [FORCE_CLEANUP, WITHOUT_UNINSTALL])
-def test_an_unreadable_item_is_deleted_by_whoever_says_that_nothing_need_be_run(world, annotation):
+def test_an_unreadable_item_with_an_annotation_that_skips_the_delete_run_is_deleted(world, annotation):
     world.kubelet.behaviour = with_export_and_state
     world.start()
     world.item("item")
@@ -345,12 +345,12 @@ def test_an_unreadable_item_is_deleted_by_whoever_says_that_nothing_need_be_run(
     assert error["phase"] == "DeleteFailed" and "can't be read" in error["lastError"]["message"]
     world.kube.patch(DEPLOYITEMS, "item", {"metadata": {"annotations": {annotation: "true"}}}, world.namespace)
     world.trigger("item", "job-again")
-    world.gone("item")
-    wait_until(lambda: not world.host_objects(), "everything of it gone")
+    world.wait_until_deleted("item")
+    wait_until(lambda: not world.host_objects(), "deletion of all of its objects")
     assert len(world.kubelet.ran("item")) == runs
 
 
-def test_a_refused_write_to_an_unreadable_item_is_tried_again(world):
+def test_a_rejected_write_to_an_unreadable_item_is_retried(world):
     refused = []
 
     def plan(request):
@@ -359,14 +359,14 @@ def test_a_refused_write_to_an_unreadable_item_is_tried_again(world):
             return Action(forward=False, answer=refusal(503, "ServiceUnavailable", "busy"))
         return PASS
 
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         world.item("item", config=UNREADABLE)
         assert world.finished("item", timeout=90)["phase"] == "Failed"
     assert len(refused) == 8
 
 
-def test_names_of_two_items_never_collide(world):
+def test_object_names_of_two_items_never_collide(world):
     kube = world.kube
     other = f"{world.namespace}-b"
     kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": other}})
@@ -380,7 +380,7 @@ def test_names_of_two_items_never_collide(world):
 
         world.kubelet.behaviour = export
         world.start()
-        # The same name in two namespaces, and two whose names run together to the same text.
+        # The same name in two namespaces, and two items for which namespace and name together give the same text.
         world.item("same")
         world.item("same", namespace=other)
         world.item("b-c")
@@ -389,9 +389,9 @@ def test_names_of_two_items_never_collide(world):
             assert world.finished(name, namespace=namespace)["phase"] == "Succeeded"
             secret = kube.get("secrets", f"{name}-export", namespace or world.namespace)
             assert json.loads(decode(secret["data"]["config"])) == {"item": f"{namespace or world.namespace}/{name}"}
-        world.quiet()
+        world.wait_for_cleanup()
         world.delete("same")
-        world.gone("same")
+        world.wait_until_deleted("same")
         left = world.host_objects()
         assert any("serviceaccounts/same" in thing for thing in left), left
         world.trigger("same", "job-2", other)
@@ -403,7 +403,7 @@ def test_names_of_two_items_never_collide(world):
         kube.delete("namespaces", other)
 
 
-def test_a_name_that_looks_like_a_long_names_label_is_another_item(world):
+def test_an_item_whose_name_is_the_label_of_a_long_name_is_a_different_item(world):
     world.kubelet.behaviour = with_export_and_state
     world.start()
     long = "1" * 64
@@ -411,13 +411,13 @@ def test_a_name_that_looks_like_a_long_names_label_is_another_item(world):
     for name in (long, twin):
         world.item(name)
         world.finished(name)
-    world.quiet()
+    world.wait_for_cleanup()
     before = of_item(world, long)
     assert before and of_item(world, twin)
     world.kubelet.behaviour = succeed
     world.delete(twin)
-    world.gone(twin)
-    wait_until(lambda: not of_item(world, twin), "what is the twin's gone")
+    world.wait_until_deleted(twin)
+    wait_until(lambda: not of_item(world, twin), "deletion of the objects of the twin")
     assert of_item(world, long) == before
 
 
@@ -428,7 +428,7 @@ def of_item(world, name):
 
 
 @pytest.mark.parametrize("name", ["n" * 253, "a.b.c-" + "x" * 100 + ".d", "1" * 64])
-def test_long_and_label_breaking_names_work_and_go_again(world, name):
+def test_names_that_are_too_long_for_labels_work_and_can_be_deleted(world, name):
     def both(pod):
         pod.run()
         pod.save_state()
@@ -441,8 +441,8 @@ def test_long_and_label_breaking_names_work_and_go_again(world, name):
     status = world.finished(name)
     assert status["phase"] == "Succeeded", status
     assert world.kube.get("secrets", status["exportRef"]["name"], world.namespace)
-    world.quiet()
+    world.wait_for_cleanup()
     world.kubelet.behaviour = succeed
     world.delete(name)
-    world.gone(name)
-    wait_until(lambda: not world.host_objects(), "everything gone from the host", 30)
+    world.wait_until_deleted(name)
+    wait_until(lambda: not world.host_objects(), "deletion of everything on the host", 30)

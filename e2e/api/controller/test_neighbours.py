@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Another deployer in the same host namespace has an item, or only a pod, under the name that we would give ours."""
+"""Another deployer in the same host namespace has an item, or only a pod, with the name that ours would get."""
 
 import hashlib
 
@@ -13,14 +13,14 @@ from controller_harness import (GROUP, HOST_KINDS, LABEL_ITEM_NAME, LABEL_ITEM_N
 from faults.clock import HOUR, Clock
 from faults.proxy import Action, PASS
 
-# The configuration of ours, and what the pod of theirs says.
+# Our configuration, and the labels of the pod of the other deployer.
 NEIGHBOURS = {
     "another identity": ({}, {f"{GROUP}/deployer-id": "other"}),
     "no identity": ({}, {f"{GROUP}/deployer-id": ""}),
     "no deployer": ({}, {}),
     "another Landscaper": ({"identity": ""}, {f"{GROUP}/deployer-id": "", f"{OURS}/landscaper": "another"}),
 }
-# Those who can have an account: it says whose it is.
+# The cases in which the other deployer can have an account, which identifies its owner.
 DEPLOYERS = {name: both for name, both in NEIGHBOURS.items() if both[1]}
 EVERY_SECOND = {"garbageCollection": {"requeueTimeSeconds": 1}}
 
@@ -30,7 +30,7 @@ def hash_of(world, name):
 
 
 def take_name(world, name, said):
-    """A running pod; nobody's kubelet touches it."""
+    """Creates a running pod that no kubelet processes."""
     world.kubelet.close()
     world.kube.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": world.host}})
     pod = f"{name}-{hash_of(world, name)}"
@@ -43,14 +43,14 @@ def take_name(world, name, said):
 
 
 @pytest.mark.parametrize("config, said", NEIGHBOURS.values(), ids=NEIGHBOURS)
-def test_a_pods_name_that_another_deployer_has_is_told_and_its_pod_left_alone(world, config, said):
+def test_a_pod_name_in_use_by_another_deployer_is_reported_and_its_pod_is_not_touched(world, config, said):
     theirs = take_name(world, "item", said)
     controller = world.start(config=config)
     world.item("item")
     error = wait_until(lambda: world.status("item").get("lastError"), "the error in the status")
     assert "belongs to another deployer" in error["message"]
-    # It is tried again, but not without a pause.
-    controller.wait_until(lambda: controller.output().count('"action":"start"') > 1, "the next try")
+    # The controller retries, but not without a pause.
+    controller.wait_until(lambda: controller.output().count('"action":"start"') > 1, "the next attempt")
     assert controller.output().count('"action":"start"') < 20
     assert world.kube.get("pods", theirs["metadata"]["name"], world.host) == theirs
     world.kube.delete("pods", theirs["metadata"]["name"], world.host, gracePeriodSeconds=0)
@@ -58,7 +58,7 @@ def test_a_pods_name_that_another_deployer_has_is_told_and_its_pod_left_alone(wo
 
 
 @pytest.mark.parametrize("config, said", NEIGHBOURS.values(), ids=NEIGHBOURS)
-def test_a_lost_pod_is_not_found_again_in_another_deployers(world, config, said):
+def test_a_pod_of_another_deployer_is_not_mistaken_for_a_lost_pod(world, config, said):
     theirs = take_name(world, "item", said)
     world.item("item")
     begun = {"phase": "Progressing", "observedGeneration": 1, "transitionTimes": {"initTime": now()},
@@ -74,7 +74,7 @@ def test_a_lost_pod_is_not_found_again_in_another_deployers(world, config, said)
 # --- an item, with its account ---
 
 class Neighbour:
-    """An item of theirs with all that a run has on the host, and so much old state that somebody would like to tidy up."""
+    """An item of another deployer with all objects of a run, and with enough old state to be worth a cleanup."""
 
     def __init__(self, world, name, said, generations=8):
         self.world, self.hash, self.made = world, hash_of(world, name), []
@@ -105,7 +105,7 @@ class Neighbour:
         self.before = self.now()
 
     def now(self):
-        """The version of every object of theirs; None: it is gone."""
+        """The resourceVersion of every object of the other deployer, None if it was deleted."""
         found = {(kind, name): self.world.kube.find(kind, name, self.world.host) for kind, name in self.made}
         return {key: thing and thing["metadata"]["resourceVersion"] for key, thing in found.items()}
 
@@ -114,7 +114,7 @@ class Neighbour:
         return True
 
     def leave(self):
-        """As a deployer cleans up: the account last."""
+        """Cleans up like a deployer: the account last."""
         for kind, name in reversed(self.made):
             self.world.kube.delete(kind, name, self.world.host, gracePeriodSeconds=0)
 
@@ -124,24 +124,24 @@ def error_with(world, text):
 
 
 def collect(world, controller):
-    """A whole pass of the collector: two more have begun, the first of them from now on."""
+    """Waits for a complete pass of the collector: until two more passes have started."""
     mark = world.apiserver.audit.mark()
 
     def begun():
         return [e for e in world.apiserver.audit.entries(mark, user=controller.user) if (e["verb"], resource_of(e)) == ("list", "configmaps")]
-    controller.wait_until(lambda: len(begun()) > 1, "a pass is over", timeout=180)
+    controller.wait_until(lambda: len(begun()) > 1, "the end of a pass", timeout=180)
 
 
 @pytest.fixture
 def late():
-    """What was just made is old enough for the collector."""
+    """Sets the clock of the controller ahead, so that new objects are old enough for the collector."""
     clock = Clock()
     clock.jump(HOUR)
     return {"env": clock.environment}
 
 
 @pytest.mark.parametrize("config, said", DEPLOYERS.values(), ids=DEPLOYERS)
-def test_a_name_that_another_deployers_item_has_is_told_and_nothing_of_theirs_touched_until_they_leave(world, config, said):
+def test_a_name_in_use_by_an_item_of_another_deployer_is_reported_and_its_objects_are_not_touched(world, config, said):
     theirs = Neighbour(world, "item", said)
     controller = world.start(config=config)
     world.item("item")
@@ -149,8 +149,8 @@ def test_a_name_that_another_deployers_item_has_is_told_and_nothing_of_theirs_to
     assert (error["operation"], error["reason"]) == ("DeployPod", "EnsurePodRBAC")
     for part in (f"'{theirs.account}'", f"'{world.host}'", said[f"{GROUP}/deployer-id"], "host namespace of its own", "delete"):
         assert part in error["message"]
-    # It is tried again, but not without a pause.
-    controller.wait_until(lambda: controller.output().count('"action":"start"') > 2, "the next try")
+    # The controller retries, but not without a pause.
+    controller.wait_until(lambda: controller.output().count('"action":"start"') > 2, "the next attempt")
     assert controller.output().count('"action":"start"') < 20
     assert theirs.is_untouched() and world.kubelet.ran() == []
     theirs.leave()
@@ -160,7 +160,7 @@ def test_a_name_that_another_deployers_item_has_is_told_and_nothing_of_theirs_to
 
 @pytest.mark.parametrize("is_running", [False, True])
 @pytest.mark.parametrize("config, said", DEPLOYERS.values(), ids=DEPLOYERS)
-def test_what_was_refused_for_its_name_is_ended_and_deleted_without_a_run_and_without_them(world, late, config, said, is_running):
+def test_a_job_rejected_for_its_name_is_interrupted_and_deleted_without_touching_the_other_deployer(world, late, config, said, is_running):
     theirs = Neighbour(world, "item", said)
     if is_running:
         theirs.take(take_name(world, "item", said))
@@ -170,24 +170,24 @@ def test_what_was_refused_for_its_name_is_ended_and_deleted_without_a_run_and_wi
     world.interrupt("item", "job-1")
     collect(world, controller)
     assert theirs.is_untouched()
-    # Now while it is held up.
+    # Now delete it while it is blocked.
     world.trigger("item", "job-2")
-    wait_until(lambda: world.status("item").get("phase") == "Init" and world.status("item").get("lastError"), "the second job is refused")
-    world.delete("item", job=None)  # the job that is open does it, at once
-    world.gone("item", timeout=180)
+    wait_until(lambda: world.status("item").get("phase") == "Init" and world.status("item").get("lastError"), "the rejection of the second job")
+    world.delete("item", job=None)  # the open job performs the deletion at once
+    world.wait_until_deleted("item", timeout=180)
     collect(world, controller)
     assert theirs.is_untouched() and world.kubelet.ran() == []
     left = {o.rpartition("/")[2] for o in world.host_objects()}
-    assert left == {name for _, name in theirs.made}, "nothing of ours"
+    assert left == {name for _, name in theirs.made}, "objects of ours are left, or objects of the other deployer are missing"
 
 
 @pytest.mark.parametrize("config, said", DEPLOYERS.values(), ids=DEPLOYERS)
-def test_a_name_that_changed_hands_behind_our_back_is_left_alone_once_that_is_seen(world, late, config, said):
-    """The status says that our account is there, so nobody asks; somebody has removed it by hand, and they came."""
+def test_a_name_that_another_deployer_took_over_unnoticed_is_not_touched_once_that_is_detected(world, late, config, said):
+    """The status says that our account exists, so it is not checked; but it was deleted manually and the other deployer created its own."""
     controller = world.start(config={**config, **EVERY_SECOND}, **late)
     world.item("item")
     assert world.finished("item")["phase"] == "Succeeded"
-    world.quiet()
+    world.wait_for_cleanup()
     for kind in ("serviceaccounts", "rbac.authorization.k8s.io/v1/roles", "rbac.authorization.k8s.io/v1/rolebindings"):
         world.kube.delete(kind, f"item-{hash_of(world, 'item')}-run", world.host)
     theirs = Neighbour(world, "item", said, generations=1)
@@ -200,9 +200,9 @@ def test_a_name_that_changed_hands_behind_our_back_is_left_alone_once_that_is_se
     assert [job for _, job, _ in world.kubelet.ran("item")] == ["job-1"]
 
 
-# --- ourselves, by another name ---
+# --- our own deployer with another identity ---
 
-# The configurations before and after; a proxy is another way to the same Landscaper.
+# The configurations before and after. The proxy gives the same Landscaper another address.
 MOVES = {
     "another identity": ({}, {"identity": "other"}, False),
     "no identity any more": ({}, {"identity": ""}, False),
@@ -212,18 +212,18 @@ MOVES = {
 
 
 def run_and_stop(world, config):
-    """An item that a deployer of this configuration has run, and that deployer is gone."""
+    """Runs an item with a deployer of this configuration and stops that deployer."""
     world.kubelet.behaviour = with_export_and_state
     controller = world.start(config=config)
     world.item("item")
     assert world.finished("item")["phase"] == "Succeeded"
-    world.quiet()
+    world.wait_for_cleanup()
     controller.expected = False
     controller.stop()
 
 
 @pytest.mark.parametrize("before, after, has_proxy", MOVES.values(), ids=MOVES)
-def test_the_account_of_the_same_item_is_ours_whatever_we_were_called_when_it_was_made(world, before, after, has_proxy):
+def test_the_account_of_an_item_is_ours_whatever_our_identity_was_when_it_was_created(world, before, after, has_proxy):
     run_and_stop(world, before)
     sequences = []
 
@@ -232,31 +232,31 @@ def test_the_account_of_the_same_item_is_ours_whatever_we_were_called_when_it_wa
         succeed(pod)
 
     world.kubelet.behaviour = again
-    with world.behind(lambda request: PASS) as proxy:
+    with world.behind_proxy(lambda request: PASS) as proxy:
         world.start(config=after, proxy=proxy if has_proxy else None)
         world.trigger("item", "job-2")
         assert world.finished("item", "job-2")["phase"] == "Succeeded"
         world.delete("item")
-        world.gone("item")
-        wait_until(lambda: not world.host_objects(), "everything gone from the host")
+        world.wait_until_deleted("item")
+        wait_until(lambda: not world.host_objects(), "deletion of everything on the host")
     assert [operation for _, _, operation in world.kubelet.ran("item")] == ["RECONCILE", "RECONCILE", "DELETE"]
-    assert all(sequences), "with the state of the run before"
+    assert all(sequences), "a run did not get the state of the previous one"
 
 
 @pytest.mark.parametrize("before, after, has_proxy", MOVES.values(), ids=MOVES)
-def test_what_we_made_under_another_name_goes_with_the_item_though_nothing_is_run(world, before, after, has_proxy):
+def test_objects_created_with_another_identity_are_deleted_with_the_item_without_a_run(world, before, after, has_proxy):
     run_and_stop(world, before)
-    with world.behind(lambda request: PASS) as proxy:
+    with world.behind_proxy(lambda request: PASS) as proxy:
         world.start(config={**after, "deleteOperation": "skip"}, proxy=proxy if has_proxy else None)
         world.delete("item")
-        world.gone("item")
-        wait_until(lambda: not world.host_objects(), "everything gone from the host")
+        world.wait_until_deleted("item")
+        wait_until(lambda: not world.host_objects(), "deletion of everything on the host")
         world.item("item")
-        assert world.finished("item")["phase"] == "Succeeded", "the name is free again"
+        assert world.finished("item")["phase"] == "Succeeded", "the name cannot be used again"
 
 
 @pytest.mark.parametrize("config", [{}, {"identity": ""}])
-def test_an_account_that_names_no_deployer_is_taken_over(world, config):
+def test_an_account_without_a_deployer_id_is_taken_over(world, config):
     account = f"item-{hash_of(world, 'item')}-run"
     world.kube.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": account, "namespace": world.host}})
     world.start(config=config)
@@ -269,8 +269,8 @@ def test_an_account_that_names_no_deployer_is_taken_over(world, config):
 
 @pytest.mark.parametrize("becomes_theirs", ["in our place", "by our side", None])
 @pytest.mark.parametrize("verb", ["POST", "GET"])
-def test_an_account_that_changes_hands_while_it_is_looked_at_is_not_taken_over(world, verb, becomes_theirs):
-    """Between our creating it in vain and reading it, and between reading and applying it."""
+def test_an_account_that_changes_its_owner_during_the_check_is_not_taken_over(world, verb, becomes_theirs):
+    """Changes it between our failed create and the read, or between the read and the apply."""
     account, theirs = f"item-{hash_of(world, 'item')}-run", []
     world.kube.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": account, "namespace": world.host}})
     said = {f"{GROUP}/deployer-id": "other"}
@@ -284,14 +284,14 @@ def test_an_account_that_changes_hands_while_it_is_looked_at_is_not_taken_over(w
             theirs.append(world.kube.patch("serviceaccounts", account, {"metadata": {"labels": said}}, world.host))
 
     def plan(request):
-        # The collector lists accounts, too.
-        if request.method == verb and request.path.endswith("/serviceaccounts" if verb == "POST" else account) and not struck:
-            struck.append(request)
+        # The collector lists accounts too.
+        if request.method == verb and request.path.endswith("/serviceaccounts" if verb == "POST" else account) and not injected:
+            injected.append(request)
             return Action(applied=change)
         return PASS
 
-    struck = []
-    with world.behind(plan) as proxy:
+    injected = []
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         world.item("item")
         if not becomes_theirs:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Items that are wrong in every way there is: each ends, by itself and with a reason, and costs little while it lasts."""
+"""Items with invalid values in every field: each one ends with a reason, does not affect others, and costs little meanwhile."""
 
 import json
 
@@ -7,7 +7,7 @@ from bench.kube import ApiError
 from faults.proxy import Action, PASS, status as refusal
 
 WRONG = (None, 5, "x", [], {}, [5], True)
-# Where a value is put in; what is nested stands in what is right otherwise.
+# Where a value is inserted. Values of nested fields are put into an otherwise valid object.
 FIELDS = {
     "apiVersion": lambda v: {"apiVersion": v},
     "kind": lambda v: {"kind": v},
@@ -37,23 +37,23 @@ FIELDS = {
     "cron": lambda v: {"continuousReconcile": {"cron": v}},
     "every": lambda v: {"continuousReconcile": {"every": v}},
 }
-# Of these no wrong type is a right one, so every value but null (which is as good as absent) must be refused.
+# Fields that accept no other type: every value except null, which counts as absent, must be rejected.
 STRICT = {"image": "x", "imagePullPolicy": None, "env-value": "x", "continuousReconcile": {}, "cron": None, "every": None}
 
 
 def check_any_value(world, fields):
     controller = world.start()
     names = {}
-    for field, place in fields.items():
+    for field, make_config in fields.items():
         for number, value in enumerate(WRONG):
             name = f"{field.lower()}-{number}"
             if (field, value) == ("runtimeClassName", "x"):
-                continue  # right, and waited for: somebody may make one
+                continue  # valid: the job waits, because the RuntimeClass may be created later
             try:
-                world.item(name, config=place(value))
+                world.item(name, config=make_config(value))
                 names[name] = field, value
             except ApiError as error:
-                # The API server itself looks at the two that make a document an object.
+                # The API server itself validates these two fields.
                 assert error.status in (400, 422) and field in ("apiVersion", "kind"), (field, value, error)
     world.item("good")
     assert world.finished("good")["phase"] == "Succeeded"
@@ -66,21 +66,21 @@ def check_any_value(world, fields):
             assert status["phase"] == "Succeeded", (field, value, status)
             assert field not in STRICT or value in (None, STRICT[field]), (field, value)
     assert controller.running
-    world.quiet()
+    world.wait_for_cleanup()
 
 
-def test_any_value_of_any_type_in_any_field_ends_the_item_one_way_or_the_other(world):
+def test_every_item_ends_whatever_the_type_of_a_value_in_any_field(world):
     check_any_value(world, FIELDS)
 
 
-def test_what_fails_is_tried_again_less_and_less_often(world):
-    """Counted over the items' whole time: a try each second would be twelve, and a slow machine has fewer, never more."""
+def test_failed_steps_are_retried_with_increasing_delays(world):
+    """Counts attempts until the timeout: one per second would be twelve, and a slow machine makes fewer, never more."""
     def plan(request):
         if request.method == "POST" and request.path.endswith("/pods") and b'"refused"' in request.body:
             return Action(forward=False, answer=refusal(403, "Forbidden", "exceeded quota"))
         return PASS
 
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         world.item("missing", context="never", timeout="12s")
         world.item("refused", timeout="12s")
@@ -91,7 +91,7 @@ def test_what_fails_is_tried_again_less_and_less_often(world):
             "refused": [r for r in proxy.requests if r.method == "POST" and r.path.endswith("/pods") and b'"refused"' in r.body]}
         for name, made in tries.items():
             assert 2 <= len(made) <= 6, (name, len(made))
-        # And not in the status each time: it is the same trouble.
+        # The status is not written for each attempt, because the error is the same.
         written = [r for r in proxy.requests if r.method == "PATCH" and r.path.endswith("/missing/status")]
         assert len(written) == 2, [json.loads(r.body)["status"] for r in written]
         world.context("never")

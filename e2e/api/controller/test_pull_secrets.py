@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Registry pull Secrets by the hundred: what one namespace names must not cost everybody else time or memory."""
+"""Hundreds of registry pull Secrets: the lists of one namespace must not cost others time or memory."""
 
 import json
 
@@ -15,13 +15,13 @@ def credentials(*hosts, password="secret-password"):
 
 
 def ready(world):
-    """One run: the watches are there, and what a run needs is in memory."""
+    """Completes one run, so that the watches are open and everything that a run needs is in memory."""
     world.item("first", context="plain")
     world.finished("first")
-    world.quiet()
+    world.wait_for_cleanup()
 
 
-def test_a_secret_that_is_named_often_is_read_once(world):
+def test_a_secret_that_is_listed_several_times_is_read_once(world):
     world.secret("small", credentials("example.com"), type=DOCKER)
     world.context(registryPullSecrets=[{"name": "small"}] * 5000)
     controller = world.start(verbosity="info")
@@ -31,7 +31,7 @@ def test_a_secret_that_is_named_often_is_read_once(world):
     assert world.apiserver.audit.count(mark, verb="get", resource="secrets", name="small", user=controller.user) == 1
 
 
-def test_too_many_different_secrets_are_refused_by_list_and_limit(world):
+def test_too_many_different_secrets_are_rejected_with_the_list_and_the_limit(world):
     world.context(registryPullSecrets=[{"name": f"s{n}"} for n in range(300)])
     controller = world.start(verbosity="info")
     mark = world.apiserver.audit.mark()
@@ -40,7 +40,7 @@ def test_too_many_different_secrets_are_refused_by_list_and_limit(world):
     error = status["lastError"]
     assert status["phase"] == "Failed" and error["codes"] == ["ERR_CONFIGURATION_PROBLEM"], status
     assert "registryPullSecrets of context 'default'" in error["message"] and "300 different" in error["message"]
-    assert "at most 100" in error["message"] and world.kubelet.ran("item") == []
+    assert "the maximum is 100" in error["message"] and world.kubelet.ran("item") == []
     assert world.apiserver.audit.count(mark, verb="get", resource="secrets", user=controller.user) == 0
 
 
@@ -55,7 +55,7 @@ def test_large_secrets_cost_no_more_memory_than_one_run_can_use(world):
     before = proc.memory(controller.pid)["VmRSS"]
     world.item("item")
     assert world.finished("item")["phase"] == "Succeeded"
-    # Here init may need any of them: more than a pod can be given is refused, not gathered.
+    # Here init may need any of them: more than fits into a pod is rejected before it is collected.
     world.item("component", config={"componentDescriptor": {"inline": {"meta": {"schemaVersion": "v2"}}}})
     status = world.finished("component")
     assert status["phase"] == "Failed" and status["lastError"]["codes"] == ["ERR_CONFIGURATION_PROBLEM"], status
@@ -63,8 +63,8 @@ def test_large_secrets_cost_no_more_memory_than_one_run_can_use(world):
     assert proc.memory(controller.pid)["VmHWM"] <= before + 16 * 2**20, (before, proc.memory(controller.pid))
 
 
-def test_a_namespace_with_long_lists_does_not_hold_up_another(world):
-    """The chains of the first are as short as anybody's: the requests of all of them are few."""
+def test_a_namespace_with_long_lists_does_not_delay_others(world):
+    """The items with long lists send as few requests as others."""
     world.secret("small", credentials("example.com"), type=DOCKER)
     world.context(registryPullSecrets=[{"name": "small"}] * 5000)
     world.context("plain")
@@ -74,17 +74,17 @@ def test_a_namespace_with_long_lists_does_not_hold_up_another(world):
         world.item(f"many-{n}")
     world.item("good", context="plain")
     assert world.finished("good")["phase"] == "Succeeded"
-    wait_until(lambda: all(world.status(f"many-{n}").get("phase") == "Succeeded" for n in range(30)), "all have ended", 120)
+    wait_until(lambda: all(world.status(f"many-{n}").get("phase") == "Succeeded" for n in range(30)), "all items to finish", 120)
     assert world.apiserver.audit.count(mark, verb="get", resource="secrets", name="small", user=controller.user) == 30
 
 
-def test_the_operators_files_are_read_again_when_they_change(world):
-    """A mounted Secret is rotated while the controller works: no restart, and a file that is gone for a while changes nothing."""
+def test_registry_files_are_read_again_when_they_change(world):
+    """A mounted Secret is updated while the controller runs: it needs no restart, and a missing file leaves the last content in use."""
     path = paths.fresh_directory("registry") / "config.json"
     users = []
 
     def rotate(user):
-        """As a kubelet does: beside it, then in its place."""
+        """Writes a new file and renames it, like a kubelet."""
         path.with_suffix(".new").write_text(json.dumps({"auths": {"example.com": {"username": user, "password": "secret-password"}}}))
         path.with_suffix(".new").rename(path)
 
@@ -105,8 +105,8 @@ def test_the_operators_files_are_read_again_when_they_change(world):
         else:
             world.trigger("item", job)
         assert world.finished("item", job)["phase"] == "Succeeded"
-        world.quiet()
+        world.wait_for_cleanup()
     assert users == ["first", "second", "second", "second", "third"]
-    told = [line for line in controller.output().splitlines() if "a registry credential can't be used" in line]
-    assert len(told) == 1 and str(path) in told[0] and "what it held before is used" in told[0], told
+    logged = [line for line in controller.output().splitlines() if "registry credential is unusable" in line]
+    assert len(logged) == 1 and str(path) in logged[0] and "the previous content is used" in logged[0], logged
     assert "secret-password" not in controller.output()

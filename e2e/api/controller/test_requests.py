@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests a run, counted by the API server."""
+"""The number of requests per run, counted by the API server."""
 
 import time
 
@@ -8,8 +8,8 @@ from controller_harness import with_export_and_state
 
 
 def settle(world, controller):
-    """The requests of a run end a moment after its objects are gone; none of them may be counted for the next."""
-    world.quiet()
+    """Waits for the last requests of a run, which follow the deletion of its objects, so that they do not count for the next run."""
+    world.wait_for_cleanup()
     seen = -1
     while (count := len(world.apiserver.audit.entries(0, user=controller.user))) != seen:
         seen = count
@@ -22,7 +22,7 @@ def requests(world, controller, mark):
 
 
 def run_counter(world, controller):
-    """counted(name, job, begin): the requests of a job, from what begins it until nothing of it is left."""
+    """Returns counted(name, job, begin): the requests of a job, from begin() until all of its objects are deleted."""
     def counted(name, job, begin):
         mark = world.apiserver.audit.mark()
         begin()
@@ -32,7 +32,7 @@ def run_counter(world, controller):
     return counted
 
 
-def test_a_first_run_takes_at_most_17_requests_and_a_repeated_one_13(world):
+def test_a_first_run_sends_at_most_17_requests_and_a_repeated_one_13(world):
     world.kubelet.behaviour = with_export_and_state
     world.secret("kubeconfig", {"kubeconfig": "apiVersion: v1\nkind: Config\nclusters: []\n"})
     world.target("cluster", secret="kubeconfig")
@@ -42,7 +42,7 @@ def test_a_first_run_takes_at_most_17_requests_and_a_repeated_one_13(world):
     settle(world, controller)
 
     counted = run_counter(world, controller)
-    # On a busy machine a run can take so long that its status is refreshed: the least of three counts.
+    # On a busy machine a run can take so long that its status is refreshed: use the minimum of three.
     first = min((counted(f"counted-{n}", "job-1", lambda: world.item(f"counted-{n}", target="cluster")) for n in range(3)), key=len)
     assert len(first) <= 17, first
     repeated = min((counted("counted-0", f"job-{n}", lambda: world.trigger("counted-0", f"job-{n}")) for n in (2, 3, 4)), key=len)
@@ -51,8 +51,8 @@ def test_a_first_run_takes_at_most_17_requests_and_a_repeated_one_13(world):
     print("repeated", len(repeated), repeated)
 
 
-def test_a_failed_run_takes_three_more_and_one_for_each_chunk_of_its_state(world):
-    """Its inputs and its state are read for what must not be told, and then its log. A good one has no use for that."""
+def test_a_failed_run_sends_three_more_requests_and_one_for_each_chunk_of_its_state(world):
+    """It reads its inputs and its state to redact them, and then the log. A successful run needs none of these."""
     def fail(pod):
         pod.run()
         pod.fail(1)
@@ -73,5 +73,5 @@ def test_a_failed_run_takes_three_more_and_one_for_each_chunk_of_its_state(world
     print("without", len(without), without)
     print("given", len(given), given)
     for found, chunks in ((without, 0), (given, 2)):
-        # The first list is that of the start, which wants to know what state there is.
+        # The first list is from the start of the run, which looks for existing state.
         assert found.count("list secrets") == 3 and found.count("get secrets") == chunks and found.count("get pods/log") == 1, found

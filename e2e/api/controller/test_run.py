@@ -5,11 +5,11 @@ import json
 
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
-from controller_harness import GROUP, OURS, decode, ended, hang, succeed, with_export_and_state
+from controller_harness import GROUP, decode, ended, hang, succeed, with_export_and_state
 from faults.proxy import Action, PASS, status as refusal
 
 
-def test_a_first_run_succeeds_with_state_and_export_and_leaves_only_state_and_access(world):
+def test_a_first_run_succeeds_with_state_and_export_and_leaves_only_state_and_account(world):
     world.kubelet.behaviour = with_export_and_state
     world.secret("kubeconfig", {"kubeconfig": "apiVersion: v1\nkind: Config\nclusters: []\n"})
     world.target("cluster", secret="kubeconfig")
@@ -35,16 +35,16 @@ def test_a_first_run_succeeds_with_state_and_export_and_leaves_only_state_and_ac
     [owner] = export["metadata"]["ownerReferences"]
     item = world.kube.get("landscaper.gardener.cloud/v1alpha1/deployitems", "first", world.namespace)
     assert owner["uid"] == item["metadata"]["uid"] and owner["controller"] and owner["blockOwnerDeletion"]
-    world.quiet()
+    world.wait_for_cleanup()
     assert len(world.kubelet.ran("first")) == 1
 
 
-def test_a_repeated_run_gets_its_state_and_publishes_anew(world):
+def test_a_repeated_run_gets_its_state_and_updates_the_export(world):
     world.kubelet.behaviour = with_export_and_state
     world.start()
     world.item("again")
     world.finished("again")
-    world.quiet()
+    world.wait_for_cleanup()
     seen = {}
 
     def second(pod):
@@ -66,11 +66,11 @@ def test_a_repeated_run_gets_its_state_and_publishes_anew(world):
     assert int(seen["next"]) > int(seen["sequence"]) > 0
     export = world.kube.get("secrets", "again-export", world.namespace)
     assert json.loads(decode(export["data"]["config"])) == {"answer": 43}
-    world.quiet()
+    world.wait_for_cleanup()
 
 
-def test_a_pod_whose_containers_have_ended_makes_room_for_the_next_at_once(world):
-    """Its kubelet needs a second or two more to let it go; this one never does."""
+def test_the_next_job_starts_as_soon_as_the_containers_of_the_previous_pod_have_ended(world):
+    """A kubelet needs one or two seconds more to set the phase; this one never does."""
     def end_but_for_the_phase(pod):
         pod.run()
         pod.status("Running", init=ended(), main=ended(), wait=ended())
@@ -82,22 +82,22 @@ def test_a_pod_whose_containers_have_ended_makes_room_for_the_next_at_once(world
     world.trigger("swift", "job-2")
     assert world.finished("swift", "job-2")["phase"] == "Succeeded"
     assert world.kubelet.ran("swift") == [("swift", "job-1", "RECONCILE"), ("swift", "job-2", "RECONCILE")]
-    world.quiet()
+    world.wait_for_cleanup()
 
 
-def test_a_run_without_an_export_publishes_none_and_forgets_the_old_one(world):
+def test_a_run_without_an_export_publishes_none_and_removes_the_old_reference(world):
     world.kubelet.behaviour = with_export_and_state
     world.start()
     world.item("quiet")
     assert "exportRef" in world.finished("quiet")
-    world.quiet()
+    world.wait_for_cleanup()
     world.kubelet.behaviour = succeed
     world.trigger("quiet", "job-2")
     assert "exportRef" not in world.finished("quiet", "job-2")
     assert world.kube.find("secrets", "quiet-export", world.namespace) is None
 
 
-def test_an_export_of_another_job_is_never_taken(world):
+def test_an_export_of_another_job_is_never_published(world):
     def forged(pod):
         pod.run()
         pod.export({"old": True}, job="job-0")
@@ -107,7 +107,7 @@ def test_an_export_of_another_job_is_never_taken(world):
     world.start()
     world.item("bound")
     assert "exportRef" not in world.finished("bound")
-    world.quiet()
+    world.wait_for_cleanup()
 
     def of_another_pod(pod):
         pod.run()
@@ -133,7 +133,7 @@ def test_progressing_is_reported_while_main_runs(world):
     assert conditions["WaitContainer"]["message"].startswith("Pod started running at 20")
 
 
-def test_the_old_name_of_the_phase_is_dropped_by_every_write(world):
+def test_every_write_removes_the_deprecated_phase_field(world):
     world.kubelet.behaviour = hang
     world.start()
     world.item("item", job=None)
@@ -141,15 +141,15 @@ def test_the_old_name_of_the_phase_is_dropped_by_every_write(world):
                      {"status": {"observedGeneration": 0, "deployItemPhase": "Failed"}}, world.namespace, "status")
     assert world.status("item")["deployItemPhase"] == "Failed"
     world.trigger("item", "job-1")
-    status = wait_until(lambda: (s := world.status("item")).get("phase") == "Progressing" and s, "Progressing")
+    status = wait_until(lambda: (s := world.status("item")).get("phase") == "Progressing" and s, "phase Progressing")
     assert "deployItemPhase" not in status
 
 
-def test_nothing_is_done_for_a_finished_item_or_another_type(world):
+def test_finished_items_and_items_of_other_types_are_not_processed(world):
     controller = world.start()
     world.item("finished")
     world.finished("finished")
-    world.quiet()
+    world.wait_for_cleanup()
     world.item("manifest", item_type="landscaper.gardener.cloud/kubernetes-manifest", config=None)
     world.item("untriggered", job=None)
     mark = world.apiserver.audit.mark()
@@ -164,10 +164,10 @@ def test_nothing_is_done_for_a_finished_item_or_another_type(world):
     assert "phase" not in world.status("manifest") and "phase" not in world.status("untriggered")
 
 
-def test_test_reconcile_makes_a_job_of_its_own(world):
+def test_test_reconcile_creates_a_job(world):
     world.start()
     world.item("tested", job=None, annotations={"landscaper.gardener.cloud/operation": "test-reconcile"}, finalizer=False)
-    status = wait_until(lambda: (s := world.status("tested")).get("phase") == "Succeeded" and s, "tested succeeded")
+    status = wait_until(lambda: (s := world.status("tested")).get("phase") == "Succeeded" and s, "success of the item")
     assert len(status["jobID"]) == 36 and status["jobIDFinished"] == status["jobID"]
     assert status["transitionTimes"]["triggerTime"]
     item = world.kube.get("landscaper.gardener.cloud/v1alpha1/deployitems", "tested", world.namespace)
@@ -176,11 +176,11 @@ def test_test_reconcile_makes_a_job_of_its_own(world):
     assert len(world.kubelet.ran("tested")) == 1
 
 
-def test_update_on_change_only_runs_once_a_generation(world):
+def test_update_on_change_only_runs_once_per_generation(world):
     world.start()
     world.item("lazy", updateOnChangeOnly=True)
     world.finished("lazy")
-    world.quiet()
+    world.wait_for_cleanup()
     world.trigger("lazy", "job-2")
     status = world.finished("lazy", "job-2")
     assert status["phase"] == "Succeeded" and status["transitionTimes"]["initTime"]
@@ -192,20 +192,20 @@ def test_update_on_change_only_runs_once_a_generation(world):
     assert len(world.kubelet.ran("lazy")) == 2
 
 
-def test_the_reconcile_annotation_is_taken_off_when_the_pod_runs(world):
+def test_the_reconcile_annotation_is_removed_when_the_pod_runs(world):
     world.start()
     world.kubelet.behaviour = hang
     world.item("noted", annotations={"landscaper.gardener.cloud/operation": "reconcile"})
     wait_until(lambda: "landscaper.gardener.cloud/operation" not in world.kube.get(
         "landscaper.gardener.cloud/v1alpha1/deployitems", "noted", world.namespace)["metadata"].get("annotations", {}),
-        "annotation gone")
+        "removal of the annotation")
 
 
 CONTINUOUS = {"continuousReconcile": {"every": "1h"}}
 
 
-def test_continuous_reconcile_is_answered_by_one_event_an_item_however_its_job_begins(world):
-    """Told by whatever is written first: Progressing, Init of a fault, Init of test-reconcile; not again by a second try."""
+def test_continuous_reconcile_causes_one_event_per_item_however_its_job_starts(world):
+    """The first status write of the job sends it: Progressing, Init with an error, Init of test-reconcile; a retry does not repeat it."""
     refused = []
 
     def plan(request):
@@ -214,15 +214,15 @@ def test_continuous_reconcile_is_answered_by_one_event_an_item_however_its_job_b
             return Action(forward=False, answer=refusal(409, "Conflict"))
         return PASS
 
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         world.item("usual", config=CONTINUOUS)
         world.item("conflict", config=CONTINUOUS)
         world.item("tested", job=None, annotations={"landscaper.gardener.cloud/operation": "test-reconcile"}, config=CONTINUOUS)
         world.item("late", context="later", config=CONTINUOUS)
-        wait_until(lambda: world.status("late").get("lastError"), "the fault told")
+        wait_until(lambda: world.status("late").get("lastError"), "the error in the status")
         world.context("later")
-        wait_until(lambda: world.status("tested").get("phase") == "Succeeded", "tested")
+        wait_until(lambda: world.status("tested").get("phase") == "Succeeded", "success of the item")
         for name in ("usual", "conflict", "late"):
             world.finished(name)
         world.trigger("usual", "job-2")
@@ -231,17 +231,17 @@ def test_continuous_reconcile_is_answered_by_one_event_an_item_however_its_job_b
                          world.namespace)
         world.trigger("usual", "job-3")
         world.finished("usual", "job-3")
-        world.quiet()
+        world.wait_for_cleanup()
         world.delete("usual")
-        world.gone("usual")
+        world.wait_until_deleted("usual")
         for name in ("usual", "conflict", "late", "tested"):
-            told = [e["reason"] for e in world.events(name)]
-            assert told.count("ContinuousReconcileIgnored") == 1, (name, told)
+            reasons = [e["reason"] for e in world.events(name)]
+            assert reasons.count("ContinuousReconcileIgnored") == 1, (name, reasons)
     assert len(refused) == 2
 
 
-def test_continuous_reconcile_is_told_of_an_item_that_was_there_before_us_and_of_one_whose_event_was_lost(world):
-    """With the first status of every job, whatever generation was seen before; the event's name makes it one."""
+def test_the_continuous_reconcile_event_is_also_sent_for_existing_items_and_after_a_lost_event(world):
+    """It is sent with the first status of every job, whatever the observed generation is; its fixed name prevents duplicates."""
     lost = []
 
     def plan(request):
@@ -250,34 +250,46 @@ def test_continuous_reconcile_is_told_of_an_item_that_was_there_before_us_and_of
             return Action(forward=False, answer=refusal(403, "Forbidden", "as if we had died"))
         return PASS
 
-    def told(name):
+    def event_count(name):
         return [e["reason"] for e in world.events(name)].count("ContinuousReconcileIgnored")
 
     moved = world.item("moved", config=CONTINUOUS)
     world.kube.patch(DEPLOYITEMS, "moved", {"status": {
         "observedGeneration": moved["metadata"]["generation"], "phase": "Succeeded", "jobIDFinished": "job-1"}}, world.namespace, "status")
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         world.item("lost", config=CONTINUOUS)
         world.finished("lost")
-        world.quiet()
-        assert lost and told("lost") == 0
+        world.wait_for_cleanup()
+        assert lost and event_count("lost") == 0
         for job in ("job-2", "job-3"):
             for name in ("moved", "lost"):
                 world.trigger(name, job)
                 world.finished(name, job)
-        world.quiet()
-        assert told("moved") == 1 and told("lost") == 1
+        world.wait_for_cleanup()
+        assert event_count("moved") == 1 and event_count("lost") == 1
 
 
-def test_keep_pod_keeps_it_until_the_next_run(world):
+def test_keep_pod_keeps_the_pod_until_the_next_run(world):
     world.start(config={"debug": {"keepPod": True}})
     world.item("kept")
     world.finished("kept")
-    [pod] = wait_until(lambda: [p for p in world.pods() if not p["metadata"].get("finalizers")], "the finalizer gone")
+    [pod] = wait_until(lambda: [p for p in world.pods() if not p["metadata"].get("finalizers")], "removal of the finalizer")
     assert pod["status"]["phase"] == "Succeeded" and "deletionTimestamp" not in pod["metadata"]
     world.trigger("kept", "job-2")
     world.finished("kept", "job-2")
     [new] = world.pods()
     assert new["metadata"]["uid"] != pod["metadata"]["uid"]
     assert [job for _, job, _ in world.kubelet.ran("kept")] == ["job-1", "job-2"]
+
+
+def test_a_run_without_an_export_removes_the_export_of_the_previous_run(world):
+    """The export of an earlier run must not be mistaken for the result of a later one."""
+    world.kubelet.behaviour = with_export_and_state
+    world.start()
+    world.item("item")
+    assert world.finished("item")["exportRef"] == {"name": "item-export", "namespace": world.namespace}
+    world.kubelet.behaviour = succeed
+    world.trigger("item", "job-2")
+    assert "exportRef" not in world.finished("item", "job-2")
+    assert world.kube.find("secrets", "item-export", world.namespace) is None

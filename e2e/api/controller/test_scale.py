@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many items: those that are finished cost nothing, those that are not are not held up by us."""
+"""Many items: finished ones cost nothing, and the controller does not delay the others."""
 
-import collections
 import resource
 import time
 
@@ -16,18 +15,16 @@ from bench.waiting import wait_until
 from controller_harness import GROUP, ITEM_FINALIZER, TYPE, World, now
 
 FINISHED = 10_000
-# To read a list and make a pod, beside reading the list. A list that waits for a quiet watch on its connection took 24.
-START_TIMES_MAX = 10
-# Many times what the controller works on at a time. `make bench` runs a thousand.
+# Many more than the controller processes at the same time. `make bench` runs a thousand.
 AT_ONCE = 300
-# Of them: what was begun is ended before more is begun. One that takes all in turn has begun nearly all before the first ends.
+# The share of them that may be open: started runs are finished before new ones start. Round-robin would start nearly all at first.
 OPEN_MAX = 0.5
-# What they add to the memory. With all that their pods are made from, each would take 70 KiB.
+# The memory that they may add. If the inputs of all pods were kept, each item would need 70 KiB.
 AT_ONCE_MEMORY_MAX = 12 * 2**20
-# Of the time that they take. Who is bounded by the server waits for most of it.
+# The share of the time that the controller may use the CPU. If the server is the bottleneck, the controller mostly waits.
 BUSY_MAX = 0.5
-# Of a whole run with target, Secret, context, state and export; the original takes 112. What a machine makes of it is seen in a
-# bare client's time for as many requests, which on ours is 3 ms.
+# CPU time of a whole run with target, Secret, context, state and export; the Go original needs 112 ms. To adjust for the speed of the
+# machine it is compared to the time of a bare client for as many requests, which is 3 ms on ours.
 CPU_MS_MAX = 6
 REQUESTS_A_RUN = 16
 BARE_TIMES_MAX = 2
@@ -58,7 +55,7 @@ def set_status(world, name, **status):
 
 
 def bare_ms(world, count=100):
-    """CPU time of a client with our HTTP and nothing else, for as many requests as a run has."""
+    """CPU time of a client that only sends as many HTTP requests as a run."""
     name = f"bare-{load.N}"
     get, create, patch, delete = (load.request(verb, "secrets", world.namespace, name, body=body) for verb, body in (
         ("get", None), ("create", {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}}),
@@ -72,7 +69,7 @@ def bare_ms(world, count=100):
 
 @pytest.fixture
 def own_world(private_apiserver):
-    """An API server of its own: ten thousand items would slow the other tests down."""
+    """A separate API server, because ten thousand items would slow the other tests down."""
     private_apiserver.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "items"}})
     world = World(private_apiserver, "items")
     yield world
@@ -96,23 +93,22 @@ def test_ten_thousand_finished_items_cost_no_request_and_at_most_16_mib(own_worl
         deployer={"identity": "test", "name": GROUP, "version": "v1"}))
 
     world.item("new")
-    begin = time.monotonic()
-    assert len(world.kube.items(DEPLOYITEMS, world.namespace)) == FINISHED + 2
-    bare = time.monotonic() - begin
-    mark, begin = world.apiserver.audit.mark(), time.monotonic()
+    mark = world.apiserver.audit.mark()
     controller = started(world)
     assert world.finished("new")["phase"] == "Succeeded"
-    took = time.monotonic() - begin
-    print(f"a run beside {FINISHED} items takes {took / bare:.1f} times as long as reading them")
-    assert took < START_TIMES_MAX * bare
-    world.quiet()
+    world.wait_for_cleanup()
     full = memory(controller.pid)["VmRSS"]
     print(f"RSS {empty / 2**20:.1f} MiB without items, {full / 2**20:.1f} MiB with {FINISHED}")
     assert full - empty <= 16 * 2**20
     requests = [f"{e['verb']} {resource_of(e)}" for e in world.apiserver.audit.entries(mark, user=controller.user)
                 if e["verb"] != "watch" and e.get("objectRef", {}).get("name") != "new"]
     pages = requests.count("list deployitems")
-    # Beside the pages of the list: the pods' list, the collector's five, and the run of "new".
+    # The other items do not delay the new one: between the last page of the list and its pod there are only its own requests and
+    # those of the garbage collector.
+    everything = [f"{e['verb']} {resource_of(e)}" for e in world.apiserver.audit.entries(mark, user=controller.user)]
+    last_page = len(everything) - 1 - everything[::-1].index("list deployitems")
+    assert everything.index("create pods") - last_page <= 1 + 5 + 17, everything
+    # Besides the pages of the list: the list of pods, five requests of the collector, and the run of "new".
     assert len(requests) - pages <= 1 + 5 + 17, requests
     assert not [e for e in world.apiserver.audit.entries(mark, user=controller.user)
                 if e.get("objectRef", {}).get("name", "").startswith("item-")]
@@ -120,7 +116,7 @@ def test_ten_thousand_finished_items_cost_no_request_and_at_most_16_mib(own_worl
 
 @pytest.fixture
 def loaded(own_world):
-    """A controller, items with a target and its Secret, and a kubelet that ends every pod at once with state and export."""
+    """A controller, items with a target and its Secret, and a kubelet that finishes every pod at once with state and export."""
     world = own_world
     world.kubelet.close()
     world.secret("access", {"kubeconfig": "{}"})
@@ -134,15 +130,15 @@ def loaded(own_world):
 
 
 def run_all(world, controller, label, count):
-    """Whole runs of so many new items, all at once; (CPU ms a run, share of the time that the controller was busy)."""
+    """Runs this number of new items at once. Returns (CPU ms per run, share of the time that the controller used the CPU)."""
     name = f"{label}-{load.N}"
     repeat(world, count, create_item(world, name))
     ended = runs_ended(controller.metrics_address)
     before, begin = cpu_seconds(controller.pid), time.monotonic()
     repeat(world, count, set_status(world, name, jobID="job-1", jobIDGenerationTime=now(), observedGeneration=0,
                                     transitionTimes={"triggerTime": now()}))
-    wait_until(lambda: runs_ended(controller.metrics_address) >= ended + count, "all runs ended", 900, 0.5)
-    wait_until(lambda: not world.kube.list("pods", world.host, limit=1)["items"], "the pods gone", 300, 0.5)
+    wait_until(lambda: runs_ended(controller.metrics_address) >= ended + count, "the end of all runs", 900, 0.5)
+    wait_until(lambda: not world.kube.list("pods", world.host, limit=1)["items"], "deletion of the pods", 300, 0.5)
     used = cpu_seconds(controller.pid) - before
     busy = used / (time.monotonic() - begin)
     items = [i for i in world.kube.items(DEPLOYITEMS, world.namespace) if i["metadata"]["name"].startswith(f"{label}-")]
@@ -152,7 +148,7 @@ def run_all(world, controller, label, count):
 
 
 def open_at_most(entries):
-    """How many runs were open at a time: their pod made, and the last word of their status not yet said."""
+    """The largest number of runs that were open at a time: with a pod and without a final status."""
     last_words = {e["objectRef"]["name"]: e for e in entries if e["verb"] == "patch" and resource_of(e) == "deployitems/status"}
     open_now = most = 0
     for entry in entries:
@@ -164,7 +160,7 @@ def open_at_most(entries):
     return most
 
 
-def test_hundreds_of_items_at_once_each_run_once_and_wait_for_the_api_server_not_for_us(loaded):
+def test_hundreds_of_items_run_once_each_and_the_api_server_is_the_bottleneck(loaded):
     world, controller = loaded
     run_all(world, controller, "warm", 5)
     mark, before = world.apiserver.audit.mark(), memory(controller.pid)["VmHWM"]
@@ -174,13 +170,13 @@ def test_hundreds_of_items_at_once_each_run_once_and_wait_for_the_api_server_not
     assert len(made) == AT_ONCE
     assert '"level":"error"' not in controller.output()
     more, open_most = memory(controller.pid)["VmHWM"] - before, open_at_most(entries)
-    print(f"CPU {cpu_ms:.2f} ms a run, busy for {busy:.0%} of the time, {open_most} open at a time, {more / 2**20:.1f} MiB")
+    print(f"CPU {cpu_ms:.2f} ms per run, busy for {busy:.0%} of the time, at most {open_most} open runs, {more / 2**20:.1f} MiB")
     assert busy < BUSY_MAX
     assert open_most < OPEN_MAX * AT_ONCE
     assert more < AT_ONCE_MEMORY_MAX
 
 
-def test_cpu_of_a_run_has_a_ceiling_and_is_flat_however_many_secrets_there_are(loaded):
+def test_the_cpu_time_of_a_run_is_limited_and_does_not_depend_on_the_number_of_secrets(loaded):
     world, controller = loaded
     run_all(world, controller, "warm", 5)
     bare = bare_ms(world)
@@ -188,7 +184,7 @@ def test_cpu_of_a_run_has_a_ceiling_and_is_flat_however_many_secrets_there_are(l
     repeat(world, 2000, load.request("create", "secrets", world.host, body={
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"other-{load.N}"}, "data": {"x": "eA=="}}))
     many, _ = run_all(world, controller, "many", 100)
-    print(f"CPU {few:.2f} ms a run, {many:.2f} ms beside 2000 other Secrets, {bare:.2f} ms for as many bare requests")
+    print(f"CPU {few:.2f} ms per run, {many:.2f} ms with 2000 other Secrets, {bare:.2f} ms for as many bare requests")
     assert min(few, many) <= max(CPU_MS_MAX, BARE_TIMES_MAX * bare)
-    # One that reads them all would take a hundred.
+    # A controller that reads them all would need a hundred.
     assert many < 1.5 * few + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Canaries in every input: none of them in a log, an event, a status or a metric, whatever main says."""
+"""Canary values in every input: none of them appears in a log, an event, a status or a metric, whatever main prints."""
 
 import base64
 import json
@@ -16,7 +16,7 @@ from faults.proxy import Action, PASS, status
 
 CANARY = "canary-4711"
 PIN = 4711081547110815
-# So much of a log is what a kubelet keeps in a termination message.
+# The size of a termination message that a kubelet keeps.
 KUBELET_BYTES = 2048
 
 
@@ -35,7 +35,7 @@ def auth(word):
 
 
 def inputs(world):
-    """Makes everything that a run is given besides its configuration; returns its canaries."""
+    """Creates all inputs of a run except its configuration. Returns their canaries."""
     kubeconfig = json.dumps({"apiVersion": "v1", "kind": "Config", "users": [{"name": "u", "user": {
         "token": canary("kubeconfig"), "client-key-data": base64.b64encode(canary("key").encode()).decode()}}]})
     world.secret("cluster-secret", {"kubeconfig": kubeconfig})
@@ -55,22 +55,22 @@ def inputs(world):
 
 
 def configuration(world):
-    """A provider configuration with a canary in each field that can have one, and these."""
+    """A provider configuration with a canary in each field that can have one, and these canaries."""
     given = {
         "importValues": {"password": canary("import"), "quoted": f'{canary("quo")}"te', "pin": PIN, "deep": [{"text": f"a: {canary('deep')}\n"}],
                          "cut": canary("beginning-middle-ending")},
         "env": [{"name": "SECRET", "value": canary("env")}], "args": ["--password", canary("arg"), f"--token={canary('option')}"],
         "registryPullSecrets": [{"name": "own", "namespace": world.namespace}],
-        # With a component, init gets the credentials of all registries.
+        # With a component, init gets the credentials for all registries.
         "componentDescriptor": {"inline": {"meta": {"schemaVersion": "v2"}, "component": {
             "name": "example.com/a", "version": "1.0.0", "labels": [{"name": "l", "value": canary("component")}]}}},
     }
-    words = ("import", "quo", "deep", "beginning-middle-ending", "env", "arg", "option", "component")
-    return given, [canary(word) for word in words] + [str(PIN)]
+    names = ("import", "quo", "deep", "beginning-middle-ending", "env", "arg", "option", "component")
+    return given, [canary(word) for word in names] + [str(PIN)]
 
 
 def state_of(run):
-    """Files as programs keep them, with a canary in each; the binary one makes them more than a few bytes, packed too."""
+    """Typical state files with a canary in each. A binary file makes them larger than a few bytes even when compressed."""
     attributes = {"id": "none", "result": canary(f"{run}-tfstate"), "length": 20}
     return {
         "terraform.tfstate": json.dumps({"version": 4, "resources": [{"type": "random_password", "instances": [{"attributes": attributes}]}]}).encode(),
@@ -91,7 +91,7 @@ def start(world, proxy, port):
                        config={"imageGracePeriod": "1s", "oci": {"configFiles": [str(directory / "config.json")]}})
 
 
-def told_by(world, controller, port, names):
+def output_of(world, controller, port, names):
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
         metrics = answer.read().decode()
     assert "longshore_runs_total" in metrics
@@ -100,7 +100,7 @@ def told_by(world, controller, port, names):
             "events": json.dumps([event for name in names for event in world.events(name)])}
 
 
-def test_no_canary_leaves_its_place(world):
+def test_no_canary_appears_in_logs_events_status_or_metrics(world):
     given, canaries = configuration(world)
     canaries += inputs(world) + getattr(world, "canaries", [])
     made = [canary("export"), *of_state("proud")]
@@ -114,15 +114,15 @@ def test_no_canary_leaves_its_place(world):
 
     def talkative(pod):
         pod.run()
-        # main ends while wait still saves: what it said is in the pod's status by then.
-        pod.status("Running", init=ended(), main=ended(1, message=said["words"]), wait=running())
-        pod.fail(1, message=said["words"])
+        # Main ends while wait still saves, so its message is already in the status of the pod.
+        pod.status("Running", init=ended(), main=ended(1, message=said["message"]), wait=running())
+        pod.fail(1, message=said["message"])
 
     def proud(pod):
         pod.run()
         pod.save_state(state_of("proud"))
         pod.export({"password": canary("export"), "other": canary("exported")})
-        pod.status("Succeeded", init=ended(), main=ended(0, message=said["words"] + "".join(f"\nmade {c}\n" for c in made)), wait=ended())
+        pod.status("Succeeded", init=ended(), main=ended(0, message=said["message"] + "".join(f"\nmade {c}\n" for c in made)), wait=ended())
 
     def wrong_image(pod):
         pod.bind()
@@ -139,31 +139,31 @@ def test_no_canary_leaves_its_place(world):
         "proud": ("cluster", proud, given), "wrong": ("cluster", wrong_image, given), "stuck": ("cluster", wrong_command, given),
         "broken": ("cluster", talkative, {**given, "image": 5, "registryPullSecrets": [{}]}),
     }
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         controller = start(world, proxy, port)
         shown = []
         for name, (target, behaviour, config) in runs.items():
             other = {"cluster": canary("inline")}.get(target, canary("kubeconfig"))
             other = [other] if target == "cluster" else [other, canary("key")]
             echoed = [c for c in canaries if c not in other] + [world.token]
-            said["words"] = "\n".join(f"trying with {c} now" for c in echoed)
-            said["log"] = said["words"] + "\nno such host\n"
+            said["message"] = "\n".join(f"trying with {c} now" for c in echoed)
+            said["log"] = said["message"] + "\nno such host\n"
             world.kubelet.behaviour = behaviour
             world.item(name, target=target, config=config)
             world.finished(name)
-            world.quiet()
+            world.wait_for_cleanup()
             shown.append(name)
-        told = told_by(world, controller, port, shown)
-    assert "exit code 1" in told["status"] and "no such host" in told["status"] and "now" in told["status"]
-    assert "couldn't parse example.com/main:1 with ***" in told["status"] and "executable file not found" in told["status"]
-    for place, text in told.items():
+        output = output_of(world, controller, port, shown)
+    assert "exit code 1" in output["status"] and "no such host" in output["status"] and "now" in output["status"]
+    assert "couldn't parse example.com/main:1 with ***" in output["status"] and "executable file not found" in output["status"]
+    for source, text in output.items():
         found = [c for c in [*canaries, CANARY, str(PIN), world.token] if c in text]
-        assert not found, (place, found, [text[max(0, text.find(c) - 300):][:400] for c in found])
+        assert not found, (source, found, [text[max(0, text.find(c) - 300):][:400] for c in found])
 
 
 @pytest.mark.parametrize("where", ["message", "log"])
-def test_a_canary_that_is_cut_is_not_told(world, where):
-    """What is kept of a text is so many bytes, and the first and the last of them may be those of a secret."""
+def test_a_canary_at_the_edge_of_a_truncated_text_is_redacted(world, where):
+    """Texts are truncated to a number of bytes, so a secret may be cut at either end."""
     secret = canary("beginning-middle-ending")
     front, back = secret[-12:], secret[:18]
     middle = "\n".join(f"line {i:04}" for i in range(KUBELET_BYTES))[:KUBELET_BYTES - len(front) - len(back) - 20]
@@ -174,17 +174,17 @@ def test_a_canary_that_is_cut_is_not_told(world, where):
             return Action(forward=False, answer=(200, (text if where == "log" else "no such host\n").encode()))
         return PASS
 
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         world.kubelet.behaviour = lambda pod: (pod.run(), pod.fail(1, message=text if where == "message" else ""))
         world.item("item", config={"importValues": {"password": secret}})
-        told = json.dumps(world.finished("item"))
-    assert "line 0100" in told and "it is ***" in told
-    assert front[:6] not in told and front[-6:] not in told and back[:6] not in told
+        output = json.dumps(world.finished("item"))
+    assert "line 0100" in output and "it is ***" in output
+    assert front[:6] not in output and front[-6:] not in output and back[:6] not in output
 
 
 def echoing(world, said):
-    """Behind it a main that says all of this, in its log and when it ends."""
+    """A proxy and a behaviour for a main that prints all of these, in its log and in its termination message."""
     text = "".join(f"trying with {c} now\n" for c in said) + "no such host\n"
 
     def plan(request):
@@ -203,24 +203,24 @@ def echoing(world, said):
 
 
 @pytest.mark.parametrize("is_go", [False, True], ids=["ours", "go"])
-def test_what_the_state_holds_is_not_told(world, is_go):
-    """The state is an input as any other: the one that a run was given, and the one that it leaves."""
+def test_the_content_of_the_state_is_redacted(world, is_go):
+    """State is an input like any other: both the state that a run gets and the state that it saves."""
     canaries = of_state("given") + of_state("left")
     port = free_port()
     plan, fail = echoing(world, canaries)
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         controller = start(world, proxy, port)
         world.kubelet.behaviour = lambda pod: (pod.run(), pod.save_state(state_of("given"), chunks=3, is_go=is_go), pod.succeed())
         world.item("item")
         assert world.finished("item")["phase"] == "Succeeded"
-        world.quiet()
+        world.wait_for_cleanup()
         world.kubelet.behaviour, world.saves = fail, state_of("left")
         world.trigger("item", "job-2")
         result = world.finished("item", "job-2")
-        told = told_by(world, controller, port, ["item"])
-    for place, text in told.items():
+        output = output_of(world, controller, port, ["item"])
+    for source, text in output.items():
         found = [c for c in [*canaries, CANARY] if c in text]
-        assert not found, (place, found, text[-2000:])
+        assert not found, (source, found, text[-2000:])
     message = result["lastError"]["message"]
     assert "exit code 3" in message and "no such host" in message and "trying with *** now" in message, message
     assert "no such host" in json.dumps(result["providerStatus"])
@@ -232,7 +232,7 @@ def damaged(data):
 
 
 @pytest.mark.parametrize("trouble", ["damaged", "large", "many chunks", "not listed", "not read"])
-def test_where_the_state_is_not_known_main_says_nothing_and_the_status_says_why(world, trouble):
+def test_if_the_state_cannot_be_read_the_log_of_main_is_withheld_and_the_status_gives_the_reason(world, trouble):
     state = {"damaged": damaged(state_archive(state_of("given"))), "large": {**state_of("given"), "zeros": bytes(64 << 20)}}
     is_failing = threading.Event()
     echo, fail = echoing(world, of_state("given"))
@@ -244,19 +244,19 @@ def test_where_the_state_is_not_known_main_says_nothing_and_the_status_says_why(
             return Action(forward=False, answer=status(403, "Forbidden", "not today"))
         return echo(request)
 
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         controller = world.start(proxy=proxy)
         world.kubelet.behaviour = lambda pod: (
             pod.run(), pod.save_state(state.get(trouble, state_of("given")), chunks=5 if trouble == "many chunks" else 1), pod.succeed())
         world.item("item")
         assert world.finished("item")["phase"] == "Succeeded"
-        world.quiet()
+        world.wait_for_cleanup()
         world.kubelet.behaviour = lambda pod: (is_failing.set(), fail(pod))
         world.trigger("item", "job-2")
         ended_status = world.finished("item", "job-2")
     message = ended_status["lastError"]["message"]
-    assert "exit code 3" in message and "left out" in message and "kubectl logs" in message and "debug.keepPod" in message, message
+    assert "exit code 3" in message and "not shown" in message and "kubectl logs" in message and "debug.keepPod" in message, message
     assert CANARY not in json.dumps(ended_status) and "no such host" not in json.dumps(ended_status)
-    assert CANARY not in controller.output() and "the state is not known" in controller.output()
-    # What others say of the run has nothing of the state in it.
+    assert CANARY not in controller.output() and "state could not be read" in controller.output()
+    # Messages of other containers and of the kubelet contain nothing of the state.
     assert "main ended with 3" in json.dumps(ended_status["providerStatus"]), ended_status["providerStatus"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Items that etcd just takes, and that leave it no room for their status: whatever is written to one may be refused as too large."""
+"""Items so large that etcd has no room left for their status: any write to one may be rejected as too large."""
 
 import json
 
@@ -10,13 +10,13 @@ from bench.waiting import wait_until
 from controller_harness import FORCE_CLEANUP, World, with_export_and_state
 from faults.proxy import Action, PASS, status as refusal
 
-LARGEST = 1572864  # etcd's own limit of a request
+LARGEST = 1572864  # the default limit of etcd for a request
 REFUSED = "etcdserver: request is too large"
 
 
 @pytest.fixture
 def narrow(make_apiserver):
-    """A world whose etcd has the limit that most clusters have."""
+    """A world with the default request limit of etcd, which most clusters have."""
     server = make_apiserver(request_bytes=None)
     server.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "narrow"}})
     made = World(server, "narrow")
@@ -25,7 +25,7 @@ def narrow(make_apiserver):
 
 
 def set_size(world, name, size):
-    """False: the API server does not take it."""
+    """Returns False if the API server rejects it."""
     try:
         world.kube.patch(DEPLOYITEMS, name, {"spec": {"config": {"importValues": {"x": "y" * size}}}}, world.namespace)
     except ApiError as error:
@@ -35,8 +35,8 @@ def set_size(world, name, size):
 
 
 def largest_size(world):
-    """Of the values of an item that was triggered: one byte more is refused."""
-    world.item("measure-0")  # a name as long as those of the tests
+    """The largest size of the values of a triggered item: one byte more is rejected."""
+    world.item("measure-0")  # as long as the names in the tests
     taken, refused = LARGEST - 8192, LARGEST
     while refused - taken > 1:
         middle = (taken + refused) // 2
@@ -50,8 +50,8 @@ def reasons(world, name):
     return [event["reason"] for event in world.events(name)]
 
 
-def test_jobs_without_room_for_their_status_end_visibly(narrow):
-    """From no room at all to room enough; what is fixed in between is only that nothing is silent."""
+def test_jobs_without_room_for_their_status_are_reported(narrow):
+    """Tests from no room at all to enough room. The sizes in between are not fixed, but every failure must be reported."""
     size = largest_size(narrow)
     names = {f"left-{left:04}": left for left in (30, 100, 300, 600, 800, 1000, 1200, 1500, 2000, 5000)}
     for name, left in names.items():
@@ -70,21 +70,21 @@ def test_jobs_without_room_for_their_status_end_visibly(narrow):
             assert reasons(narrow, name) == ["ItemTooLarge"]
         if ends[name] == "ItemTooLarge":
             assert "KiB smaller" in status["lastError"]["message"] and "providerStatus" not in status
-    # No room, room for the least, room for all, in this order.
+    # No room, room for the minimal status, room for the whole status, in this order.
     order = [end if end in (None, "ItemTooLarge") else "whole" for end in ends.values()]
     assert order == sorted(order, key=[None, "ItemTooLarge", "whole"].index), ends
     assert {None, "ItemTooLarge", "whole"} == set(order), ends
     narrow.item("good")
     assert narrow.finished("good")["phase"] == "Succeeded"
     assert '"level":"error"' in controller.output()
-    # The way out: smaller, or away.
+    # The remedy: make the item smaller or delete it.
     assert set_size(narrow, "left-0030", 10)
     assert narrow.finished("left-0030")["phase"] == "Succeeded"
     narrow.delete("left-1500")
-    narrow.gone("left-1500")
+    narrow.wait_until_deleted("left-1500")
 
 
-def test_an_item_without_room_for_a_status_can_be_deleted_and_cleaned_up_by_force(narrow):
+def test_an_item_without_room_for_a_status_can_be_deleted_and_force_cleaned(narrow):
     narrow.start()
     for name in ("run", "forced"):
         narrow.item(name)
@@ -101,14 +101,14 @@ def test_an_item_without_room_for_a_status_can_be_deleted_and_cleaned_up_by_forc
         item = narrow.kube.get(DEPLOYITEMS, name, narrow.namespace)
         narrow.kube.patch(DEPLOYITEMS, name, {"status": {"jobID": "job-d"}, "metadata": {"resourceVersion": item["metadata"]["resourceVersion"]}},
                           narrow.namespace, "status")
-    narrow.gone("forced")
-    # Its inputs no longer fit into a Secret, so that the run can't be begun: that is told, with the old details dropped.
+    narrow.wait_until_deleted("forced")
+    # Its inputs no longer fit into a Secret, so the run cannot start: this is reported, without the old details.
     status = narrow.finished("run", "job-d")
     assert status["phase"] == "DeleteFailed" and status["lastError"]["codes"] == ["ERR_CONFIGURATION_PROBLEM"]
 
 
 def refuse_details(request):
-    """An API server that has no room for what the pod does, but for all else."""
+    """Rejects only status writes with details of the pod as too large."""
     if request.method != "PATCH" or not request.path.endswith("/item/status"):
         return PASS
     if not json.loads(request.body)["status"].get("providerStatus"):
@@ -116,41 +116,41 @@ def refuse_details(request):
     return Action(forward=False, answer=refusal(500, "InternalError", REFUSED))
 
 
-def test_a_run_that_can_not_be_told_of_fails_before_it_is_done_twice(world):
-    """The first status of the job does not fit: there will be no room for a result either."""
-    with world.behind(refuse_details) as proxy:
+def test_a_run_whose_first_status_does_not_fit_fails_and_does_not_run_twice(world):
+    """If the first status of the job does not fit, the result will not fit either."""
+    with world.behind_proxy(refuse_details) as proxy:
         world.start(proxy=proxy)
         world.item("item")
         status = world.finished("item")
         assert status["phase"] == "Failed" and status["lastError"]["reason"] == "ItemTooLarge"
-        world.quiet()
+        world.wait_for_cleanup()
     assert len(world.kubelet.pods) == 1
 
 
-def test_a_run_that_was_told_of_keeps_its_result(world):
-    """What the pod does while it runs, and at its end, does not fit: the success and the export do."""
+def test_a_run_whose_first_status_fits_keeps_its_result(world):
+    """The details of the pod do not fit, but success and export do."""
     def plan(request):
         body = json.loads(request.body)["status"] if request.path.endswith("/item/status") and request.method == "PATCH" else {}
         return PASS if body.get("phase") == "Progressing" else refuse_details(request)
 
     world.kubelet.behaviour = with_export_and_state
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         controller = world.start(proxy=proxy)
         world.item("item")
         status = world.finished("item")
         assert status["phase"] == "Succeeded" and status["exportRef"] and "lastError" not in status
         assert "providerStatus" not in status
-        controller.wait_until(lambda: "the item is too large for its status" in controller.output(), "a line in the log")
-        world.quiet()
+        controller.wait_until(lambda: "item is too large for its status" in controller.output(), "the log message")
+        world.wait_for_cleanup()
 
 
-def test_a_test_reconcile_without_room_is_told_and_not_tried_at_once_again(world):
+def test_a_test_reconcile_without_room_is_reported_and_not_retried_at_once(world):
     def plan(request):
         if request.method == "PATCH" and request.path.endswith("/item/status") and b'"jobID"' in request.body:
             return Action(forward=False, answer=refusal(500, "InternalError", REFUSED))
         return PASS
 
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         world.item("item")
         world.finished("item")

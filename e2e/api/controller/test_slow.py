@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers that do not come, of kubelets and of webhooks: neither the lease nor other items wait for them."""
+"""Kubelets and webhooks that do not respond: neither the lease nor other items wait for them."""
 
 import threading
 
 from bench.waiting import wait_until
 from faults.proxy import Action, PASS, status as refusal
 
-LATE = "(the log of main did not come in time)"
+LATE = "(the log of main did not arrive in time)"
 
 
 def is_log(request):
@@ -17,11 +17,11 @@ def is_pod_post(request):
     return request.method == "POST" and request.path.endswith("/pods")
 
 
-def test_a_kubelet_that_does_not_answer_for_logs_costs_neither_the_lease_nor_the_jobs(world):
-    """As many failed mains at once as the controller has no room for, on a node that is lost."""
+def test_a_kubelet_that_does_not_respond_to_log_requests_affects_neither_the_lease_nor_the_jobs(world):
+    """More failed items at once than the controller processes at a time, on an unreachable node."""
     crowd, started = [f"bad{number}" for number in range(40)], threading.Barrier(40)
     world.kubelet.behaviour = lambda pod: (pod.run(), started.wait(120), pod.fail(3))
-    with world.behind(lambda request: Action(forward=False, hang=True) if is_log(request) else PASS) as proxy:
+    with world.behind_proxy(lambda request: Action(forward=False, hang=True) if is_log(request) else PASS) as proxy:
         controller = world.start(proxy=proxy, election=True)
         for name in crowd:
             world.item(name)
@@ -34,21 +34,21 @@ def test_a_kubelet_that_does_not_answer_for_logs_costs_neither_the_lease_nor_the
     assert len(world.kubelet.ran()) == len(crowd)
 
 
-def test_an_admission_that_takes_its_time_for_every_pod_does_not_cost_the_lease(world):
-    """While as many creations as are sent at a time are not answered, the Lease is renewed."""
+def test_a_slow_admission_of_pods_does_not_cost_the_lease(world):
+    """The Lease is renewed while the maximum number of concurrent creates is pending."""
     crowd, release = [f"item{number}" for number in range(20)], threading.Event()
     sent_at_a_time, renewals = 16, 3
 
     def renewed():
         return sum(1 for request in proxy.requests if request.method == "PUT" and "/leases/" in request.path)
 
-    with world.behind(lambda request: Action(before=lambda: release.wait(120)) if is_pod_post(request) else PASS) as proxy:
+    with world.behind_proxy(lambda request: Action(before=lambda: release.wait(120)) if is_pod_post(request) else PASS) as proxy:
         controller = world.start(proxy=proxy, election=True)
         for name in crowd:
             world.item(name)
-        wait_until(lambda: sum(map(is_pod_post, list(proxy.requests))) == sent_at_a_time, "the line is full")
+        wait_until(lambda: sum(map(is_pod_post, list(proxy.requests))) == sent_at_a_time, "the maximum number of pending requests")
         before = renewed()
-        wait_until(lambda: renewed() >= before + renewals, "the lease is renewed while nothing else is answered")
+        wait_until(lambda: renewed() >= before + renewals, "renewals of the lease while nothing else is answered")
         release.set()
         for name in crowd:
             assert world.finished(name)["phase"] == "Succeeded"
@@ -56,8 +56,8 @@ def test_an_admission_that_takes_its_time_for_every_pod_does_not_cost_the_lease(
     assert len(world.kubelet.ran()) == len(crowd)
 
 
-def test_a_kubelet_that_does_not_answer_for_logs_holds_up_no_other_item(world):
-    """A crowd of mains that fail at once, on a node that is lost: their logs never take the whole line."""
+def test_a_kubelet_that_does_not_respond_to_log_requests_delays_no_other_item(world):
+    """Many items fail at once on an unreachable node: requests for their logs never use all request slots."""
     crowd, line = [f"bad{number}" for number in range(30)], 16
     started, asked = threading.Barrier(len(crowd)), threading.Event()
 
@@ -73,7 +73,7 @@ def test_a_kubelet_that_does_not_answer_for_logs_holds_up_no_other_item(world):
             pod.fail(3)
 
     world.kubelet.behaviour = behave
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         for name in crowd:
             world.item(name)
@@ -81,13 +81,13 @@ def test_a_kubelet_that_does_not_answer_for_logs_holds_up_no_other_item(world):
         world.item("good")
         assert world.finished("good")["phase"] == "Succeeded"
         hanging = sum(1 for request in list(proxy.requests) if is_log(request))
-        assert 0 < hanging < line, "the good item has waited for the logs of others"
+        assert 0 < hanging < line, "the good item waited for the logs of others"
         for name in crowd:
             assert LATE in world.finished(name)["lastError"]["message"]
 
 
-def test_a_log_that_did_not_come_is_not_waited_for_a_second_time(world):
-    """The end of the job is begun again, because the write that ends it fails at first."""
+def test_a_log_request_that_timed_out_is_not_repeated(world):
+    """The end of the job is processed again, because the final write fails at first."""
     asked, refused = [], []
 
     def plan(request):
@@ -99,7 +99,7 @@ def test_a_log_that_did_not_come_is_not_waited_for_a_second_time(world):
             return Action(forward=False, answer=refusal(409, "Conflict"))
         return PASS
 
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         world.kubelet.behaviour = lambda pod: (pod.run(), pod.fail(3))
         world.item("item")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that do not end well, each in a status that says what was wrong."""
+"""Runs that fail, each with a status that gives the reason."""
 
 import collections
 import threading
@@ -12,7 +12,7 @@ from bench.waiting import wait_until
 from controller_harness import GROUP, ended, hang, running, succeed, waiting
 from faults.proxy import Action, PASS, status as refusal
 
-TRIES = 6  # of a request that fails, before the job is held up
+TRIES = 6  # attempts for a request that fails, before the job is put back
 
 
 def last(world, name="item", job="job-1", phase="Failed"):
@@ -22,7 +22,7 @@ def last(world, name="item", job="job-1", phase="Failed"):
     return status["lastError"]
 
 
-def test_a_failed_main_is_told_with_container_reason_exit_code_and_signal(world):
+def test_a_failed_main_is_reported_with_container_reason_exit_code_and_signal(world):
     world.start()
     world.kubelet.behaviour = lambda pod: (pod.run(), pod.fail(137, reason="OOMKilled", signal=9))
     world.item("item")
@@ -32,11 +32,11 @@ def test_a_failed_main_is_told_with_container_reason_exit_code_and_signal(world)
     status = world.status("item")
     assert status["providerStatus"]["podStatus"]["containerStatus"]["exitCode"] == 137
     assert "lastSuccessfulJobID" not in status["providerStatus"]["podStatus"]
-    world.quiet()  # an event follows the status
+    world.wait_for_cleanup()  # an event is sent after the status
     assert [e["reason"] for e in world.events("item")] == ["OOMKilled"]
 
 
-def test_a_failed_init_is_told(world):
+def test_a_failed_init_is_reported(world):
     world.start()
     world.kubelet.behaviour = lambda pod: (pod.bind(), pod.status("Failed", init=ended(1, message="no such component"),
                                                                   main=waiting("PodInitializing"), wait=waiting("PodInitializing")))
@@ -45,7 +45,7 @@ def test_a_failed_init_is_told(world):
     assert error["operation"] == "RunInitContainer" and "no such component" in error["message"]
 
 
-def test_an_evicted_pod_is_told(world):
+def test_an_evicted_pod_is_reported(world):
     world.start()
     world.kubelet.behaviour = lambda pod: (pod.run(), pod.status("Failed", reason="Evicted", message="The node was low on memory.",
                                                                  init=ended(), main=ended(137), wait=ended(137)))
@@ -54,8 +54,8 @@ def test_an_evicted_pod_is_told(world):
     assert error["reason"] == "Evicted" and "low on memory" in error["message"]
 
 
-def test_a_drained_node_is_told_as_an_eviction_not_as_a_failure_of_wait(world):
-    """kubectl drain leaves nothing but a condition; main may end well on SIGTERM while wait can't save in time."""
+def test_a_drained_node_is_reported_as_an_eviction_not_as_a_failure_of_wait(world):
+    """kubectl drain leaves only a condition; main may exit with 0 on SIGTERM while wait cannot save the state in time."""
     def drained(pod):
         pod.run()
         world.kube.request("POST", world.kube.path("pods", pod.name, pod.namespace, "eviction"), body={
@@ -70,7 +70,7 @@ def test_a_drained_node_is_told_as_an_eviction_not_as_a_failure_of_wait(world):
     error = last(world)
     assert (error["operation"], error["reason"]) == ("RunPod", "EvictionByEvictionAPI")
     assert "evict" in error["message"].lower() and "container wait: Error, exit code 1" in error["message"]
-    world.quiet()
+    world.wait_for_cleanup()
 
 
 def test_a_job_after_a_failure_runs_again(world):
@@ -91,10 +91,10 @@ def test_an_invalid_image_name_fails_at_once(world):
     world.item("item")
     error = last(world)
     assert (error["operation"], error["reason"]) == ("RunMainContainer", "InvalidImageName")
-    world.quiet()
+    world.wait_for_cleanup()
 
 
-def test_a_pull_error_that_passes_is_no_failure_and_is_shown_meanwhile(world):
+def test_a_temporary_pull_error_does_not_fail_the_job_and_is_shown_meanwhile(world):
     world.start()
 
     def hiccup(pod):
@@ -109,31 +109,31 @@ def test_a_pull_error_that_passes_is_no_failure_and_is_shown_meanwhile(world):
     world.item("item")
     status = world.finished("item")
     assert status["phase"] == "Succeeded" and "lastError" not in status
-    world.quiet()
+    world.wait_for_cleanup()
     assert [e["reason"] for e in world.events("item")] == ["ErrImagePull"]
 
 
-def test_a_pull_error_that_lasts_fails_after_the_grace_period(world):
+def test_a_permanent_pull_error_fails_the_job_after_the_grace_period(world):
     world.start(config={"imageGracePeriod": "1s"})
     world.kubelet.behaviour = lambda pod: (pod.bind(), pod.status("Pending", init=ended(), wait=running(),
                                                                   main=waiting("ImagePullBackOff", "Back-off pulling image")))
     world.item("item")
     assert last(world)["reason"] == "ImagePullBackOff"
-    world.quiet()
+    world.wait_for_cleanup()
 
 
-def test_unschedulable_is_shown_and_ends_with_the_items_time(world):
+def test_unschedulable_is_shown_and_ends_with_the_timeout_of_the_item(world):
     world.start()
     world.kubelet.behaviour = lambda pod: pod.status("Pending", conditions=[
         {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available"}])
     world.item("item", timeout="4s")
-    wait_until(lambda: world.status("item").get("lastError", {}).get("reason") == "Unschedulable", "Unschedulable shown")
+    wait_until(lambda: world.status("item").get("lastError", {}).get("reason") == "Unschedulable", "the reason Unschedulable")
     error = last(world)
     assert error["codes"] == ["ERR_TIMEOUT"] and "0/3 nodes" in error["message"]
-    world.quiet()
+    world.wait_for_cleanup()
 
 
-def test_a_timeout_ends_the_pod_with_its_grace_and_says_where(world):
+def test_a_timeout_ends_the_pod_with_its_grace_period_and_reports_the_container(world):
     world.start()
     world.kubelet.behaviour = hang
     world.item("item", timeout="2s")
@@ -143,12 +143,12 @@ def test_a_timeout_ends_the_pod_with_its_grace_and_says_where(world):
     assert error["codes"] == ["ERR_TIMEOUT"]
     [pod] = world.kubelet.pods.values()
     assert pod.killed.wait(10)
-    world.quiet()
+    world.wait_for_cleanup()
     deletes = world.apiserver.audit.entries(verb="delete", resource="pods", namespace=world.host)
     assert deletes
 
 
-def test_timeout_none_is_none(world):
+def test_timeout_none_disables_the_timeout(world):
     world.start()
     seen = {}
 
@@ -164,11 +164,11 @@ def test_timeout_none_is_none(world):
     assert seen["deadline"] is None
 
 
-def test_a_delete_that_times_out_keeps_the_item(world):
+def test_a_delete_run_that_times_out_keeps_the_item(world):
     world.start()
     world.item("item", timeout="3s")
     world.finished("item")
-    world.quiet()
+    world.wait_for_cleanup()
     world.kubelet.behaviour = hang
     world.delete("item")
     error = last(world, job="job-delete", phase="DeleteFailed")
@@ -176,15 +176,15 @@ def test_a_delete_that_times_out_keeps_the_item(world):
     assert world.kube.get(DEPLOYITEMS, "item", world.namespace)["metadata"]["finalizers"]
 
 
-def test_an_interrupt_ends_the_pod_and_leaves_the_status_alone(world):
+def test_an_interrupt_ends_the_pod_and_does_not_change_the_status(world):
     world.start()
     world.kubelet.behaviour = hang
     world.item("item")
-    wait_until(lambda: world.status("item").get("phase") == "Progressing", "Progressing")
+    wait_until(lambda: world.status("item").get("phase") == "Progressing", "phase Progressing")
     world.interrupt("item", "job-1")
     [pod] = wait_until(lambda: list(world.kubelet.pods.values()), "the pod")
     assert pod.killed.wait(10)
-    world.quiet()
+    world.wait_for_cleanup()
     status = world.status("item")
     assert status["phase"] == "Failed" and status["lastError"]["reason"] == "InterruptOperation"
     world.kubelet.behaviour = succeed
@@ -192,8 +192,8 @@ def test_an_interrupt_ends_the_pod_and_leaves_the_status_alone(world):
     assert world.finished("item", "job-2")["phase"] == "Succeeded"
 
 
-def test_a_fault_whose_numbers_change_is_one_event_and_one_of_the_last_errors(world):
-    """A quota counts what others run: each try is refused in other words, for the same reason."""
+def test_an_error_whose_numbers_change_is_one_event_and_one_of_the_last_errors(world):
+    """A quota counts the pods of others: each attempt is rejected with different numbers, but for the same reason."""
     tries = []
 
     def plan(request):
@@ -203,12 +203,12 @@ def test_a_fault_whose_numbers_change_is_one_event_and_one_of_the_last_errors(wo
                                                         f"pods=1, used: pods={99 + len(tries)}, limited: pods=100"))
         return PASS
 
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         world.item("item")
-        wait_until(lambda: "pods=102" in world.status("item").get("lastError", {}).get("message", ""), "the third try told")
+        wait_until(lambda: "pods=102" in world.status("item").get("lastError", {}).get("message", ""), "the report of the third attempt")
         status = world.finished("item")
-        world.quiet()
+        world.wait_for_cleanup()
     assert status["phase"] == "Succeeded" and len(tries) == 3
     assert len(status["lastErrors"]) == 1 and "pods=102" in status["lastErrors"][0]["message"]
     assert "pods=100" in status["firstError"]["message"]
@@ -232,44 +232,44 @@ def test_a_new_job_waits_for_the_interrupted_pod_to_end(world):
     world.kubelet.behaviour = succeed
     world.interrupt("item", "job-1")
     world.trigger("item", "job-2")
-    wait_until(lambda: world.status("item").get("phase") == "Init", "Init while the old pod ends")
+    wait_until(lambda: world.status("item").get("phase") == "Init", "phase Init while the old pod ends")
     assert len(world.pods()) == 1
     assert world.status("item")["lastError"]["reason"] == "PreviousPodRuns"
-    wait_until(lambda: [e["reason"] for e in world.events("item")] == ["PreviousPodRuns"], "the event of a new lastError")
+    wait_until(lambda: [e["reason"] for e in world.events("item")] == ["PreviousPodRuns"], "the event for the new lastError")
     seen.set()
     assert world.finished("item", "job-2")["phase"] == "Succeeded"
     assert [job for _, job, _ in world.kubelet.ran("item")] == ["job-1", "job-2"]
 
 
-def test_a_pod_that_somebody_deletes_is_a_failure_at_once(world):
+def test_a_pod_that_is_deleted_by_others_fails_the_job_at_once(world):
     world.start()
     world.kubelet.behaviour = hang
     world.item("item")
-    wait_until(lambda: world.status("item").get("phase") == "Progressing", "Progressing")
-    [pod] = wait_until(lambda: [p for p in world.pods() if p["status"]["phase"] == "Running"], "main runs")
+    wait_until(lambda: world.status("item").get("phase") == "Progressing", "phase Progressing")
+    [pod] = wait_until(lambda: [p for p in world.pods() if p["status"]["phase"] == "Running"], "main to run")
     world.kube.delete("pods", pod["metadata"]["name"], world.host)
     error = last(world)
     assert error["operation"] == "RunMainContainer" and "143" in error["message"]
-    world.quiet()
+    world.wait_for_cleanup()
 
 
-def test_a_pod_that_vanishes_altogether_is_told_as_lost(world):
+def test_a_pod_that_disappears_is_reported_as_lost(world):
     world.start()
     world.kubelet.behaviour = hang
     world.item("item")
-    wait_until(lambda: world.status("item").get("phase") == "Progressing", "Progressing")
+    wait_until(lambda: world.status("item").get("phase") == "Progressing", "phase Progressing")
     [pod] = world.pods()
     world.kube.patch("pods", pod["metadata"]["name"], {"metadata": {"finalizers": None}}, world.host)
     world.kube.delete("pods", pod["metadata"]["name"], world.host, gracePeriodSeconds=0)
     assert last(world)["reason"] == "PodLost"
-    world.quiet()
+    world.wait_for_cleanup()
 
 
-def test_a_pod_of_another_job_is_removed_never_adopted(world):
+def test_a_pod_of_another_job_is_removed_and_never_adopted(world):
     controller = world.start()
     world.kubelet.behaviour = hang
     world.item("item")
-    wait_until(lambda: world.status("item").get("phase") == "Progressing", "Progressing")
+    wait_until(lambda: world.status("item").get("phase") == "Progressing", "phase Progressing")
     controller.kill()
     controller.expected = False
     world.interrupt("item", "job-1")
@@ -278,17 +278,17 @@ def test_a_pod_of_another_job_is_removed_never_adopted(world):
     world.start()
     assert world.finished("item", "job-2")["phase"] == "Succeeded"
     assert [job for _, job, _ in world.kubelet.ran("item")] == ["job-1", "job-2"]
-    world.quiet()
+    world.wait_for_cleanup()
 
 
-def test_a_pod_in_a_crashed_controllers_hands_is_finished_by_the_next(world):
+def test_the_pod_of_a_crashed_controller_is_finished_by_the_next_one(world):
     controller = world.start()
     world.kubelet.behaviour = hang
     world.item("item")
-    wait_until(lambda: world.status("item").get("phase") == "Progressing", "Progressing")
+    wait_until(lambda: world.status("item").get("phase") == "Progressing", "phase Progressing")
     controller.kill()
     controller.expected = False
-    [pod] = wait_until(lambda: list(world.kubelet.pods.values()), "the pod at its kubelet")
+    [pod] = wait_until(lambda: list(world.kubelet.pods.values()), "the kubelet to see the pod")
     pod.export({"a": 1})
     pod.succeed()
     world.start()
@@ -297,7 +297,7 @@ def test_a_pod_in_a_crashed_controllers_hands_is_finished_by_the_next(world):
     assert len(world.kubelet.ran("item")) == 1
 
 
-def test_the_end_of_mains_log_is_in_the_status_without_its_inputs(world):
+def test_the_end_of_the_log_of_main_is_in_the_status_without_inputs(world):
     def plan(request):
         if request.path.endswith("/log"):
             asked.append(request.query)
@@ -305,12 +305,12 @@ def test_the_end_of_mains_log_is_in_the_status_without_its_inputs(world):
         return PASS
 
     asked = []
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         world.kubelet.behaviour = lambda pod: (pod.run(), pod.fail(3))
         world.item("item", config={"importValues": {"password": "canary-4711"}})
         error = last(world)
-    # No limitBytes: that would be the first bytes of the last lines.
+    # Without limitBytes, which would return the first bytes of the last lines.
     assert asked == [{"container": "main", "tailLines": "20"}]
     assert "exit code 3" in error["message"] and "canary" not in error["message"]
     assert error["message"].endswith("loading imports\npassword is ***\nno such host")
@@ -320,8 +320,8 @@ def test_the_end_of_mains_log_is_in_the_status_without_its_inputs(world):
 
 @pytest.mark.parametrize("length", [200, 16 * 1024])
 @pytest.mark.parametrize("has_message", [True, False])
-def test_of_long_lines_the_last_are_told(world, length, has_message):
-    """Twenty lines may be 20 bytes or 320 KiB: the error is at their end."""
+def test_of_long_log_lines_the_last_ones_are_reported(world, length, has_message):
+    """Twenty lines may be 20 bytes or 320 KiB, and the error is at their end."""
     lines = [f"{i:04} " + "x" * (length - 6) for i in range(20)] + ["the last line"]
     text = "\n".join(lines) + "\n"
 
@@ -330,7 +330,7 @@ def test_of_long_lines_the_last_are_told(world, length, has_message):
             return Action(forward=False, answer=(200, text.encode()))
         return PASS
 
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         world.kubelet.behaviour = lambda pod: (pod.run(), pod.fail(3, message=text[-2048:] if has_message else ""))
         world.item("item")
@@ -343,7 +343,7 @@ def test_of_long_lines_the_last_are_told(world, length, has_message):
         assert tail.startswith("00") and "0019 " in tail  # whole lines
 
 
-def test_an_export_that_cannot_be_written_is_told_and_written_when_it_can(world):
+def test_an_export_that_cannot_be_written_is_reported_and_retried(world):
     refused = [True]
 
     def plan(request):
@@ -351,7 +351,7 @@ def test_an_export_that_cannot_be_written_is_told_and_written_when_it_can(world)
             return Action(forward=False, answer=refusal(403, "Forbidden", "secrets is forbidden"))
         return PASS
 
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         world.kubelet.behaviour = lambda pod: (pod.run(), pod.export({"a": 1}), pod.succeed())
         world.item("item")
@@ -363,7 +363,7 @@ def test_an_export_that_cannot_be_written_is_told_and_written_when_it_can(world)
     assert len(world.kubelet.ran("item")) == 1
 
 
-def test_a_container_that_cannot_be_created_is_shown_and_ends_after_the_grace(world):
+def test_a_container_that_cannot_be_created_is_shown_and_fails_after_the_grace_period(world):
     world.start(config={"imageGracePeriod": "1s"})
     world.kubelet.behaviour = lambda pod: (pod.bind(), pod.status("Pending", init=ended(), wait=running(), main=waiting(
         "CreateContainerConfigError", "container has runAsNonRoot and image will run as root")))
@@ -372,25 +372,25 @@ def test_a_container_that_cannot_be_created_is_shown_and_ends_after_the_grace(wo
     assert error["reason"] == "CreateContainerConfigError" and "runAsNonRoot" in error["message"]
 
 
-def test_old_generations_of_state_do_not_pile_up(world):
+def test_old_generations_of_state_are_removed(world):
     world.start()
     world.kubelet.behaviour = lambda pod: (pod.run(), pod.save_state(), pod.succeed())
     world.item("item")
     for number in range(2, 9):
         world.finished("item", f"job-{number - 1}")
-        world.quiet()
+        world.wait_for_cleanup()
         world.trigger("item", f"job-{number}")
     world.finished("item", "job-8")
-    world.quiet()
+    world.wait_for_cleanup()
     left = world.kube.items("secrets", world.host, labelSelector=f"{GROUP}/type=state")
-    # Two generations are kept; a collection is worth a request when four more have gathered.
+    # Two generations are kept; they are removed when there are four more, so that it is worth a request.
     assert 2 <= len(left) <= 2 + 4
     newest = max(left, key=lambda secret: int(secret["metadata"]["annotations"][f"longshore.{GROUP}/sequence"]))
     assert newest["metadata"]["annotations"][f"longshore.{GROUP}/job"] == "job-8"
 
 
-def test_a_crowd_whose_requests_are_tried_again_and_again_holds_up_no_other_item(world):
-    """More items than the controller works on at a time. One that waits for its next try makes room before it has had its last."""
+def test_many_items_whose_requests_are_retried_do_not_delay_others(world):
+    """More items than the controller processes at a time. An item that waits for a retry makes room for others before its last attempt."""
     tries, crowd, is_broken = collections.Counter(), 40, threading.Event()
     tries_when_all_had_begun = []
     is_broken.set()
@@ -406,11 +406,11 @@ def test_a_crowd_whose_requests_are_tried_again_and_again_holds_up_no_other_item
             tries_when_all_had_begun.append(max(tries.values()))
         return Action(forward=False, answer=refusal(503, "ServiceUnavailable"))
 
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         for number in range(crowd):
             world.item(f"slow-{number}")
-        wait_until(lambda: tries_when_all_had_begun, "the whole crowd at work")
+        wait_until(lambda: tries_when_all_had_begun, "all of the items to start")
         assert tries_when_all_had_begun[0] < TRIES
         world.item("fast")
         assert world.finished("fast")["phase"] == "Succeeded"
@@ -419,35 +419,35 @@ def test_a_crowd_whose_requests_are_tried_again_and_again_holds_up_no_other_item
             assert world.finished(f"slow-{number}")["phase"] == "Succeeded"
 
 
-def test_a_conflict_with_nobody_does_not_leave_the_pod_behind(world):
-    """The API server gives up on a write that met others too often; when the answer comes, all that the watch had to say is said."""
-    struck = set()
+def test_a_conflict_response_without_a_new_event_does_not_leave_the_pod_behind(world):
+    """The API server rejects a write after too many internal retries; all watch events have arrived before the response."""
+    injected = set()
 
     def plan(request):
-        if request.method in ("DELETE", "PATCH") and "/pods/" in request.path and request.method not in struck:
-            struck.add(request.method)
+        if request.method in ("DELETE", "PATCH") and "/pods/" in request.path and request.method not in injected:
+            injected.add(request.method)
             return Action(forward=False, answer=refusal(409, "Conflict"))
         return PASS
 
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         world.start(proxy=proxy)
         world.item("item")
         assert world.finished("item")["phase"] == "Succeeded"
-        world.quiet()
-        assert struck == {"DELETE", "PATCH"}
+        world.wait_for_cleanup()
+        assert injected == {"DELETE", "PATCH"}
 
-        # The same where a pod is ended, not removed.
+        # The same for a pod that is ended but not removed.
         world.kubelet.behaviour = hang
         world.trigger("item", "job-2")
-        wait_until(lambda: world.status("item").get("phase") == "Progressing" and world.pods(), "the second job runs")
-        struck.clear()
+        wait_until(lambda: world.status("item").get("phase") == "Progressing" and world.pods(), "the second job to run")
+        injected.clear()
         world.interrupt("item", "job-2")
-        world.quiet()
-        assert struck == {"DELETE", "PATCH"}
+        world.wait_for_cleanup()
+        assert injected == {"DELETE", "PATCH"}
 
 
-def test_a_pod_that_somebody_else_removes_at_that_moment_is_as_good_as_removed(world):
-    """404 to our DELETE is what was wanted."""
+def test_a_pod_that_is_removed_by_others_at_the_same_time_counts_as_removed(world):
+    """A 404 response to our DELETE is a success."""
     gone = []
 
     def remove(name):
@@ -460,25 +460,25 @@ def test_a_pod_that_somebody_else_removes_at_that_moment_is_as_good_as_removed(w
             return Action(before=lambda: remove(request.path.rpartition("/")[2]))
         return PASS
 
-    with world.behind(plan) as proxy:
+    with world.behind_proxy(plan) as proxy:
         controller = world.start(proxy=proxy)
         world.item("item")
         assert world.finished("item")["phase"] == "Succeeded"
-        wait_until(lambda: gone and not world.pods(), "the pod gone")
+        wait_until(lambda: gone and not world.pods(), "deletion of the pod")
         world.trigger("item", "job-2")
         assert world.finished("item", "job-2")["phase"] == "Succeeded"
-        world.quiet()
+        world.wait_for_cleanup()
         assert '"level":"error"' not in controller.output()
     assert [job for _, job, _ in world.kubelet.ran("item")] == ["job-1", "job-2"]
 
 
-def test_the_final_phase_and_the_finished_job_are_one_write_however_a_job_ends(world):
-    """Every version of every item, as a watch tells them: Landscaper would start a job anew between two writes."""
+def test_final_phase_and_finished_job_are_written_together_however_a_job_ends(world):
+    """Checks every version of every item with a watch: between two writes Landscaper would start a new job."""
     behaviours = {
         "good": succeed, "late": hang,
         "bad": lambda pod: (pod.run(), pod.fail(3)),
         "image": lambda pod: (pod.bind(), pod.status("Pending", init=ended(), main=waiting("InvalidImageName"), wait=running())),
-        "gone": lambda pod: (pod.run(), world.kube.patch("pods", pod.name, {"metadata": {"finalizers": None}}, world.host), pod.gone())}
+        "gone": lambda pod: (pod.run(), world.kube.patch("pods", pod.name, {"metadata": {"finalizers": None}}, world.host), pod.remove())}
     world.kubelet.behaviour = lambda pod: behaviours[pod.item()[1]](pod)
     since = world.kube.list(DEPLOYITEMS, world.namespace)["metadata"]["resourceVersion"]
     world.start()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both types of item go one way: tests of the container type again, with items that are scripts; and what only these have.
+"""Both item types are processed in the same way: runs tests of the container type with script items, and tests what only scripts have.
 
-A test here is the one of the same name in the module beside it: one for each behaviour that the type has a part in, which are its
-configuration, what the pod is made of, and what must be hidden of it."""
+Each test in AGAIN is the test with the same name in another module, one for each behaviour that depends on the type: its
+configuration, the content of the pod, and what must be redacted."""
 
 import importlib.util
 import json
@@ -15,28 +15,28 @@ import controller_harness as harness
 from controller_harness import TYPE, decode, succeed
 
 AGAIN = {
-    "test_run": ("test_a_first_run_succeeds_with_state_and_export_and_leaves_only_state_and_access",
-                 "test_a_repeated_run_gets_its_state_and_publishes_anew",
-                 "test_update_on_change_only_runs_once_a_generation",
-                 "test_continuous_reconcile_is_answered_by_one_event_an_item_however_its_job_begins"),
+    "test_run": ("test_a_first_run_succeeds_with_state_and_export_and_leaves_only_state_and_account",
+                 "test_a_repeated_run_gets_its_state_and_updates_the_export",
+                 "test_update_on_change_only_runs_once_per_generation",
+                 "test_continuous_reconcile_causes_one_event_per_item_however_its_job_starts"),
     "test_delete": ("test_deletion_runs_main_with_delete_and_the_last_state_then_removes_everything",
                     "test_an_item_without_a_configuration_can_be_deleted"),
     "test_inputs": ("test_the_target_reaches_the_pod_as_a_document",
-                    "test_a_missing_pull_secret_is_told_by_name",
-                    "test_a_missing_pull_secret_of_the_item_itself_is_told_by_name",
+                    "test_a_missing_pull_secret_is_reported_with_its_name",
+                    "test_a_missing_pull_secret_of_the_item_is_reported_with_its_name",
                     "test_a_missing_configuration_fails_the_job",
-                    "test_poisoned_items_fail_alone_and_visibly",
-                    "test_items_that_cannot_be_read_at_all_fail_visibly"),
-    "test_trouble": ("test_a_failed_main_is_told_with_container_reason_exit_code_and_signal",
-                     "test_a_pod_in_a_crashed_controllers_hands_is_finished_by_the_next",
-                     "test_the_end_of_mains_log_is_in_the_status_without_its_inputs"),
-    "test_secrets": ("test_no_canary_leaves_its_place",),
+                    "test_invalid_items_fail_with_an_error_and_do_not_affect_others",
+                    "test_items_that_cannot_be_read_fail_with_an_error"),
+    "test_trouble": ("test_a_failed_main_is_reported_with_container_reason_exit_code_and_signal",
+                     "test_the_pod_of_a_crashed_controller_is_finished_by_the_next_one",
+                     "test_the_end_of_the_log_of_main_is_in_the_status_without_inputs"),
+    "test_secrets": ("test_no_canary_appears_in_logs_events_status_or_metrics",),
 }
 SCRIPT_TYPE = "landscaper.gardener.cloud/script"
 SCRIPT_API = "script.deployer.landscaper.gardener.cloud/v1alpha1"
-# test_secrets looks for its canary everywhere: neither the program nor what lies beside it may be told.
+# test_secrets looks for its canary everywhere: neither the script nor its files may be reported.
 CANARY = "canary-4711"
-# Nor is it YAML, as hardly any program is.
+# The script is not valid YAML, like most programs.
 SCRIPT = f"""#!/bin/sh
 set -eu
 if [ -z "$A" ]; then echo 'a: b: c'; fi
@@ -47,7 +47,7 @@ PROGRAM = {"apiVersion": SCRIPT_API, "script": SCRIPT, "files": {"lib.sh": f"log
 
 
 class ScriptWorld(harness.World):
-    """A world whose items are scripts, unless the test asks for a type of its own."""
+    """A world whose items are scripts unless a test sets another type."""
 
     canaries = [f"{CANARY}-script", f"{CANARY}-basic", f"{CANARY}-file"]
 
@@ -67,7 +67,7 @@ def world(apiserver, namespace):
 
 
 def load(name):
-    """A module beside this one, found in pytest's way, which makes asserts talk."""
+    """Imports a module in the same directory with pytest's assertion rewriting."""
     folder = str(pathlib.Path(__file__).parent)
     spec = next(filter(None, (finder.find_spec(name, [folder]) for finder in sys.meta_path)))
     module = importlib.util.module_from_spec(spec)
@@ -81,7 +81,7 @@ for _name, _tests in AGAIN.items():
         globals()[_test] = getattr(_module, _test)
 
 
-def test_any_value_of_any_type_in_a_scripts_fields_ends_the_item_one_way_or_the_other(world):
+def test_every_script_item_ends_whatever_the_type_of_a_value_in_any_field(world):
     load("test_poison").check_any_value(world, {
         "script": lambda v: {"script": v}, "files": lambda v: {"files": v}, "file": lambda v: {"files": {"a.sh": v}},
         "interpreter": lambda v: {"interpreter": v}})
@@ -94,7 +94,7 @@ def failed(world, name):
     return status["lastError"]["message"]
 
 
-def test_a_script_is_a_file_of_main_and_nowhere_else(world):
+def test_a_script_is_mounted_as_a_file_in_main_only(world):
     seen = {}
 
     def look(pod):
@@ -118,11 +118,11 @@ def test_a_script_is_a_file_of_main_and_nowhere_else(world):
     [main] = [c for c in spec["containers"] if c["name"] == "main"]
     assert (main["image"], main["command"], main["args"]) == ("example.com/tools:2", ["/data/ls/script/script"], ["one"])
     assert CANARY not in json.dumps(seen["pod"])
-    world.quiet()
+    world.wait_for_cleanup()
 
 
 @pytest.mark.parametrize("item_type", [TYPE, SCRIPT_TYPE])
-def test_main_of_either_type_gets_both_spellings_of_the_environment(world, item_type):
+def test_main_of_both_types_gets_both_spellings_of_the_environment_variables(world, item_type):
     seen = {}
 
     def look(pod):
@@ -140,11 +140,11 @@ def test_main_of_either_type_gets_both_spellings_of_the_environment(world, item_
     assert seen["STATE_PATH"] == seen["STATE"] == "/data/ls/shared/state"
 
 
-def test_half_a_mebibyte_of_script_runs_and_one_byte_more_is_told(world):
+def test_a_script_of_512_kib_runs_and_a_larger_one_is_rejected(world):
     world.start()
     world.item("fits", config={"script": "#" * 512 * 1024})
     world.item("over", config={"script": "#" * (512 * 1024 + 1)})
-    assert "script: Too long: may not be more than 512 KiB; put larger programs into an image" in failed(world, "over")
+    assert "script: Too long: must not exceed 512 KiB; put larger programs into an image" in failed(world, "over")
     assert world.finished("fits")["phase"] == "Succeeded"
     assert world.kubelet.ran("fits") == [("fits", "job-1", "RECONCILE")]
 
@@ -160,16 +160,16 @@ MISTAKES = {
 }
 
 
-def test_every_mistake_of_a_script_fails_its_item_by_name(world):
+def test_every_invalid_script_item_fails_with_the_name_of_the_field(world):
     world.start()
     for name, (config, _) in MISTAKES.items():
         world.item(name, config=config)
-    for name, (_, told) in MISTAKES.items():
-        assert told in failed(world, name)
+    for name, (_, message) in MISTAKES.items():
+        assert message in failed(world, name)
 
 
-def test_a_container_cannot_have_a_script_of_its_own(world):
-    """The type decides what is read: a script in a container item is a field that no one knows."""
+def test_a_container_item_cannot_have_a_script(world):
+    """The type decides which fields are read: a script in a container item is an unknown field."""
     world.start()
     harness.World.item(world, "item", config={"script": "echo"})
     assert world.finished("item")["phase"] == "Succeeded"
@@ -177,13 +177,13 @@ def test_a_container_cannot_have_a_script_of_its_own(world):
     assert all(v["name"] != "script" for v in pod.object["spec"]["volumes"])
 
 
-def test_a_controller_whose_scripts_are_switched_off_leaves_them_and_their_state_alone(world):
-    """As an item of a type that nobody here knows: not read, not failed, not finished, nothing collected."""
+def test_a_controller_with_scripts_disabled_does_not_touch_script_items_and_their_state(world):
+    """Like items of an unknown type they are not read, failed, finished or garbage collected."""
     world.kubelet.behaviour = harness.with_export_and_state
     first = world.start()
     world.item("script")
     assert world.finished("script")["phase"] == "Succeeded"
-    world.quiet()
+    world.wait_for_cleanup()
     first.stop()
     before = world.host_objects(("secrets",))
     assert before
@@ -194,11 +194,11 @@ def test_a_controller_whose_scripts_are_switched_off_leaves_them_and_their_state
     world.item("unknown", annotations={"deployer.landscaper.gardener.cloud/type": TYPE}, config={"script": None})
     harness.World.item(world, "container")
     assert world.finished("container")["phase"] == "Succeeded"
-    for _ in range(2):  # the collector has looked, whole rounds of it
+    for _ in range(2):  # wait for complete passes of the collector
         seen = world.apiserver.audit.mark()
         harness.wait_until(lambda: [e for e in world.apiserver.audit.entries(seen, user=controller.user)
                                     if e["verb"] == "list" and e["objectRef"]["resource"] == "secrets"], "the collector looked")
-    world.quiet()
+    world.wait_for_cleanup()
     touched = [e for e in world.apiserver.audit.entries(mark, user=controller.user)
                if e.get("objectRef", {}).get("name") in ("script", "wrong", "unknown") and e["verb"] != "get"]
     assert touched == []
@@ -207,7 +207,7 @@ def test_a_controller_whose_scripts_are_switched_off_leaves_them_and_their_state
     assert [job for _, job, _ in world.kubelet.ran("script")] == ["job-1"]
 
 
-def test_items_of_both_types_live_side_by_side_and_go(world):
+def test_items_of_both_types_run_and_are_deleted_side_by_side(world):
     world.kubelet.behaviour = harness.with_export_and_state
     world.start()
     world.item("script")
@@ -215,11 +215,11 @@ def test_items_of_both_types_live_side_by_side_and_go(world):
     for name in ("script", "container"):
         assert world.finished(name)["phase"] == "Succeeded"
         assert json.loads(decode(world.kube.get("secrets", f"{name}-export", world.namespace)["data"]["config"])) == {"answer": 42}
-    world.quiet()
+    world.wait_for_cleanup()
     world.kubelet.behaviour = succeed
     for name in ("script", "container"):
         world.delete(name)
     for name in ("script", "container"):
-        world.gone(name)
+        world.wait_until_deleted(name)
         assert [operation for _, _, operation in world.kubelet.ran(name)] == ["RECONCILE", "DELETE"]
-    harness.wait_until(lambda: not world.host_objects(), "everything gone from the host")
+    harness.wait_until(lambda: not world.host_objects(), "deletion of everything on the host")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client of common/kube, driven through kube_driver: JSON commands in, JSON answers out."""
+"""Drives the client of common/kube with kube_driver: JSON commands in, JSON answers out."""
 
 import itertools
 import json
@@ -22,7 +22,7 @@ def program():
 
 
 class Driver:
-    """One running kube_driver. Answers are found by the id of their command."""
+    """A running kube_driver. Answers are found by the id of their command."""
 
     def __init__(self, *arguments, env=None):
         self.process = Process("kube_driver", [program(), *arguments], stdin=subprocess.PIPE,
@@ -37,7 +37,7 @@ class Driver:
             data = log.read()
         whole = data[:data.rfind(b"\n") + 1]
         self._read_to += len(whole)
-        # Whatever else is printed (a sanitizer's report) ends the process, and that is noticed elsewhere.
+        # Other output, such as the report of a sanitizer, ends the process, which is detected elsewhere.
         self._lines += [json.loads(line) for line in whole.splitlines() if line.startswith(b"{")]
         return self._lines
 
@@ -45,7 +45,7 @@ class Driver:
         return [line for line in self._answers() if line["id"] == identity]
 
     def send(self, do, **command):
-        """Starts something; returns the id under which it answers."""
+        """Starts a command and returns the id of its answers."""
         identity = str(next(self._ids))
         line = json.dumps({"do": do, "id": identity, **command}) + "\n"
         self.process.stdin.write(line.encode())
@@ -53,7 +53,7 @@ class Driver:
         return identity
 
     def wait(self, identity, condition=lambda line: True, what="an answer", timeout=120):
-        """The first answer under an id for which the condition holds."""
+        """Waits for the first answer with this id that meets the condition."""
         def check():
             found = [line for line in self.answers(identity) if condition(line)]
             if not found:
@@ -62,7 +62,7 @@ class Driver:
         return wait_until(check, f"kube_driver: {what}", timeout)[0]
 
     def call(self, verb, plural, name=None, namespace=None, **more):
-        """One request; returns its answer: {"object": ...} or {"error": ...}."""
+        """Sends one request and returns its answer: {"object": ...} or {"error": ...}."""
         more.update({key: value for key, value in (("name", name), ("namespace", namespace)) if value is not None})
         return self.wait(self.send("call", verb=verb, plural=plural, **more), what=f"{verb} {plural} {name}")
 
@@ -72,7 +72,7 @@ class Driver:
         return self.send("watch", plural=plural, **more)
 
     def event(self, identity, event, name=None, after=0, timeout=120):
-        """Waits for an event of a watch (about an object, after so many others)."""
+        """Waits for an event of a watch, optionally for an object and after a number of other events."""
         return self.wait(identity, lambda line: line["event"] == event and name in (None, line["name"]) and
                          line["count"] > after, f"{event} of {name}", timeout)
 
@@ -80,7 +80,7 @@ class Driver:
         return self.wait(self.send("stats"))
 
     def close(self):
-        """Ends it in good order: a leak or a crash is a failure of the test."""
+        """Ends the driver cleanly: a leak or a crash fails the test."""
         if self.process.running:
             self.process.stdin.close()
             self.process.wait(60)
@@ -89,7 +89,7 @@ class Driver:
 
 @pytest.fixture
 def make_driver():
-    """make_driver("--kubeconfig", path): drivers that must end well."""
+    """make_driver("--kubeconfig", path): drivers that must exit with 0."""
     drivers = []
 
     def make(*arguments, **options):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the network, the token and an overloaded server do to a client."""
+"""Effects of the network, the token and an overloaded server on a client."""
 
 import base64
 import http.server
@@ -22,7 +22,7 @@ from bench.waiting import wait_until
 # --- tokens ----------------------------------------------------------------------------------------------------------
 
 def _mount(directory, apiserver, token):
-    """A service account directory as kubelet makes it: the token can be replaced in one step."""
+    """A service account directory like that of a kubelet: the token is replaced atomically."""
     directory.mkdir(exist_ok=True)
     (directory / "ca.crt").write_bytes(pathlib.Path(apiserver.authority.certificate).read_bytes())
     aside = directory / "token.new"
@@ -57,8 +57,8 @@ def test_a_replaced_token_is_used_at_once(make_driver, apiserver, namespace, kub
                                  user=f"system:serviceaccount:{namespace}:first") == 1
 
 
-def test_a_refused_token_is_read_again_once(make_driver, apiserver, namespace, kube, tmp_path):
-    """The file has the same age, size and inode as before, so only the refusal tells."""
+def test_a_rejected_token_is_read_again_once(make_driver, apiserver, namespace, kube, tmp_path):
+    """The file has the same time, size and inode as before, so only the rejection shows that it changed."""
     apiserver.service_account("robot", namespace)
     kube.allow(f"{namespace}:robot", [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}], namespace,
                name="robot", kind="ServiceAccount")
@@ -104,7 +104,7 @@ def test_a_watch_outlives_its_token(make_driver, private_apiserver, tmp_path):
 # --- too many requests -----------------------------------------------------------------------------------------------
 
 class Gate(http.server.ThreadingHTTPServer):
-    """An admission webhook that holds every request back until it is opened."""
+    """An admission webhook that delays every request until it is opened."""
 
     def __init__(self, pair):
         super().__init__(("127.0.0.1", 0), self.Handler)
@@ -133,7 +133,7 @@ class Gate(http.server.ThreadingHTTPServer):
 
 @pytest.fixture
 def full_server(make_apiserver):
-    """(server, gate): an API server that does one change at a time and is at it until the gate is opened."""
+    """(server, gate): an API server that allows one write at a time and is busy with one until the gate is opened."""
     server = make_apiserver(flags=["--enable-priority-and-fairness=false", "--max-mutating-requests-inflight=1"])
     rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]}]
     server.kube.allow("holder", rules)
@@ -150,7 +150,7 @@ def full_server(make_apiserver):
     holder = server.user("holder")
 
     def hold():
-        # The server takes a moment to know of the webhook; what passes before that is made under another name.
+        # The webhook takes effect after a moment; requests that pass before that use another name.
         for number in itertools.count():
             if gate.opened.is_set():
                 return
@@ -163,7 +163,7 @@ def full_server(make_apiserver):
 
     thread = threading.Thread(target=hold, daemon=True)
     thread.start()
-    assert gate.held.wait(60), "the webhook was never asked"
+    assert gate.held.wait(60), "the webhook was not called"
     yield server, gate
     gate.opened.set()
     thread.join(60)
@@ -175,18 +175,18 @@ def _config_map(name):
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
 
 
-def test_an_overloaded_server_is_asked_again_until_it_has_time(make_driver, full_server):
+def test_requests_to_an_overloaded_server_are_retried_until_they_succeed(make_driver, full_server):
     server, gate = full_server
     driver = make_driver("--kubeconfig", server.user_kubeconfig("crowd"))
     call = driver.send("call", verb="create", plural="configmaps", namespace="default", body=_config_map("late"),
                        quiet=True, timeoutMs=60_000)
-    wait_until(lambda: driver.stats()["requests"] >= 2, "a second try")
+    wait_until(lambda: driver.stats()["requests"] >= 2, "a second attempt")
     assert not driver.answers(call)
     gate.opened.set()
     assert driver.wait(call) == {"id": call, "ok": True}
 
 
-def test_without_retry_the_pause_is_in_the_error(make_driver, full_server):
+def test_without_retries_the_error_contains_the_retry_delay(make_driver, full_server):
     server, _ = full_server
     driver = make_driver("--kubeconfig", server.user_kubeconfig("crowd"))
     error = driver.call("create", "configmaps", namespace="default", body=_config_map("never"), noRetry=True)["error"]
@@ -204,7 +204,7 @@ def _leader(driver, lease, is_leader=True):
     return driver.wait(lease, lambda line: line.get("leader") is is_leader, f"leader {is_leader}")
 
 
-def test_one_leader_at_a_time_and_the_next_when_it_gives_up(make_driver, apiserver, namespace, kube):
+def test_there_is_one_leader_at_a_time_and_the_next_one_when_it_releases_the_lease(make_driver, apiserver, namespace, kube):
     first = make_driver("--kubeconfig", apiserver.kubeconfig)
     second = make_driver("--kubeconfig", apiserver.kubeconfig)
     held = first.send("lease", namespace=namespace, name="one", identity="first", **QUICK)
@@ -226,7 +226,7 @@ def test_one_leader_at_a_time_and_the_next_when_it_gives_up(make_driver, apiserv
     assert spec["leaseTransitions"] == 1
 
 
-def test_a_leader_that_stood_still_learns_it_on_waking(make_driver, apiserver, namespace):
+def test_a_leader_that_was_suspended_notices_its_loss_when_it_continues(make_driver, apiserver, namespace):
     first = make_driver("--kubeconfig", apiserver.kubeconfig)
     second = make_driver("--kubeconfig", apiserver.kubeconfig)
     held = first.send("lease", namespace=namespace, name="still", identity="first", **QUICK)
@@ -241,7 +241,7 @@ def test_a_leader_that_stood_still_learns_it_on_waking(make_driver, apiserver, n
     assert [line["leader"] for line in second.answers(waiting)] == [True]
 
 
-def test_a_leader_without_a_server_gives_up(make_driver, private_apiserver):
+def test_a_leader_without_a_server_stops_leading(make_driver, private_apiserver):
     driver = make_driver("--kubeconfig", private_apiserver.kubeconfig)
     held = driver.send("lease", namespace="default", name="lost", identity="us", **QUICK)
     _leader(driver, held)
@@ -255,7 +255,7 @@ def test_a_leader_without_a_server_gives_up(make_driver, private_apiserver):
 # --- the network -----------------------------------------------------------------------------------------------------
 
 class Relay:
-    """Stands between client and server and can cut or freeze every connection through it."""
+    """Forwards connections between client and server and can cut or freeze all of them."""
 
     def __init__(self, port):
         self._port = port
@@ -263,7 +263,7 @@ class Relay:
         self.port = self._listener.getsockname()[1]
         self.connections = 0
         self._pairs = []
-        self._flows = threading.Event()  # of the connections that are made from now on
+        self._flows = threading.Event()  # for connections that are made from now on
         self._flows.set()
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -293,7 +293,7 @@ class Relay:
                 pass
 
     def cut(self):
-        """Ends all connections without a word of TLS or HTTP."""
+        """Ends all connections without a TLS or HTTP message."""
         pairs, self._pairs = self._pairs, []
         for pair in pairs:
             for end in pair:
@@ -303,7 +303,7 @@ class Relay:
                     pass
 
     def freeze(self):
-        """Nothing goes through the connections there are, for ever; the kernel goes on saying that it does."""
+        """Stops forwarding on all existing connections for good, while the kernel still acknowledges data."""
         self._flows.clear()
         self._flows = threading.Event()
         self._flows.set()
@@ -337,7 +337,7 @@ def test_calls_survive_cut_connections(relayed, relay, namespace, kube, secret):
         assert all("ok" in relayed.wait(identity) for identity in ids)
 
 
-def test_a_watch_survives_cut_connections_and_misses_nothing(relayed, relay, namespace, kube, secret):
+def test_a_watch_survives_cut_connections_without_missing_events(relayed, relay, namespace, kube, secret):
     watch = relayed.watch("secrets", namespace)
     relayed.event(watch, "SYNCED")
     for i in range(10):
@@ -347,10 +347,10 @@ def test_a_watch_survives_cut_connections_and_misses_nothing(relayed, relay, nam
     for i in range(10):
         relayed.event(watch, "ADDED", f"event-{i}")
     names = [line["name"] for line in relayed.answers(watch) if line["event"] == "ADDED"]
-    assert names == sorted(set(names)), "each one once and in order"
+    assert names == sorted(set(names)), "each event once and in order"
 
 
-def test_a_call_over_a_dead_connection_takes_another(relayed, relay, namespace, kube, secret):
+def test_a_call_on_a_dead_connection_uses_another_one(relayed, relay, namespace, kube, secret):
     kube.create(secret("there"), namespace)
     assert "ok" in relayed.call("get", "secrets", "there", namespace, quiet=True)
     relay.freeze()
@@ -360,7 +360,7 @@ def test_a_call_over_a_dead_connection_takes_another(relayed, relay, namespace, 
     assert relay.connections == 2
 
 
-def test_a_call_that_may_not_be_repeated_ends_at_its_time_limit_and_the_next_one_works(
+def test_a_call_that_must_not_be_retried_ends_at_its_timeout_and_the_next_one_works(
         relayed, relay, namespace, kube, secret):
     kube.create(secret("there"), namespace)
     assert "ok" in relayed.call("get", "secrets", "there", namespace, quiet=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whom the client believes, over real TLS."""
+"""Which servers the client trusts, with real TLS."""
 
 import json
 import pathlib
@@ -11,7 +11,7 @@ from bench import certificates
 
 @pytest.fixture
 def config(apiserver, tmp_path):
-    """config(**cluster): a kubeconfig of the admin with other settings of the cluster; None removes one."""
+    """config(**cluster): a kubeconfig of the admin with changed settings of the cluster; None removes a setting."""
     def make(**changes):
         document = json.loads(pathlib.Path(apiserver.kubeconfig).read_text())
         cluster = document["clusters"][0]["cluster"]
@@ -26,7 +26,7 @@ def config(apiserver, tmp_path):
 
 @pytest.fixture
 def foreign(tmp_path_factory):
-    """The certificate of an authority that has nothing to do with the server."""
+    """The certificate of an unrelated authority."""
     return pathlib.Path(certificates.Authority(tmp_path_factory.mktemp("foreign")).certificate)
 
 
@@ -34,14 +34,14 @@ def _get(driver):
     return driver.call("get", "namespaces", "default", noRetry=True)
 
 
-def test_a_server_of_another_authority_is_denied(make_driver, config, foreign, tmp_path):
+def test_a_server_of_another_authority_is_rejected(make_driver, config, foreign, tmp_path):
     (tmp_path / "ca.pem").write_bytes(foreign.read_bytes())
     error = _get(make_driver("--kubeconfig", config(certificate_authority_data=None, certificate_authority="ca.pem")))["error"]
     assert error["kind"] == "denied"
     assert "certificate" in error["text"]
 
 
-def test_the_name_to_verify_can_be_given(make_driver, config):
+def test_the_server_name_to_verify_can_be_set(make_driver, config):
     right = make_driver("--kubeconfig", config(tls_server_name="kubernetes.default.svc"))
     assert "object" in _get(right)
     assert "object" in _get(right)
@@ -52,11 +52,11 @@ def test_the_name_to_verify_can_be_given(make_driver, config):
     assert "somebody.else" in error["text"]
 
 
-def test_without_verification_only_where_it_is_asked_for(make_driver, config):
+def test_verification_is_only_skipped_if_configured(make_driver, config):
     assert "object" in _get(make_driver("--kubeconfig", config(certificate_authority_data=None, insecure_skip_tls_verify=True)))
 
 
-def test_the_systems_authorities_are_those_of_the_environment(make_driver, config, apiserver, tmp_path):
+def test_the_default_authorities_are_those_of_the_environment(make_driver, config, apiserver, tmp_path):
     path = config(certificate_authority_data=None)
     assert _get(make_driver("--kubeconfig", path))["error"]["kind"] == "denied"
     file = {"SSL_CERT_FILE": str(apiserver.authority.certificate)}
@@ -68,8 +68,8 @@ def test_the_systems_authorities_are_those_of_the_environment(make_driver, confi
     assert "object" in _get(make_driver("--kubeconfig", path, env={"SSL_CERT_DIR": f"/nowhere:{folder}"}))
 
 
-def test_an_authority_of_its_own_is_the_only_one(make_driver, config, foreign, apiserver, tmp_path):
-    """The environment names the right one, but the kubeconfig another."""
+def test_an_authority_in_the_kubeconfig_replaces_the_default_ones(make_driver, config, foreign, apiserver, tmp_path):
+    """The environment names the right authority, but the kubeconfig another one."""
     (tmp_path / "ca.pem").write_bytes(foreign.read_bytes())
     path = config(certificate_authority_data=None, certificate_authority="ca.pem")
     driver = make_driver("--kubeconfig", path, env={"SSL_CERT_FILE": str(apiserver.authority.certificate)})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every verb against a real API server, and what its refusals become."""
+"""Every verb against a real API server, and the errors for its failures."""
 
 import base64
 
@@ -25,7 +25,7 @@ def test_create_get_patch_update_delete(driver, namespace, secret):
     assert driver.call("get", "secrets", "one", namespace)["error"]["kind"] == "not-found"
 
 
-def test_apply_makes_and_changes_and_needs_no_read(driver, namespace):
+def test_apply_creates_and_changes_without_a_read(driver, namespace):
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "applied"}, "data": {"key": "1"}}
     assert driver.call("apply", "configmaps", "applied", namespace, body=body, fieldManager="us")["object"]["data"] == {"key": "1"}
     body["data"] = {"other": "2"}
@@ -42,13 +42,13 @@ def test_groups_and_subresources(driver, namespace, apiserver):
     assert answer["object"]["status"]["phase"] == "Progressing"
 
 
-def test_delete_collection_takes_only_what_the_selector_names(driver, namespace, kube, secret):
+def test_delete_collection_deletes_only_what_the_selector_matches(driver, namespace, kube, secret):
     for name, label in (("a", "yes"), ("b", "yes"), ("c", "no")):
         kube.create(secret(name, labels={"mine": label}), namespace)
     assert "object" in driver.call("delete-collection", "secrets", namespace=namespace, labelSelector="mine=yes")
     assert [thing["metadata"]["name"] for thing in kube.items("secrets", namespace)] == ["c"]
     refused = driver.call("delete-collection", "secrets", namespace=namespace)
-    assert "no selector" in refused["error"]["text"]
+    assert "selector is missing" in refused["error"]["text"]
 
 
 def test_already_exists_is_not_a_conflict(driver, namespace, secret):
@@ -59,7 +59,7 @@ def test_already_exists_is_not_a_conflict(driver, namespace, secret):
     assert error["text"] == f"create secrets '{namespace}/twice': secrets \"twice\" already exists"
 
 
-def test_a_stale_resource_version_is_a_conflict_in_the_servers_words(driver, namespace, kube, secret):
+def test_a_stale_resource_version_is_a_conflict_with_the_message_of_the_server(driver, namespace, kube, secret):
     old = kube.create(secret("stale"), namespace)
     kube.patch("secrets", "stale", {"metadata": {"labels": {"a": "b"}}}, namespace)
     error = driver.call("update", "secrets", "stale", namespace, body=old)["error"]
@@ -67,7 +67,7 @@ def test_a_stale_resource_version_is_a_conflict_in_the_servers_words(driver, nam
     assert "the object has been modified" in error["text"]
 
 
-def test_delete_preconditions_hold(driver, namespace, kube, secret):
+def test_delete_preconditions_are_respected(driver, namespace, kube, secret):
     first = kube.create(secret("guarded"), namespace)["metadata"]
     kube.patch("secrets", "guarded", {"metadata": {"labels": {"a": "b"}}}, namespace)
 
@@ -81,14 +81,14 @@ def test_delete_preconditions_hold(driver, namespace, kube, secret):
     assert not kube.find("secrets", "guarded", namespace)
 
 
-def test_an_invalid_object_is_refused_with_the_field(driver, namespace, secret):
+def test_an_invalid_object_is_rejected_with_the_name_of_the_field(driver, namespace, secret):
     error = driver.call("create", "secrets", namespace=namespace, body=secret("Not_A_Name"))["error"]
     assert error["kind"] == "invalid"
     assert error["httpStatus"] == 422
     assert "metadata.name" in error["text"]
 
 
-def test_denied_says_who_may_not_do_what(make_driver, apiserver, namespace):
+def test_a_forbidden_request_reports_the_user_and_the_resource(make_driver, apiserver, namespace):
     nobody = make_driver("--kubeconfig", apiserver.user_kubeconfig("nobody-at-all"))
     error = nobody.call("get", "secrets", "any", namespace)["error"]
     assert error["kind"] == "denied"
@@ -96,22 +96,22 @@ def test_denied_says_who_may_not_do_what(make_driver, apiserver, namespace):
     assert "nobody-at-all" in error["text"]
 
 
-def test_names_cannot_leave_their_place_in_the_path(driver, namespace):
+def test_names_cannot_change_the_request_path(driver, namespace):
     for name in ("..", ".", "", "a/b", "a%2fb"):
         assert driver.call("get", "secrets", name, namespace)["error"]["kind"] == "invalid", name
 
 
 @pytest.mark.parametrize("size", [1200 * 1024, 3 * 1024 * 1024])
-def test_a_body_that_is_too_large_is_refused_in_the_servers_words(driver, namespace, secret, size):
+def test_a_body_that_is_too_large_is_rejected_with_the_message_of_the_server(driver, namespace, secret, size):
     before = driver.stats()["requests"]
     error = driver.call("create", "secrets", namespace=namespace, body=secret("huge", size))["error"]
     assert error["kind"] in ("too-large", "invalid")
     assert "too long" in error["text"].lower() or "too large" in error["text"].lower()
-    assert driver.stats()["requests"] == before + 1, "a body does not get smaller by a second try"
+    assert driver.stats()["requests"] == before + 1, "the request was retried with the same body"
 
 
-def test_three_mebibytes_go_both_ways(driver, namespace, kube):
-    """A list of Secrets that is larger than any single object may be."""
+def test_three_mebibytes_can_be_sent_and_received(driver, namespace, kube):
+    """Receives a list of Secrets that is larger than a single object may be."""
     content = base64.b64encode(b"y" * (1000 * 1024)).decode()
     for name in ("a", "b", "c"):
         body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": {"content": content}}
@@ -122,7 +122,7 @@ def test_three_mebibytes_go_both_ways(driver, namespace, kube):
     assert refused["kind"] == "too-large"
 
 
-def test_text_answers_are_strings(driver):
+def test_text_responses_are_strings(driver):
     assert driver.call("get", "namespaces", "default", raw=True)["object"].startswith('{"kind":"Namespace"')
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watches go on whatever happens to the server."""
+"""Watches continue whatever happens to the server."""
 
 
-def test_events_of_a_life(driver, namespace, kube, secret):
+def test_events_from_creation_to_deletion(driver, namespace, kube, secret):
     kube.create(secret("before"), namespace)
     watch = driver.watch("secrets", namespace)
     driver.event(watch, "LISTED", "before")
@@ -15,7 +15,7 @@ def test_events_of_a_life(driver, namespace, kube, secret):
     driver.event(watch, "DELETED", "after")
 
 
-def test_selectors_are_the_servers_work(driver, namespace, kube, secret):
+def test_selectors_are_applied_by_the_server(driver, namespace, kube, secret):
     watch = driver.watch("secrets", namespace, labelSelector="mine=yes")
     driver.event(watch, "SYNCED")
     kube.create(secret("other"), namespace)
@@ -35,7 +35,7 @@ def test_a_watch_on_one_object_needs_no_list_permission(make_driver, apiserver, 
     driver.event(watch, "MODIFIED", "only")
 
 
-def test_a_denied_watch_says_so_and_starts_when_it_is_allowed(make_driver, apiserver, namespace, kube, secret):
+def test_a_forbidden_watch_reports_the_error_and_starts_when_it_is_allowed(make_driver, apiserver, namespace, kube, secret):
     kube.create(secret("guarded"), namespace)
     driver = make_driver("--kubeconfig", apiserver.user_kubeconfig("latecomer"))
     watch = driver.watch("secrets", namespace)
@@ -52,7 +52,7 @@ def _start(make_driver, server, secret):
     server.kube.create(secret("before"), "default")
     watch = driver.watch("secrets", "default")
     driver.event(watch, "SYNCED")
-    # The watch must have begun, or the server's restart would only delay it.
+    # The watch must be open, otherwise the restart of the server would only delay it.
     server.kube.create(secret("begun"), "default")
     return driver, watch, driver.event(watch, "ADDED", "begun")["count"]
 
@@ -64,7 +64,7 @@ def test_a_crash_of_the_server_loses_no_event(make_driver, private_apiserver, se
     driver.event(watch, "ADDED", "after", after=count)
     later = [line for line in driver.answers(watch) if line["count"] > count]
     assert "BROKEN" in [line["event"] for line in later]
-    assert "LISTED" not in [line["event"] for line in later], "it goes on from where it was"
+    assert "LISTED" not in [line["event"] for line in later], "the watch listed again instead of continuing"
 
 
 def test_a_restart_of_the_server_loses_no_event(make_driver, private_apiserver, secret):
@@ -85,8 +85,30 @@ def test_after_a_compaction_everything_is_listed_again(make_driver, private_apis
     driver.event(watch, "ADDED", "after", after=synced["count"])
 
 
-def test_objects_that_cannot_be_read_do_not_stop_the_others(driver, namespace, kube):
-    """Nested deeper than we read, and a NUL in a string: their names come, with a reason."""
+def test_a_watch_without_list_permission_sees_changes_after_an_etcd_restore(make_driver, private_apiserver, secret):
+    server = private_apiserver
+    server.kube.create(secret("only"), "default")
+    server.kill()
+    backup = server.etcd.backup()
+    server.start()
+    driver = make_driver("--kubeconfig", server.kubeconfig)
+    watch = driver.watch("secrets", "default", watchOnly=True, fieldSelector="metadata.name=only")
+    driver.event(watch, "ADDED", "only")
+    # The last version that the watch has seen is far ahead of the backup.
+    for number in range(300):
+        server.kube.patch("namespaces", "default", {"metadata": {"annotations": {"number": str(number)}}})
+    server.kube.patch("secrets", "only", {"metadata": {"labels": {"lost": "yes"}}}, "default")
+    count = driver.event(watch, "MODIFIED", "only")["count"]
+    server.kill()
+    server.etcd.restore(backup)
+    server.start()
+    again = driver.event(watch, "ADDED", "only", after=count)
+    server.kube.patch("secrets", "only", {"metadata": {"labels": {"new": "yes"}}}, "default")
+    driver.event(watch, "MODIFIED", "only", after=again["count"])
+
+
+def test_objects_that_cannot_be_read_do_not_block_the_others(driver, namespace, kube):
+    """Objects that are nested too deeply or have a NUL in a string are reported with name and reason."""
     def item(name, config):
         return {"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "DeployItem", "metadata": {"name": name},
                 "spec": {"type": "t", "config": {"apiVersion": "v1", "kind": "x", **config}}}

@@ -3,7 +3,7 @@ import importlib.util
 import pathlib
 import sys
 
-# Tests are imported by path, so that the helper beside them has to be as well.
+# Tests are imported by path, so the helper module has to be imported by path as well.
 _spec = importlib.util.spec_from_file_location("render_harness", pathlib.Path(__file__).with_name("harness.py"))
 _harness = importlib.util.module_from_spec(_spec)
 sys.modules["render_harness"] = _harness

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DeployItems and what goes with them, and `longshore render` over them."""
+"""Builds DeployItems and their objects, and runs `longshore render` with them."""
 
 import base64
 import json
@@ -45,7 +45,7 @@ CONTEXT = [{"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "Context
 
 
 def state(chunks, name="job"):
-    """One whole generation of state."""
+    """One complete generation of state."""
     return [secret(f"state-team-{name}-{number}", {"config": "x"}, creationTimestamp="2026-01-07T09:00:00Z", labels={
         f"deployitem.{GROUP}/name": name, f"deployitem.{GROUP}/namespace": "team", f"{GROUP}/type": "state"}, annotations={
         f"{GROUP}/uuid": "0b6f1c1e-0000-4000-8000-000000000000", f"{GROUP}/num": str(number), f"{OURS}/chunks": str(chunks),

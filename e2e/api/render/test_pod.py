@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rendered pod on a real kubelet, with a shell in place of init and wait: what each container sees and may do."""
+"""The rendered pod on a real kubelet, with a shell instead of init and wait: what each container sees and may do."""
 
 import pytest
 from render_harness import PULL, SCRIPT, item, render, state
@@ -19,7 +19,7 @@ def config(namespace):
 
 
 def run(node, namespace, directory, objects):
-    """Creates every object, waits for the pod's end, and gives its logs."""
+    """Creates all objects, waits for the end of the pod and returns its logs."""
     node.kube.patch("namespaces", namespace, {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
     for thing in objects[1:]:
         if "state" in thing["metadata"]["name"]:
@@ -34,7 +34,7 @@ def run(node, namespace, directory, objects):
     return ended, logs
 
 
-def test_each_container_of_an_item_sees_its_own(node, node_namespace, tmp_path):
+def test_each_container_of_an_item_sees_only_its_own_files(node, node_namespace, tmp_path):
     program = {"image": images.BUSYBOX, "command": ["/bin/sh", "-c"], "args": [LOOK + "; echo $OPERATION $STATE; touch /data/ls/shared/done"],
                "registryPullSecrets": [{"name": "pull", "namespace": "team"}],
                "componentDescriptor": {"ref": {"componentName": "example.com/c", "version": "v1.0.0"}}}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `longshore render` prints is what an API server takes, in a namespace of the restricted kind."""
+"""An API server accepts the output of `longshore render`, in a namespace with the restricted Pod Security standard."""
 
 import pytest
 from render_harness import CONTAINER, CONTEXT, PULL, SCRIPT, item, render, state
@@ -19,13 +19,13 @@ POD = {"pod": {"sharedVolumeSizeLimit": "1Gi", "resources": {"requests": {"cpu":
     ([item("container", {"image": "alpine"}, name="x" * 253)], None),
     ([item("container", {"image": "alpine"}, name="a.b-c")], None),
 ], ids=["plain", "everything", "state", "script", "go-images", "long-name", "dots"])
-def test_an_api_server_takes_every_object(kube, namespace, tmp_path, objects, config):
+def test_an_api_server_accepts_every_object(kube, namespace, tmp_path, objects, config):
     kube.patch("namespaces", namespace, {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
     made = render(tmp_path, objects, {"namespace": namespace, **(config or {})})
     for thing in made:
         stored = kube.create(thing, namespace)
         if thing["kind"] == "Pod":
-            # Nothing that we wrote was unknown to the server and dropped.
+            # The server did not drop any field that we wrote as unknown.
             assert_contains(stored["spec"], thing["spec"])
 
 
@@ -33,7 +33,7 @@ def assert_contains(have, want, path="spec"):
     if isinstance(want, dict):
         for key, value in want.items():
             if value in (False, "", {}, []) and not have.get(key):
-                continue  # the server leaves empty fields out
+                continue  # the server omits empty fields
             assert key in have, f"{path}.{key} was dropped"
             assert_contains(have[key], value, f"{path}.{key}")
     elif isinstance(want, list):
@@ -44,8 +44,8 @@ def assert_contains(have, want, path="spec"):
         assert str(have) == str(want), path
 
 
-def test_a_pod_that_the_invariants_forbid_would_have_been_refused(kube, namespace, tmp_path):
-    """The namespace of the test above does refuse."""
+def test_a_pod_that_violates_the_restricted_standard_is_rejected(kube, namespace, tmp_path):
+    """Shows that the namespace of the test above enforces the standard."""
     kube.patch("namespaces", namespace, {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
     *others, pod = render(tmp_path, [item("container", {"image": "alpine"})], {"namespace": namespace})
     for thing in others:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`longshore validate` says of an item what the API server would say of its pod, before any server is asked."""
+"""`longshore validate` reports for an item what the API server would report for its pod, without asking a server."""
 
 import json
 import subprocess
@@ -73,7 +73,7 @@ def program(verb, directory, thing, namespace, *options):
 
 
 def refusals(kube, namespace, made):
-    """What a server says of the objects, none of which it keeps but the account, which the pod has to have."""
+    """The errors of the server for the objects. It keeps only the account, which the pod needs."""
     said = []
     for thing in made:
         kind = thing["kind"].lower() + "s"
@@ -90,22 +90,22 @@ def refusals(kube, namespace, made):
 
 @pytest.mark.parametrize("config, spec", [*((c, {}) for c in CONFIGURATIONS.values()), *(({}, s) for s in SPECS.values())],
                          ids=[*CONFIGURATIONS, *(f"spec-{name}" for name in SPECS)])
-def test_validate_and_the_api_server_are_of_one_mind(kube, namespace, tmp_path, config, spec):
+def test_validate_and_the_api_server_agree(kube, namespace, tmp_path, config, spec):
     thing = item("container", {"image": "alpine", **config})
     thing["spec"].update(spec)
     found = program("validate", tmp_path, thing, namespace)
     made = program("render", tmp_path, thing, namespace, "-o", "json")
     assert found.returncode in (0, 2) and made.returncode in (0, 1, 2), (found.stderr, made.stderr)
     said = refusals(kube, namespace, map(json.loads, made.stdout.splitlines()))
-    # Whatever render lets through, the server takes; and what either refuses, validate has named.
+    # The server accepts everything that render accepts, and validate reports everything that either of them rejects.
     assert said == [], (found.stdout, said)
     assert (found.returncode == 0) == (made.returncode == 0), (found.stdout, made.stderr)
 
 
 @pytest.mark.parametrize("config", [c for c in CONFIGURATIONS.values() if {*c} & {*OF_THE_POD}],
                          ids=[name for name, c in CONFIGURATIONS.items() if {*c} & {*OF_THE_POD}])
-def test_validate_refuses_nothing_that_the_api_server_takes(kube, namespace, tmp_path, config):
-    """The fields are put into the pod as they are, past all rules of our own."""
+def test_validate_rejects_nothing_that_the_api_server_accepts(kube, namespace, tmp_path, config):
+    """Puts the fields into the pod unchanged, without our own rules."""
     found = program("validate", tmp_path, item("container", {"image": "alpine", **config}), namespace)
     plain = program("render", tmp_path, item("container", {"image": "alpine"}), namespace, "-o", "json")
     made = [json.loads(line) for line in plain.stdout.splitlines()]

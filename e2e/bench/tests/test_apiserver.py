@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API server of the bench does what the tests of Longshore rely on."""
+"""Tests the API server of the bench: the behaviour that other tests rely on."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def test_deploy_item_keeps_its_config_and_has_a_status(kube, namespace):
 
 
 @pytest.mark.parametrize("spec", [{"type": None}, {"config": {"image": "no kind"}}, {"target": {}}, {"timeout": 5}])
-def test_deploy_item_is_checked(kube, namespace, spec):
+def test_invalid_deploy_items_are_rejected(kube, namespace, spec):
     with pytest.raises(ApiError) as error:
         kube.create(deploy_item("bad", **spec), namespace)
     assert error.value.status == 422
@@ -63,11 +63,11 @@ def test_service_account_token(apiserver, namespace):
     assert apiserver.token_client(token).items("secrets", namespace) == []
 
 
-def test_controllers_fill_namespaces_with_a_service_account(controllers, kube, namespace):
+def test_controllers_create_the_default_service_account(controllers, kube, namespace):
     kube.wait_for("serviceaccounts", "default", bool, namespace)
 
 
-def test_restart_keeps_data_and_old_versions_expire(private_apiserver):
+def test_restart_keeps_data_and_old_resource_versions_expire(private_apiserver):
     kube = private_apiserver.kube
     old = kube.create(config_map("kept"), "default")["metadata"]["resourceVersion"]
     for crash in (False, True):

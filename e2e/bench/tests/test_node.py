@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node of the bench runs pods the way Longshore needs it."""
+"""Tests the node of the bench: it runs pods as Longshore needs it."""
 
 import pytest
 
@@ -41,18 +41,18 @@ def test_init_main_and_sidecar_share_a_volume(node, node_namespace):
     ], [container("init", "echo hello > /shared/from-init")]), node_namespace)
     assert phase_of(node, "run", node_namespace) == "Succeeded"
     assert node.kube.logs("run", node_namespace, "main").split() == ["1000", "3000", "3000", "2000", "hello"]
-    # The volume belongs to fsGroup with the set-group-id bit, so a new file does too.
+    # The volume belongs to fsGroup and has the set-group-ID bit, so new files belong to the group too.
     assert node.kube.logs("run", node_namespace, "wait").split() == ["2000"]
 
 
-def test_pod_security_refuses_a_pod_that_wants_more(node, node_namespace):
+def test_pod_security_rejects_a_privileged_pod(node, node_namespace):
     restrict(node, node_namespace)
     with pytest.raises(ApiError) as error:
         node.kube.create(pod("bad", [container("main", "true", {"privileged": True})]), node_namespace)
     assert error.value.status == 403 and "PodSecurity" in error.value.message
 
 
-def test_image_from_the_registry_and_the_api_from_a_pod(node, node_namespace):
+def test_a_pod_pulls_from_the_registry_and_reaches_the_api(node, node_namespace):
     node.registry.client().push_image("tools/shell", "1", images.busybox())
     script = ("nc $KUBERNETES_SERVICE_HOST $KUBERNETES_SERVICE_PORT </dev/null && "
               "head -c 3 /var/run/secrets/kubernetes.io/serviceaccount/token")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the bench starts does not outlive it, and its log is shown when a test fails."""
+"""Processes that the bench starts do not outlive it, and their logs are shown when a test fails."""
 
 import os
 import signal
@@ -19,21 +19,21 @@ sys.stdin.read()
 """
 
 
-def test_children_and_files_of_a_killed_run_go():
+def test_children_and_files_of_a_killed_run_are_removed():
     environment = {**os.environ, "PYTHONPATH": str(paths.BENCH.parent)}
     with subprocess.Popen([sys.executable, "-c", STARTER], env=environment, text=True,
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) as starter:
         child = int(starter.stdout.readline())
         directory, = paths.STATE_ROOT.glob(f"run-{starter.pid}-*")
         starter.send_signal(signal.SIGKILL)
-    wait_until(lambda: start_time(child) is None, "the child is gone")
+    wait_until(lambda: start_time(child) is None, "the child has ended")
     leftovers.clean()
     assert not directory.exists()
 
 
-def test_log_tail_of_this_test_alone():
+def test_log_tail_contains_only_output_since_the_test_began():
     with process.Process("talker", ["sh", "-c", "echo early; read line; echo late"], stdin=subprocess.PIPE) as talker:
-        talker.wait_until(lambda: "early" in talker.output(), "has spoken")
+        talker.wait_until(lambda: "early" in talker.output(), "the first line of output")
         process.mark_test_begin()
         talker.stdin.close()
         talker.wait()

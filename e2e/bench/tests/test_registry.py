@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The registries of the bench take what is pushed and keep out who may not."""
+"""The registries of the bench accept pushes and reject clients without the right credentials."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def test_push_and_pull(request, flavour):
 
 @pytest.mark.parametrize("flavour", ["basic_registry", "token_registry"])
 @pytest.mark.parametrize("credentials", [None, ("ship", "wrong")])
-def test_refused_without_the_password(request, flavour, credentials):
+def test_access_without_the_password_is_rejected(request, flavour, credentials):
     registry = request.getfixturevalue(flavour)
     with pytest.raises(RegistryError) as error:
         registry.client(credentials).manifest("some/image", "1")

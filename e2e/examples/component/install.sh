@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A script of the blueprint: reads the component descriptor that lies ready and exports what it says.
+# A script of the blueprint: exports the version in the component descriptor.
 set -eu
 version=$(grep -o '"version": *"[^"]*"' "$COMPONENT_DESCRIPTOR_PATH" | head -n 1 | cut -d '"' -f 4)
 printf 'files: %s\nversion: "%s"\n' "$(find "$CONTENT_PATH" -type f | wc -l)" "$version" >"$EXPORTS_PATH"

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The item protocol with the fake engine as a program, for e2e/api/controller: the options that its
+ * tests use, of those of "longshore controller". */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/data/doc.h"
+#include "deployer/controller/setup.h"
+#include "deployer/protocol/tests/fake_engine.h"
+#include "deployer/validation/mistakes.h"
+
+static const char *value_of(const char *argument, const char *name)
+{
+    size_t length = strlen(name);
+
+    return strncmp(argument, name, length) == 0 ? argument + length : NULL;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct engine_class *const engines[] = {&FAKE_ENGINE, NULL};
+    struct controller_options options = {
+        .engines = engines, .metrics_address = "off", .health_address = "off"};
+    cleanup_mistakes struct mistakes mistakes = {0};
+    cleanup_config struct deployer_config *config = NULL;
+    struct error err = {0};
+
+    controller_block_signals();
+    doc_setup();
+    log_configure("fake", LOG_LEVEL_DEBUG, LOG_FORMAT_JSON);
+    for (int i = 1; i < argc; i++) {
+        const char *given = NULL;
+
+        if ((given = value_of(argv[i], "--config=")))
+            options.config = given;
+        else if ((given = value_of(argv[i], "--kubeconfig=")))
+            options.kubeconfig = given;
+        else if ((given = value_of(argv[i], "--metrics-address=")))
+            options.metrics_address = given;
+    }
+    if (config_load(options.config, &config, &mistakes) < 0 ||
+        controller_run(&options, config, &err) < 0) {
+        log_error("unable to run", log_text("error", err.text));
+        return EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A minimal engine for tests of the protocol. */
+#pragma once
+
+#include "deployer/engine.h"
+
+/* An execution is a ConfigMap of the item's name in the host namespace, with the job in it. Its
+ * result is determined by spec.config.result of the item: "hang" runs until it is ended, "fail"
+ * fails, anything else succeeds, with an export, after two steps. */
+extern const struct engine_class FAKE_ENGINE;
+
+struct kube_list;
+
+struct fake_engine {
+    struct engine base;
+    struct kube_list *list;
+    bool is_synced;
+};
+
+/* What is tracked of an item: its execution. */
+struct fake_run {
+    char *job;
+    bool is_delete;
+    int steps_left;
+};
+
+/* Simulates that the watch has listed an execution. */
+void fake_track(struct record *record, const char *job, bool is_delete);
