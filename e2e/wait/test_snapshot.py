@@ -53,7 +53,7 @@ def test_the_state_is_stored_while_main_runs_and_again_only_if_it_changes(apiser
 
 def test_the_upload_of_a_snapshot_ends_with_main_s_time_if_main_has_changed_the_state(apiserver, item):
     """The time that is left is needed for the state that main has left."""
-    item.write_state({"noise": os.urandom(2_500_000)})
+    item.write_state({"a": b"before", "noise": os.urandom(2_500_000)})
     is_uploading, may_go_on = threading.Event(), threading.Event()
 
     def hold():
@@ -67,14 +67,14 @@ def test_the_upload_of_a_snapshot_ends_with_main_s_time_if_main_has_changed_the_
         process = item.start(server=(proxy.host, proxy.port), env={"LONGSHORE_MAIN_GRACE_SECONDS": "6"})
         stop(process)
         assert is_uploading.wait(60), "no snapshot is taken"
-        item.write_state({"f": b"after"})
+        (item.state / "a").write_bytes(b"after")  # already packed: the snapshot could be completed
         time.sleep(6)  # until main's time is over: nothing shows that from outside
         may_go_on.set()
         process.wait()
     ended(process, 1)
     [final] = whole_generations(item.state_secrets())
-    assert final.files == {"f": b"after"} and final.sequence == item.sequence
-    assert sorted(len(chunks) for chunks in groups(item.state_secrets()).values()) == [1, 1], "the snapshot has more chunks than one"
+    assert final.files["a"] == b"after" and final.sequence == item.sequence
+    assert sorted(len(chunks) for chunks in groups(item.state_secrets()).values()) == [1, 3], "the snapshot has more chunks than one"
 
 
 def test_no_snapshot_under_the_go_controller(apiserver, namespace):
