@@ -38,7 +38,8 @@ static const struct option_row run_rows[] = {
                 "YAML or JSON file that replaces the item's importValues"),
     option_text("image", 0, struct run_values, image, "IMAGE",
                 "replaces the item's image: a reference, oci:DIR, oci-archive:FILE, "
-                "docker-archive:FILE, rootfs:DIR or an absolute path"),
+                "docker-archive:FILE, rootfs:DIR, or a path that begins with / or ./ (paths, also "
+                "those in the item, are relative to the current directory)"),
     option_choice("operation", 0, struct run_values, operation, "OP", OPERATION_HELP, OPERATIONS,
                   OPERATION_RECONCILE),
     option_text("from-cluster", 0, struct run_values, from_cluster, "NS/NAME",
@@ -55,10 +56,11 @@ static const struct option_row run_rows[] = {
                 "directory for images (default: ~/.cache/longshore/images)"),
     option_text_with("cache-size", 0, struct run_values, cache_size, "SIZE",
                      "maximum size of the image cache", NULL, "10Gi"),
-    option_text_with("runtime", 0, struct run_values, runtime, "NAME",
-                     "OCI runtime, by default the first that is installed", "crun runc", NULL),
+    option_choice("runtime", 0, struct run_values, runtime, "NAME",
+                  "OCI runtime, by default the first that is installed", "crun runc", NULL),
     option_text("timeout", 0, struct run_values, timeout, "TIME",
-                "stop main after this time, or 'none' (default: the item's timeout, else 10m)"),
+                "time for image, init and main together, or 'none' (default: the item's timeout, "
+                "else 10m)"),
     option_text_with("grace", 0, struct run_values, grace, "TIME",
                      "time between SIGTERM and SIGKILL", NULL, "30s"),
     option_choice("network", 0, struct run_values, network, "NET", "network of main", "host none",
