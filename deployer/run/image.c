@@ -12,19 +12,33 @@
 #include "common/data/doc.h"
 #include "deployer/run/blobs.h"
 #include "deployer/run/docker_archive.h"
+#include "deployer/run/image_index.h"
 
 void image_done(struct image *image)
 {
     free(image->rootfs);
     free(image->digest);
+    free(image->foreign_platform);
     json_decref(image->config);
     *image = (struct image){0};
 }
 
-static void report_progress(const struct image_request *request, const char *what, uint64_t bytes)
+int image_run_loop(const struct image_request *request, bool is_waiting, struct error *err)
 {
-    if (request->on_progress)
-        request->on_progress(request->data, what, bytes);
+    if (loop_run_once(request->loop, is_waiting ? -1 : 0, err) < 0)
+        return -1;
+    if (request->stop->kind == ERROR_NONE)
+        return 0;
+    *err = *request->stop;
+    return -1;
+}
+
+/* Signals and timers are handled here as well: unpacking does not run the loop. */
+static int report_progress(const struct image_request *request, const char *what, uint64_t bytes,
+                           struct error *err)
+{
+    request->on_progress(request->data, what, bytes);
+    return image_run_loop(request, false, err);
 }
 
 /* ---- Unpacking layers into a tree of the cache. ---- */
@@ -81,7 +95,8 @@ static int unpack_layers(const struct image_request *request, struct blobs *blob
         cleanup_free char *what = xasprintf("layer %zu of %zu", i + 1, manifest->entry_count);
         cleanup_close int fd = -1;
 
-        report_progress(request, what, tree->bytes);
+        if (report_progress(request, what, tree->bytes, err) < 0)
+            return -1;
         fd = blobs_open(blobs, &manifest->entries[i], err);
         if (fd < 0 || tree_add(tree, fd, err) < 0)
             return error_wrap(err, "%s", what);
@@ -96,11 +111,12 @@ static int prepare_blobs(const struct image_request *request, struct blobs *blob
     cleanup_json json_t *config = NULL;
     __attribute__((cleanup(tree_done))) struct tree tree = {.fd = -1};
 
-    report_progress(request, "manifest", 0);
-    if (blobs_read_manifest(blobs, request->source->tag, &manifest, &image->digest, err) < 0 ||
+    if (report_progress(request, "manifest", 0, err) < 0 ||
+        blobs_read_manifest(blobs, request->source->tag, &manifest, &image->digest, err) < 0 ||
         blobs_read_document(blobs, &manifest.config, &config, err) < 0)
         return -1;
     image->config = json_incref(json_object_get(config, "config"));
+    image->foreign_platform = image_index_foreign_platform(config);
     image->rootfs = image_cache_find_rootfs(request->cache, image->digest);
     image->was_cached = image->rootfs != NULL;
     if (image->rootfs)
@@ -120,8 +136,9 @@ static int unpack_archive(const struct image_request *request, struct tree *tree
 
     if (fd < 0)
         return error_set_errno(err, errno, "open \"%s\"", request->source->path);
-    report_progress(request, "archive", 0);
-    return tree_make(request->cache, tree, err) < 0 ? -1 : tree_add(tree, fd, err);
+    if (report_progress(request, "archive", 0, err) < 0 || tree_make(request->cache, tree, err) < 0)
+        return -1;
+    return tree_add(tree, fd, err);
 }
 
 static int prepare_docker(const struct image_request *request, const struct tree *archive,
@@ -133,6 +150,7 @@ static int prepare_docker(const struct image_request *request, const struct tree
 
     if (result == 0) {
         image->config = json_incref(json_object_get(docker.config, "config"));
+        image->foreign_platform = image_index_foreign_platform(docker.config);
         image->digest = xstrdup(docker.digest);
         image->rootfs = image_cache_find_rootfs(request->cache, image->digest);
         image->was_cached = image->rootfs != NULL;
