@@ -33,3 +33,11 @@ const char *terminal_style(const struct terminal *terminal, enum terminal_style 
 
     return terminal->has_color ? sequences[style] : "";
 }
+
+void terminal_print(const struct terminal *terminal, const char *text, size_t column, size_t indent)
+{
+    if (terminal->is_terminal)
+        wrap_print(terminal->stream, text, column, indent, terminal->width);
+    else
+        (void)fprintf(terminal->stream, "%s\n", text);
+}

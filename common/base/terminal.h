@@ -27,3 +27,6 @@ struct terminal {
 void terminal_init(struct terminal *terminal, FILE *stream);
 /* The escape sequence for a style, "" without colors. A constant. */
 const char *terminal_style(const struct terminal *terminal, enum terminal_style style);
+/* Prints text and a newline: on a terminal wrapped at its width (wrap.h), else as one line. */
+void terminal_print(const struct terminal *terminal, const char *text, size_t column,
+                    size_t indent);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/terminal.h"
 #include "common/command_line/table.h"
 #include "common/data/doc.h"
 #include "deployer/run/documents.h"
@@ -138,7 +139,12 @@ static int perform(const struct run_options *options, int *ret_out_fd, json_t *r
 
 static void complain(const struct error *err)
 {
-    (void)fprintf(stderr, "longshore run: %s\n", err->text);
+    static const char program[] = "longshore run: ";
+    struct terminal terminal = {0};
+
+    terminal_init(&terminal, stderr);
+    (void)fputs(program, stderr);
+    terminal_print(&terminal, err->text, strlen(program), 2);
 }
 
 static void write_out(int out_fd, json_t *result)

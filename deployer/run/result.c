@@ -11,7 +11,6 @@
 #include "common/base/file.h"
 #include "common/base/memory.h"
 #include "common/base/terminal.h"
-#include "common/base/wrap.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/exit_codes.h"
@@ -140,13 +139,16 @@ static void print_indented(const char *text)
     }
 }
 
-static void print_error(const struct terminal *terminal, const char *error)
+/* Paths below the home directory begin with "~", so that they fit into a line. */
+static void print_path(const char *path)
 {
-    (void)printf("error:\n  ");
-    if (terminal->is_terminal)
-        wrap_print(stdout, error, 2, 2, terminal->width);
+    const char *home = getenv("HOME");
+    size_t length = home ? strlen(home) : 0;
+
+    if (length > 1 && strncmp(path, home, length) == 0 && path[length] == '/')
+        (void)printf("~%s\n", path + length);
     else
-        (void)printf("%s\n", error);
+        (void)printf("%s\n", path);
 }
 
 static void print_state(const json_t *state)
@@ -155,11 +157,13 @@ static void print_state(const json_t *state)
     long long bytes = doc_integer_or(state, "bytes", 0);
 
     (void)printf("state:\n  ");
-    if (strcmp(doc_text_or(state, "result", ""), "removed") == 0)
+    if (strcmp(doc_text_or(state, "result", ""), "removed") == 0) {
         (void)printf("removed\n");
-    else
-        (void)printf("%lld %s, %lld %s in %s\n", files, files == 1 ? "file" : "files", bytes,
-                     bytes == 1 ? "byte" : "bytes", doc_text_or(state, "path", ""));
+        return;
+    }
+    (void)printf("%lld %s, %lld %s in ", files, files == 1 ? "file" : "files", bytes,
+                 bytes == 1 ? "byte" : "bytes");
+    print_path(doc_text_or(state, "path", ""));
 }
 
 void result_print_text(const json_t *result)
@@ -171,8 +175,10 @@ void result_print_text(const json_t *result)
     terminal_init(&terminal, stdout);
     (void)printf("%s%s%s\n", terminal_style(&terminal, error ? TERMINAL_BAD : TERMINAL_GOOD),
                  doc_text_or(result, "phase", ""), terminal_style(&terminal, TERMINAL_PLAIN));
-    if (error)
-        print_error(&terminal, error);
+    if (error) {
+        (void)printf("error:\n  ");
+        terminal_print(&terminal, error, 2, 2);
+    }
     if (json_object_size(exports)) {
         cleanup_free char *text = doc_dump_yaml(exports);
 

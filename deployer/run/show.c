@@ -16,7 +16,7 @@ enum {
     TAIL_LINES = 20,
     PROGRAMS_MAX = 4,
     STEPS_MAX = 16,
-    WHAT_BYTES = 1024,
+    WHAT_BYTES = 2048,
     REDRAW_MS = 100, /* a download reports progress more often than anybody can read */
 };
 
@@ -195,11 +195,13 @@ static void printf_like(4, 0)
     show_line(struct show *show, const char *prefix, enum terminal_style prefix_style,
               const char *format, va_list arguments)
 {
+    char text[WHAT_BYTES] = {0};
+
     clear_live_line(show);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
     (void)fprintf(stderr, "%s%s:%s ", style(show, prefix_style), prefix,
                   style(show, TERMINAL_PLAIN));
-    (void)vfprintf(stderr, format, arguments);
-    (void)fputc('\n', stderr);
+    terminal_print(&show->terminal, text, strlen(prefix) + 2, 2);
 }
 
 void show_note(struct show *show, const char *format, ...)

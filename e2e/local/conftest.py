@@ -99,7 +99,7 @@ class Local:
                                 start_new_session=True)
 
     def run(self, *arguments, stdin=None, **environment):
-        done = subprocess.run(self.command("run", *arguments), cwd=self.home, text=True, input=stdin, timeout=120,
+        done = subprocess.run(self.command("run", *arguments), cwd=self.home, text=True, errors="replace", input=stdin, timeout=120,
                               capture_output=True, env=self.environment(**environment))
         return Result(done.returncode, done.stdout, done.stderr, ("run", *arguments))
 

@@ -32,7 +32,6 @@ static void replace_stderr(struct world *world, int writer, int reader)
     world->reader = reader;
     assert_true(world->saved >= 0 && dup2(writer, STDERR_FILENO) >= 0);
     (void)close(writer);
-    (void)fcntl(reader, F_SETFL, O_NONBLOCK);
     clock_fake_init(&world->clock, 0);
 }
 
@@ -65,14 +64,22 @@ static void begin_on_terminal(struct world *world, const char *no_color)
     world->show = show_new(false, &world->clock.clock);
 }
 
-/* What was written since the last call. */
+/* What was written since the last call. A terminal passes it on with a delay, so that a mark is
+ * sent behind it. */
 static const char *written(struct world *world)
 {
-    ssize_t size = 0;
+    static const char mark = '\001';
+    size_t size = 0;
 
     (void)fflush(stderr);
-    size = read(world->reader, world->text, sizeof(world->text) - 1);
-    world->text[size > 0 ? size : 0] = '\0';
+    assert_int_equal(write(STDERR_FILENO, &mark, 1), 1);
+    while (size == 0 || world->text[size - 1] != mark) {
+        ssize_t more = read(world->reader, world->text + size, sizeof(world->text) - size);
+
+        assert_true(more > 0);
+        size += (size_t)more;
+    }
+    world->text[size - 1] = '\0';
     return world->text;
 }
 
@@ -151,8 +158,12 @@ static void a_terminal_has_colors_unless_they_are_not_wanted(void **state)
     (void)state;
     begin_on_terminal(&world, "");
     show_warning(world.show, "x");
+    show_note(world.show, "this text is longer than %d columns", 40);
+    assert_string_equal(written(&world),
+                        "\033[33mwarning:\033[0m x\n\033[1mnote:\033[0m this text is "
+                        "longer than 40\n  columns\n");
     show_output(world.show, "main", "hello\n", 6);
-    assert_string_equal(written(&world), "\033[33mwarning:\033[0m x\n\033[2mmain |\033[0m hello\n");
+    assert_string_equal(written(&world), "\033[2mmain |\033[0m hello\n");
     end(&world);
 }
 
