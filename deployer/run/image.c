@@ -14,6 +14,8 @@
 #include "deployer/run/docker_archive.h"
 #include "deployer/run/image_index.h"
 
+enum { POLL_MS = 100 }; /* how often unpacking handles signals, timers and the progress line */
+
 void image_done(struct image *image)
 {
     free(image->rootfs);
@@ -33,7 +35,7 @@ int image_run_loop(const struct image_request *request, bool is_waiting, struct 
     return -1;
 }
 
-/* Signals and timers are handled here as well: unpacking does not run the loop. */
+/* Signals and timers are handled here as well, because unpacking does not run the loop itself. */
 static int report_progress(const struct image_request *request, const char *what, uint64_t bytes,
                            struct error *err)
 {
@@ -75,9 +77,32 @@ static int tree_make(struct image_cache *cache, struct tree *tree, struct error 
     return 0;
 }
 
-static int tree_add(struct tree *tree, int layer_fd, struct error *err)
+struct unpacking {
+    const struct image_request *request;
+    const char *what;
+    uint64_t bytes_before, polled_ms;
+};
+
+static int on_block(void *data, uint64_t bytes, struct error *err)
 {
-    struct layer_options options = {.limits = &ARCHIVE_LIMITS_LAYER, .is_owner_kept = true};
+    struct unpacking *unpacking = data;
+    uint64_t now_ms = loop_now_ms(unpacking->request->loop);
+
+    if (now_ms - unpacking->polled_ms < POLL_MS)
+        return 0;
+    unpacking->polled_ms = now_ms;
+    return report_progress(unpacking->request, unpacking->what, unpacking->bytes_before + bytes,
+                           err);
+}
+
+static int tree_add(const struct image_request *request, const char *what, struct tree *tree,
+                    int layer_fd, struct error *err)
+{
+    struct unpacking unpacking = {.request = request, .what = what, .bytes_before = tree->bytes};
+    struct layer_options options = {.limits = &ARCHIVE_LIMITS_LAYER,
+                                    .is_owner_kept = true,
+                                    .on_block = on_block,
+                                    .data = &unpacking};
     struct unpack_counts counts = {0};
 
     if (layer_unpack(tree->fd, &options, layer_fd, &counts, err) < 0)
@@ -98,7 +123,7 @@ static int unpack_layers(const struct image_request *request, struct blobs *blob
         if (report_progress(request, what, tree->bytes, err) < 0)
             return -1;
         fd = blobs_open(blobs, &manifest->entries[i], err);
-        if (fd < 0 || tree_add(tree, fd, err) < 0)
+        if (fd < 0 || tree_add(request, what, tree, fd, err) < 0)
             return error_wrap(err, "%s", what);
     }
     return 0;
@@ -138,7 +163,7 @@ static int unpack_archive(const struct image_request *request, struct tree *tree
         return error_set_errno(err, errno, "open \"%s\"", request->source->path);
     if (report_progress(request, "archive", 0, err) < 0 || tree_make(request->cache, tree, err) < 0)
         return -1;
-    return tree_add(tree, fd, err);
+    return tree_add(request, "archive", tree, fd, err);
 }
 
 static int prepare_docker(const struct image_request *request, const struct tree *archive,
@@ -157,9 +182,10 @@ static int prepare_docker(const struct image_request *request, const struct tree
         if (!image->rootfs)
             result = tree_make(request->cache, &tree, err);
         for (size_t i = 0; result == 0 && !image->was_cached && i < docker.layer_count; i++) {
+            cleanup_free char *what = xasprintf("layer %zu of %zu", i + 1, docker.layer_count);
             cleanup_close int fd = docker_archive_open_layer(archive->fd, &docker, i, err);
 
-            result = fd < 0 ? -1 : tree_add(&tree, fd, err);
+            result = fd < 0 ? -1 : tree_add(request, what, &tree, fd, err);
         }
         if (result == 0 && !image->was_cached)
             result = image_cache_keep_rootfs(request->cache, image->digest, tree.path, tree.bytes,
@@ -206,6 +232,9 @@ int image_prepare(const struct image_request *request, struct image *ret_image, 
 
     if (prepare(request, &image, err) < 0) {
         image_done(&image);
+        /* Whatever step was stopped, the user needs only the reason. */
+        if (request->stop->kind != ERROR_NONE)
+            *err = *request->stop;
         return error_wrap(err, "image \"%s\"", request->source->path);
     }
     *ret_image = image;
