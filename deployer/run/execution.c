@@ -166,12 +166,15 @@ static int finish(struct execution *run, struct error *err)
     return 0;
 }
 
-/* Most items do not need the default Context, so it is mentioned only where it may matter. */
-static void note_missing_context(struct execution *run)
+/* Most items do not need the default Context, so it is mentioned only if a step has failed that
+ * could need its credentials, or if verbose; err is NULL then. */
+static void note_missing_context(struct execution *run, const struct error *err)
 {
     const char *text = offline_missing_context(&run->documents->offline);
+    bool is_wanted =
+        err ? err->kind != ERROR_CANCELLED && !run->options->is_verbose : run->options->is_verbose;
 
-    if (text)
+    if (text && is_wanted)
         show_note(run->show, "%s", text);
 }
 
@@ -186,11 +189,15 @@ static int run_steps(struct execution *run, struct error *err)
         return -1;
     if (timeout_ms(run) > 0 && !run->options->is_shell)
         loop_timer_start(&run->timeout, (uint64_t)timeout_ms(run));
-    if (execution_prepare_image(run, &cache, err) < 0 ||
-        staging_mount(workspace_run_path(run->workspace), err) < 0 ||
-        execution_run_init(run, err) < 0) {
-        if (err->kind != ERROR_CANCELLED && !run->options->is_verbose)
-            note_missing_context(run);
+    if (execution_prepare_image(run, &cache, err) < 0) {
+        if (!source_is_local(run->documents->image))
+            note_missing_context(run, err);
+        return -1;
+    }
+    if (staging_mount(workspace_run_path(run->workspace), err) < 0)
+        return -1;
+    if (execution_run_init(run, err) < 0) {
+        note_missing_context(run, err);
         return -1;
     }
     runtime_root = xasprintf("%s/runtime", workspace_run_path(run->workspace));
@@ -225,8 +232,7 @@ static void show_warnings(struct execution *run)
 {
     const struct mistakes *unknown = &run->documents->offline.unknown_fields;
 
-    if (run->options->is_verbose)
-        note_missing_context(run);
+    note_missing_context(run, NULL);
 
     for (size_t i = 0; i < unknown->count; i++)
         show_warning(run->show, "%s: %s, ignored", unknown->items[i].path, unknown->items[i].text);

@@ -163,7 +163,9 @@ static int explain_init(struct execution *run, struct error *err)
     if (*message)
         return error_set(err, ERROR_INVALID, "%s", message); /* begins with "init failed" */
     show_tail(run->show, CONTAINER_INIT);
-    return error_set(err, ERROR_INVALID, "init failed without a message; logTail has its output");
+    return error_set(err, ERROR_INVALID,
+                     "init exited with code %d and left no message; its log says more",
+                     program_exit_code(run->init.status));
 }
 
 int execution_run_init(struct execution *run, struct error *err)

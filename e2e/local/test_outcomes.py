@@ -167,7 +167,10 @@ def test_missing_default_context_is_mentioned_where_it_may_matter(local):
     note = 'note: context "default" not found in the files; the controller would use its pull Secrets'
     assert note not in local.run_item(shell("true")).err
     assert note in local.run_item(shell("true"), "-v").err
-    assert note in local.run_item(shell("true", image="oci-archive:absent.tar")).err
+    reference = {"repositoryContext": {"type": "ociRegistry", "baseUrl": "http://127.0.0.1"}, "componentName": "not valid", "version": "1.0.0"}
+    failed = local.run_item(shell("true", componentDescriptor={"ref": reference}))
+    assert failed.code != 0 and note in failed.err, failed
+    assert note not in local.run_item(shell("true", image="oci-archive:absent.tar")).err
 
 
 # --- names of images -------------------------------------------------------------------------------------------------
