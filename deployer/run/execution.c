@@ -235,7 +235,7 @@ static void show_warnings(struct execution *run)
     note_missing_context(run, NULL);
 
     for (size_t i = 0; i < unknown->count; i++)
-        show_warning(run->show, "%s: %s, ignored", unknown->items[i].path, unknown->items[i].text);
+        show_warning(run->show, "ignored %s: %s", unknown->items[i].path, unknown->items[i].text);
 }
 
 /* Fields that are the same however the run ended. */
