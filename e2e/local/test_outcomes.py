@@ -163,13 +163,14 @@ def test_retries_are_shown_with_their_cause(local):
     assert any("retrying registry request" in line for line in result.data["logTail"]), result
 
 
-def test_missing_default_context_is_mentioned_where_it_may_matter(local):
+def test_missing_default_context_is_mentioned_where_it_may_matter(local, registry):
     note = 'note: context "default" not found in the files; the controller would use its pull Secrets'
     assert note not in local.run_item(shell("true")).err
     assert note in local.run_item(shell("true"), "-v").err
-    reference = {"repositoryContext": {"type": "ociRegistry", "baseUrl": "http://127.0.0.1"}, "componentName": "not valid", "version": "1.0.0"}
-    failed = local.run_item(shell("true", componentDescriptor={"ref": reference}))
-    assert failed.code != 0 and note in failed.err, failed
+    reference = {"repositoryContext": {"type": "ociRegistry", "baseUrl": registry.url}, "componentName": "example.com/absent", "version": "1.0.0"}
+    for failed in (local.run_item(shell("true", componentDescriptor={"ref": reference}), "--plain-http"),
+                   local.run_item(shell("true", image=f"{registry.host}/absent:1"), "--plain-http")):
+        assert failed.code == 125 and note in failed.err, failed
     assert note not in local.run_item(shell("true", image="oci-archive:absent.tar")).err
 
 
@@ -213,7 +214,7 @@ def test_program_that_is_missing_in_the_image(local):
     faults = (
         (item(command=["/no/such/program"]), 127, "ProgramNotFound", 'the image has no "/no/such/program"'),
         (item(command=["python3", "x.py"]), 127, "ProgramNotFound", 'the image has no program "python3"; its PATH is /bin'),
-        (script("print(1)", interpreter="python3 -u"), 127, "ProgramNotFound", 'the image has no program "python3 -u" (blanks are part of the name'),
+        (item(command=["python3 -u"]), 127, "ProgramNotFound", 'the image has no program "python3 -u" (blanks are part of the name'),
         (script("#!/usr/bin/python3\nprint(1)"), 127, "ProgramNotFound", 'the image has no "/usr/bin/python3", which the first line of "/data/ls/script/script" names'),
         (item(command=["dos"], image=odd), 127, "ProgramNotFound", 'the first line of "/bin/dos" ends with a carriage return'),
         (item(command=["/bin/data"], image=odd), 126, "ProgramNotExecutable", '"/bin/data" in the image is not executable for user 1000'),
