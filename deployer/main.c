@@ -37,7 +37,10 @@ static const struct runner *find_runner(const char *name)
 
 static int refuse_command(const char *name)
 {
-    (void)fprintf(stderr, "longshore: unknown command \"%s\"; see 'longshore --help'\n", name);
+    struct error err = {0};
+
+    (void)!option_refuse_command(&COMMAND_LONGSHORE, name, &err);
+    (void)fprintf(stderr, "longshore: %s\n", err.text);
     return EXIT_USAGE;
 }
 

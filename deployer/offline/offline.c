@@ -7,6 +7,7 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/item/target.h"
+#include "deployer/offline/missing.h"
 #include "deployer/pod/docker_files.h"
 #include "deployer/pod/inputs.h"
 #include "deployer/pod/pull_secrets.h"
@@ -51,15 +52,23 @@ json_t *offline_complete(const json_t *item)
     return copy;
 }
 
+static int load_file(struct bundle *bundle, const char *path, struct error *err)
+{
+    if (bundle_load(bundle, path, err) == 0)
+        return 0;
+    err->kind = ERROR_INVALID;
+    return -1;
+}
+
 int offline_load_files(struct bundle *bundle, const char *const *files, size_t count,
                        const struct option_list *more, struct error *err)
 {
     for (size_t i = 0; i < count; i++) {
-        if (bundle_load(bundle, files[i], err) < 0)
+        if (load_file(bundle, files[i], err) < 0)
             return -1;
     }
     for (size_t i = 0; i < more->count; i++) {
-        if (bundle_load(bundle, more->items[i], err) < 0)
+        if (load_file(bundle, more->items[i], err) < 0)
             return -1;
     }
     return 0;
@@ -100,6 +109,17 @@ const json_t *offline_context(const struct offline *offline)
                        offline->item->context);
 }
 
+/* The default Context exists in every namespace and is usually empty, so that it is optional here.
+ */
+const char *offline_missing_context(const struct offline *offline)
+{
+    return offline_context(offline)
+               ? NULL
+               : "context \"" CONTEXT_DEFAULT
+                 "\" not found in the files; the controller would use its pull Secrets and OCM "
+                 "configuration, too (add it with --context FILE)";
+}
+
 static int load_item(struct offline *offline, const json_t *object, struct error *err)
 {
     cleanup_json json_t *complete = offline_complete(object);
@@ -128,10 +148,10 @@ static int check_context(const struct offline *offline, struct error *err)
 
     if (offline_context(offline) || strcmp(item->context, CONTEXT_DEFAULT) == 0)
         return 0;
-    return error_set(err, ERROR_INVALID,
-                     "context \"%s/%s\" of the item not found in the files; add it with --context "
-                     "FILE",
-                     item->namespace_name, item->context);
+    return missing_fail(&offline->bundle,
+                        &(struct missing_object){"the item's context", KIND_CONTEXT,
+                                                 item->namespace_name, item->context, "--context"},
+                        err);
 }
 
 static int load_target(struct offline *offline, struct error *err)
@@ -148,20 +168,20 @@ static int load_target(struct offline *offline, struct error *err)
 
         target = bundle_find(&offline->bundle, KIND_TARGET, item->namespace_name, name);
         if (!target)
-            return error_set(err, ERROR_INVALID,
-                             "target \"%s/%s\" of the item not found in the files; add it with "
-                             "--target FILE",
-                             item->namespace_name, name);
+            return missing_fail(&offline->bundle,
+                                &(struct missing_object){"the item's target", KIND_TARGET,
+                                                         item->namespace_name, name, "--target"},
+                                err);
         secret_name = target_secret_name(target);
         secret = secret_name
                      ? bundle_find(&offline->bundle, "Secret", item->namespace_name, secret_name)
                      : NULL;
         if (secret_name && !secret)
-            return error_set(
-                err, ERROR_INVALID,
-                "Secret \"%s/%s\" of target \"%s\" not found in the files; add it with --secret "
-                "FILE",
-                item->namespace_name, secret_name, name);
+            return missing_fail(&offline->bundle,
+                                &(struct missing_object){"the target's Secret", "Secret",
+                                                         item->namespace_name, secret_name,
+                                                         "--secret"},
+                                err);
         if (target_content(target, secret, &content, err) < 0 ||
             target_validate(content.data, content.size, err) < 0)
             return error_wrap(err, "target \"%s\"", name);
@@ -176,10 +196,10 @@ static int add_pull_secret(struct offline *offline, const char *namespace_name, 
     const json_t *secret = bundle_find(&offline->bundle, "Secret", namespace_name, name);
 
     if (!secret)
-        return error_set(
-            err, ERROR_INVALID,
-            "registry pull Secret \"%s/%s\" not found in the files; add it with --secret FILE",
-            namespace_name, name);
+        return missing_fail(&offline->bundle,
+                            &(struct missing_object){"the registry pull Secret", "Secret",
+                                                     namespace_name, name, "--secret"},
+                            err);
     return inputs_add_docker_secret(offline->docker_configs, secret, offline->run, offline->config,
                                     err);
 }
@@ -283,11 +303,11 @@ int offline_objects(const struct offline *offline, const char *operation,
         request.ocm_config_map =
             bundle_find(&offline->bundle, "ConfigMap", offline->item->namespace_name, ocm_name);
         if (!request.ocm_config_map)
-            return error_set(
-                err, ERROR_INVALID,
-                "ConfigMap \"%s/%s\" of context \"%s\" not found in the files; add it with "
-                "--context FILE",
-                offline->item->namespace_name, ocm_name, offline->item->context);
+            return missing_fail(&offline->bundle,
+                                &(struct missing_object){"the context's ConfigMap", "ConfigMap",
+                                                         offline->item->namespace_name, ocm_name,
+                                                         "--context"},
+                                err);
     }
     return pod_objects_make(&request, ret_objects, err);
 }

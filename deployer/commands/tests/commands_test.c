@@ -181,6 +181,7 @@ static const struct {
     {render_main, {"render", "testdata/context.yaml"}, 2}, /* its context is missing */
     {render_main, {"render", "testdata/context.yaml", "--context", "testdata/own-context.yaml"}, 0},
     {render_main, {"render", "testdata/no-target.yaml"}, 0}, /* as its annotation requests */
+    {render_main, {"render", "testdata/absent.yaml"}, 2},
     {render_main, {"render"}, 2},
     {version_main, {"version"}, 0},
     {version_main, {"version", "--json"}, 0},
@@ -256,7 +257,7 @@ static const struct {
     const char *text; /* "": no output */
 } comments[] = {
     {{"render", "testdata/context.yaml"},
-     "longshore render: context \"team/own\" of the item not found in the files; add it with "
+     "longshore render: the item's context \"team/own\" not found in the files; add it with "
      "--context FILE\n"},
     {{"render", "testdata/script.yaml"},
      "warning: context \"default\" not found in the files; the controller would use its pull "
