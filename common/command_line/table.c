@@ -116,7 +116,7 @@ static const struct option_row validate_rows[] = {
     option_text("config", 0, struct validate_values, config, "FILE", CONFIG_HELP),
     option_choice("output", 'o', struct validate_values, output, "FORMAT", OUTPUT_HELP, "text json",
                   "text"),
-    option_flag("strict", 0, struct validate_values, is_strict, "treat unknown fields as errors"),
+    option_flag("strict", 0, struct validate_values, is_strict, "treat warnings, such as unknown fields, as errors"),
     TABLE_LAST_ROWS(struct validate_values),
 };
 
@@ -128,10 +128,10 @@ static const struct option_fact validate_facts[] = {
 
 const struct option_command COMMAND_VALIDATE = {
     COMMAND_OF_FILES(validate),
-    .brief = "check DeployItems for mistakes",
+    .brief = "check DeployItems and what they refer to for mistakes",
     .summary =
-        "Lists the mistakes in DeployItems, Targets and Configurations that can be found without a "
-        "cluster, each with its path. FILE '-' is standard input",
+        "Lists the mistakes in DeployItems, Targets, Contexts and Configurations that can be found "
+        "without a cluster, each with file, line, column and path. FILE '-' is standard input",
     .facts = validate_facts,
 };
 
@@ -205,7 +205,7 @@ const struct option_command COMMAND_CONTROLLER = {
     .facts = controller_facts,
 };
 
-/* ---- version, completion, man, help ---- */
+/* ---- schema, version, completion, man, help ---- */
 
 static const struct option_row version_rows[] = {
     option_flag("json", 0, struct version_values, is_json, "print a JSON document"),
@@ -222,6 +222,24 @@ const struct option_command COMMAND_VERSION = {
 
 static const struct option_row plain_rows[] = {
     TABLE_LAST_ROWS(struct plain_values),
+};
+
+static const struct option_fact schema_facts[] = {
+    {"EXAMPLES", "longshore schema", "lists the names"},
+    {"EXAMPLES", "longshore schema deployitem > deployitem.json",
+     "writes a schema that an editor can use to check DeployItems"},
+    {0},
+};
+
+const struct option_command COMMAND_SCHEMA = {
+    .program = "longshore schema",
+    .brief = "print the JSON Schema of a document, for editors",
+    .synopsis = "[NAME]",
+    .summary = "Prints the JSON Schema of a document, or the names of all schemas",
+    .operand = "NAME",
+    .operand_choices = "configuration context deployitem target provider-container provider-script",
+    .rows = plain_rows,
+    .facts = schema_facts,
 };
 
 static const struct option_fact completion_facts[] = {
@@ -257,7 +275,8 @@ const struct option_command COMMAND_MAN = {
     .summary = "Prints the man page of longshore, of one of its commands, or of longshore-init or "
                "longshore-wait if COMMAND is init or wait",
     .operand = "COMMAND",
-    .operand_choices = "run validate render controller version completion man help init wait",
+    .operand_choices =
+        "run validate render controller schema version completion man help init wait",
     .rows = plain_rows,
     .facts = man_facts,
 };
@@ -268,7 +287,7 @@ const struct option_command COMMAND_HELP = {
     .synopsis = "[COMMAND]",
     .summary = "Prints the list of commands, or the help of COMMAND",
     .operand = "COMMAND",
-    .operand_choices = "run validate render controller version completion man",
+    .operand_choices = "run validate render controller schema version completion man",
     .rows = plain_rows,
 };
 
@@ -279,9 +298,8 @@ static const struct option_row longshore_rows[] = {
 };
 
 static const struct option_command *const longshore_commands[] = {
-    &COMMAND_RUN,        &COMMAND_VALIDATE, &COMMAND_RENDER,
-    &COMMAND_CONTROLLER, &COMMAND_VERSION,  &COMMAND_COMPLETION,
-    &COMMAND_MAN,        &COMMAND_HELP,     NULL,
+    &COMMAND_RUN,     &COMMAND_VALIDATE,   &COMMAND_RENDER, &COMMAND_CONTROLLER, &COMMAND_SCHEMA,
+    &COMMAND_VERSION, &COMMAND_COMPLETION, &COMMAND_MAN,    &COMMAND_HELP,       NULL,
 };
 
 const struct option_command COMMAND_LONGSHORE = {

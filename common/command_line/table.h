@@ -49,7 +49,7 @@ struct version_values {
     bool is_json, is_help;
 };
 
-/* For completion, man and help. */
+/* For schema, completion, man and help. */
 struct plain_values {
     bool is_help;
 };
@@ -67,7 +67,7 @@ struct wait_values {
 
 extern const struct option_command COMMAND_LONGSHORE; /* its commands are the following */
 extern const struct option_command COMMAND_RUN, COMMAND_VALIDATE, COMMAND_RENDER;
-extern const struct option_command COMMAND_CONTROLLER, COMMAND_VERSION;
+extern const struct option_command COMMAND_CONTROLLER, COMMAND_SCHEMA, COMMAND_VERSION;
 extern const struct option_command COMMAND_COMPLETION, COMMAND_MAN, COMMAND_HELP;
 /* table_helpers.c */
 extern const struct option_command COMMAND_INIT, COMMAND_WAIT;

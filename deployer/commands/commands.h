@@ -7,6 +7,7 @@
 
 int validate_main(int argc, char **argv);
 int render_main(int argc, char **argv);
+int schema_main(int argc, char **argv);
 int version_main(int argc, char **argv);
 int man_main(int argc, char **argv);
 int completion_main(int argc, char **argv);
