@@ -24,6 +24,8 @@ static const struct runner {
     {&COMMAND_VALIDATE, validate_main},
     {&COMMAND_RENDER, render_main},
     {&COMMAND_CONTROLLER, controller_main},
+    {&COMMAND_STATUS, status_main},
+    {&COMMAND_LOGS, logs_main},
     {&COMMAND_SCHEMA, schema_main},
     {&COMMAND_VERSION, version_main},
     {&COMMAND_COMPLETION, completion_main},
