@@ -99,12 +99,14 @@ static bool is_choice(const struct field_rule *rule, const char *text)
 static void check_text(const char *text, size_t size, const struct field_rule *rule,
                        const struct spot *spot, struct mistakes *mistakes)
 {
+    bool is_kib = rule->max % 1024 == 0;
     struct error err = {0};
 
     if (rule->choices && !is_choice(rule, text))
         add_choices(rule, text, spot, mistakes);
     else if (rule->max > 0 && size > (uint64_t)rule->max)
-        add(mistakes, MISTAKE_TOO_LONG, spot, "must not exceed %" PRId64 " bytes%s%s", rule->max,
+        add(mistakes, MISTAKE_TOO_LONG, spot, "must not exceed %" PRId64 " %s%s%s",
+            is_kib ? rule->max / 1024 : rule->max, is_kib ? "KiB" : "bytes",
             rule->reason ? "; " : "", rule->reason ? rule->reason : "");
     else if (rule->format && rule->format->check(text, rule, &err) < 0)
         add(mistakes, MISTAKE_INVALID, spot, "%s", err.text);

@@ -206,6 +206,8 @@ def test_the_files_are_those_of_the_program(schemas):
         printed = subprocess.run([PROGRAM, "schema", name], capture_output=True, text=True, check=True).stdout
         assert printed == (SCHEMAS / f"{name}.json").read_text(), "run 'make schemas'"
         jsonschema.Draft7Validator.check_schema(schemas[name])
+    completion = subprocess.run([PROGRAM, "completion", "bash"], capture_output=True, text=True, check=True).stdout
+    assert " ".join(names) in completion, "the choices of the operand in common/command_line/table.c"
     wrong = subprocess.run([PROGRAM, "schema", "nothing"], capture_output=True, text=True)
     assert wrong.returncode == 2 and "unknown schema \"nothing\"" in wrong.stderr
 

@@ -142,9 +142,9 @@ static void the_limit_of_half_a_mebibyte_is_exact(void **state)
 
     (void)state;
     assert_string_equal(fits, "");
-    assert_string_equal(over, "script: Too long: must not exceed 524288 bytes; put larger programs "
+    assert_string_equal(over, "script: Too long: must not exceed 512 KiB; put larger programs "
                               "into an image");
-    assert_string_equal(file, "files.a: Too long: must not exceed 524288 bytes; put larger "
+    assert_string_equal(file, "files.a: Too long: must not exceed 512 KiB; put larger "
                               "programs into an image");
     assert_string_equal(sum, "files: Too long: script and files together must not exceed 768 KiB");
 }
