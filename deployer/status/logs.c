@@ -9,11 +9,14 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/kube/log_stream.h"
+#include "common/kube/watch.h"
 #include "deployer/commands/commands.h"
 #include "deployer/status/cluster.h"
 #include "deployer/status/view.h"
 
-/* How often --follow looks for a pod or container that has not started. */
+/* How long --follow waits at most before it looks again for a pod or container that has not
+ * started.
+ */
 enum { LOOK_AGAIN_MS = 1000 };
 
 struct logs {
@@ -35,17 +38,38 @@ static void on_timer(void *data)
     *(bool *)data = true;
 }
 
-static int pause_for(struct logs *logs, uint64_t ms, struct error *err)
+static void on_pod_event(void *data, enum kube_event event, const json_t *object,
+                         const struct error *err)
 {
+    (void)object;
+    (void)err;
+    /* What is listed was there before. */
+    if (event == KUBE_EVENT_ADDED || event == KUBE_EVENT_MODIFIED)
+        *(bool *)data = true;
+}
+
+/* Until something changes about the pods of the item; for a second at most, since the pod may have
+ * changed before the watch began. */
+static int wait_for_change(struct logs *logs, const char *namespace_name, const char *name,
+                           struct error *err)
+{
+    cleanup_free char *selector = cluster_pod_selector(namespace_name, name);
     struct loop_timer timer = {0};
+    struct kube_watch *watch = NULL;
     bool is_over = false;
-    int result = 0;
+    const struct kube_watch_options options = {.resource = KUBE_PODS,
+                                               .namespace_name = logs->cluster.host_namespace,
+                                               .label_selector = selector,
+                                               .on_event = on_pod_event,
+                                               .data = &is_over};
+    int result = kube_watch_start(logs->cluster.host, &options, &watch, err);
 
     loop_timer_init(&timer, logs->cluster.loop, on_timer, &is_over);
-    loop_timer_start(&timer, ms);
+    loop_timer_start(&timer, LOOK_AGAIN_MS);
     while (result == 0 && !is_over)
         result = loop_run_once(logs->cluster.loop, -1, err);
     loop_timer_stop(&timer);
+    kube_watch_stop(watch);
     return result;
 }
 
@@ -64,6 +88,17 @@ static int print_stored(const struct logs *logs, const struct view *view, struct
     return 0;
 }
 
+/* Before a container has started, the API server may answer 400, 404, 500, or 200 with an empty log
+ * that has ended. */
+static bool has_not_started(const struct view *view, const char *container)
+{
+    for (size_t i = 0; i < STEP_COUNT; i++) {
+        if (strcmp(view->steps[i].name, container) == 0)
+            return view->steps[i].state == STEP_PENDING;
+    }
+    return false;
+}
+
 /* One attempt. *ret_is_early: the pod or container has not started, and the job is not over. */
 static int print_log(struct logs *logs, const char *namespace_name, const char *name,
                      bool *ret_is_early, struct error *err)
@@ -80,17 +115,18 @@ static int print_log(struct logs *logs, const char *namespace_name, const char *
         cluster_find_pod(&logs->cluster, item, &pod, err) < 0)
         return -1;
     view_init(&view, item, pod, clock_unix_ms(clock_system()));
-    *ret_is_early = view.is_open;
-    if (!pod || (logs->values->is_follow && view.is_open && !view.pod))
-        return view.is_open ? error_set(err, ERROR_NOT_FOUND, "the item \"%s/%s\" waits for %s",
-                                        namespace_name, name, view.waiting_for)
-                            : print_stored(logs, &view, err);
+    *ret_is_early = view.waiting_for;
+    if (!pod || (logs->values->is_follow && view.waiting_for &&
+                 (!view.pod || has_not_started(&view, options.container))))
+        return view.waiting_for ? error_set(err, ERROR_NOT_FOUND, "the item \"%s/%s\" waits for %s",
+                                            namespace_name, name, view.waiting_for)
+                                : print_stored(logs, &view, err);
     options.namespace_name = doc_text_or(pod, "metadata.namespace", "");
     options.pod = doc_text_or(pod, "metadata.name", "");
     if (kube_log_perform(logs->cluster.host, &options, err) == 0)
         return 0;
-    /* 400: "container is waiting to start". */
-    *ret_is_early = view.is_open && err->kind == ERROR_INVALID;
+    /* 400: the container has restarted, or the status was ahead of the log. */
+    *ret_is_early = view.waiting_for && err->kind == ERROR_INVALID;
     return -1;
 }
 
@@ -118,7 +154,7 @@ static int run(struct logs *logs, const char *operand, struct error *err)
             return 0;
         if (!values->is_follow || !is_early)
             return -1;
-        if (pause_for(logs, LOOK_AGAIN_MS, err) < 0)
+        if (wait_for_change(logs, namespace_name, name, err) < 0)
             return -1;
     }
 }

@@ -149,8 +149,9 @@ def test_logs_are_read_from_the_pod_and_then_from_the_status(world):
         [pod] = wait_until(lambda: list(world.kubelet.pods.values()), "the kubelet to see the pod")
         said["code"] = 400
         with Process("logs", [PROGRAM, "logs", name, "--follow", "--lines", "5", *options]) as following:
-            wait_until(lambda: {"container": "main", "tailLines": "5", "follow": "true"} in asked, "the first attempt")
+            pod.bind()
             pod.run()
+            wait_until(lambda: {"container": "main", "tailLines": "5", "follow": "true"} in asked, "the first attempt")
             said["code"] = 200
             wait_until(lambda: not following.running, "the end of the log")
             assert following.exit_code == 0 and "two" in following.output()
