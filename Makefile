@@ -50,7 +50,7 @@ format: ## reformats all C files with clang-format
 
 schemas: build ## writes docs/schemas: JSON Schemas of items and configurations, for editors
 	@for name in $$(build/dev/deployer/longshore schema); do \
-	    build/dev/deployer/longshore schema $$name >docs/schemas/$$name.json || exit 1; \
+	    build/dev/deployer/longshore schema $$name >docs/schemas/$$name.schema.json || exit 1; \
 	done
 
 e2e: build ## tests against the real parts: API server, registry, kubelet and containerd, OCI runtime
