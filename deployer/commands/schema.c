@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `longshore schema`: JSON Schemas of the documents that people write, from the tables that
- * validate them. docs/schemas has a copy of each (make schemas). */
+ * validate them. docs/schemas has a copy of each (make reference). */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why a DeployItem does not go on, and what to do about it: one table, from lastError to cause and
- * solution. docs/troubleshooting.md has the same rows; e2e/ship/test_docs.py compares them. */
+ * solution. docs/troubleshooting.md has the same rows (make reference); e2e/ship/test_docs.py
+ * compares them. */
 #pragma once
 
 #include <jansson.h>
@@ -8,6 +9,7 @@
 
 /* NULL matches everything. */
 struct hint {
+    const char *group;     /* of rows that belong together; not part of the match */
     const char *operation; /* lastError.operation */
     const char *reason;    /* lastError.reason; alternatives are separated by '|' */
     const char *text;      /* part of lastError.message, in any case */

@@ -40,9 +40,9 @@ static void print_json(const json_t *doc)
 
 static json_t *hint_json(const struct hint *hint)
 {
-    return json_pack("{s:s?,s:s?,s:s?,s:s,s:s}", "operation", hint->operation, "reason",
-                     hint->reason, "text", hint->text, "cause", hint->cause, "solution",
-                     hint->solution);
+    return json_pack("{s:s,s:s?,s:s?,s:s?,s:s,s:s}", "group", hint->group, "operation",
+                     hint->operation, "reason", hint->reason, "text", hint->text, "cause",
+                     hint->cause, "solution", hint->solution);
 }
 
 static void print_hints(bool is_json)

@@ -204,7 +204,7 @@ def test_the_files_are_those_of_the_program(schemas):
     assert {*names} <= {*schemas}
     for name in names:
         printed = subprocess.run([PROGRAM, "schema", name], capture_output=True, text=True, check=True).stdout
-        assert printed == (SCHEMAS / f"{name}.schema.json").read_text(), "run 'make schemas'"
+        assert printed == (SCHEMAS / f"{name}.schema.json").read_text(), "run 'make reference'"
         jsonschema.Draft7Validator.check_schema(schemas[name])
     completion = subprocess.run([PROGRAM, "completion", "bash"], capture_output=True, text=True, check=True).stdout
     assert " ".join(names) in completion, "the choices of the operand in common/command_line/table.c"
