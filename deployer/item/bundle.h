@@ -27,7 +27,7 @@ static inline void bundle_donep(struct bundle *bundle)
 int bundle_load(struct bundle *bundle, const char *path, struct error *err) must_check;
 /* Adds an object, or the objects of a List. stringData of Secrets is converted into data, as the
  * API server does. */
-int bundle_add_document(struct bundle *bundle, json_t *document, struct error *err) must_check;
+int bundle_add_document(struct bundle *bundle, json_t *object, struct error *err) must_check;
 /* The same from memory; origin is for messages. */
 int bundle_add_text(struct bundle *bundle, const char *origin, const char *text, size_t size,
                     struct error *err) must_check;

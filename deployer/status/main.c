@@ -113,7 +113,7 @@ static void on_list_event(void *data, enum kube_event event, const json_t *objec
     print_listed(listing, &view);
 }
 
-/* Prints each change until the process is interrupted or nobody reads the output. */
+/* Prints each change until the process is interrupted or its output is closed. */
 static int watch_list(struct status *status, struct listing *listing, struct error *err)
 {
     const struct kube_watch_options options = {

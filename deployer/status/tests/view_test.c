@@ -20,9 +20,10 @@
     "annotations: {longshore.container.deployer.landscaper.gardener.cloud/job: j}}\n"
 #define BEGUN                                                                                      \
     "transitionTimes: {triggerTime: '2026-01-07T09:00:00Z', initTime: '2026-01-07T09:00:02Z'}"
-#define ENDED(code_, reason_)                                                                      \
-    "{terminated: {exitCode: " code_ ", reason: " reason_                                          \
-    ", startedAt: '2026-01-07T09:00:05Z', finishedAt: '2026-01-07T09:00:35Z'}}"
+#define TIMES "startedAt: '2026-01-07T09:00:05Z', finishedAt: '2026-01-07T09:00:35Z'"
+#define COMPLETED "{terminated: {exitCode: 0, reason: Completed, " TIMES "}}"
+#define EXIT_3 "{terminated: {exitCode: 3, reason: Error, " TIMES "}}"
+#define EXIT_1 "{terminated: {exitCode: 1, reason: Error, " TIMES "}}"
 
 /* One letter per step: pending, running, done, failed, skipped. */
 static const struct {
@@ -65,41 +66,36 @@ static const struct {
               "'2026-01-07T09:09:55Z'}}}]}\n",
      "dddrppp", "init, which writes the inputs (for 5s)", "", NULL, 598},
     {"main is starting", "{jobID: j, phase: Progressing, " BEGUN "}",
-     POD_HEAD
-     "spec: {nodeName: n1}\n"
-     "status: {initContainerStatuses: [{name: init, state: " ENDED(
-         "0", "Completed") "}], containerStatuses: [{name: main, state: {waiting: {reason: "
-                           "ContainerCreating}}}]}\n",
+     POD_HEAD "spec: {nodeName: n1}\n"
+              "status: {initContainerStatuses: [{name: init, state: " COMPLETED
+              "}], containerStatuses: [{name: main, state: {waiting: {reason: "
+              "ContainerCreating}}}]}\n",
      "ddddppp", "the start of container main (ContainerCreating)", "", NULL, 598},
     {"main is running", "{jobID: j, phase: Progressing, " BEGUN "}",
-     POD_HEAD
-     "spec: {nodeName: n1}\n"
-     "status: {initContainerStatuses: [{name: init, state: " ENDED(
-         "0", "Completed") "}], containerStatuses: [{name: main, state: {running: {startedAt: "
-                           "'2026-01-07T09:00:40Z'}}}, {name: wait, state: {running: {}}}]}\n",
+     POD_HEAD "spec: {nodeName: n1}\n"
+              "status: {initContainerStatuses: [{name: init, state: " COMPLETED
+              "}], containerStatuses: [{name: main, state: {running: {startedAt: "
+              "'2026-01-07T09:00:40Z'}}}, {name: wait, state: {running: {}}}]}\n",
      "ddddrrp", "main (for 9m20s)", "", NULL, 598},
     {"wait is saving", "{jobID: j, phase: Progressing, " BEGUN "}",
-     POD_HEAD
-     "spec: {nodeName: n1}\n"
-     "status: {initContainerStatuses: [{name: init, state: " ENDED(
-         "0",
-         "Completed") "}], containerStatuses: [{name: main, state: " ENDED("0",
-                                                                           "Completed") "}, {name: "
-                                                                                        "wait, "
-                                                                                        "state: "
-                                                                                        "{running: "
-                                                                                        "{startedAt"
-                                                                                        ": "
-                                                                                        "'2026-01-"
-                                                                                        "07T09:09:"
-                                                                                        "00Z'}}}]}"
-                                                                                        "\n",
+     POD_HEAD "spec: {nodeName: n1}\n"
+              "status: {initContainerStatuses: [{name: init, state: " COMPLETED
+              "}], containerStatuses: [{name: main, state: " COMPLETED "}, {name: "
+              "wait, "
+              "state: "
+              "{running: "
+              "{startedAt"
+              ": "
+              "'2026-01-"
+              "07T09:09:"
+              "00Z'}}}]}"
+              "\n",
      "dddddrp", "wait, which saves state and exports (for 1m)", "", NULL, 598},
     {"only the status is known",
      "{jobID: j, phase: Progressing, " BEGUN ", providerStatus: {podStatus: {lastRun: "
-     "'2026-01-07T09:00:03Z', initContainerStatus: {state: " ENDED(
-         "0", "Completed") "}, containerStatus: {state: {running: {startedAt: "
-                           "'2026-01-07T09:09:58Z'}}}}}}",
+     "'2026-01-07T09:00:03Z', initContainerStatus: {state: " COMPLETED
+     "}, containerStatus: {state: {running: {startedAt: "
+     "'2026-01-07T09:09:58Z'}}}}}}",
      NULL, "ddddrpp", "main (for 2s)", "", NULL, 598},
     {"the pod of another job is ignored", "{jobID: k, phase: Init, " BEGUN "}",
      POD_HEAD "spec: {nodeName: n1}\n", "ddppppp", "the creation of the pod", "", NULL, 598},
@@ -107,8 +103,8 @@ static const struct {
      "{jobID: j, jobIDFinished: j, phase: Succeeded, exportRef: {name: e}, transitionTimes: "
      "{triggerTime: '2026-01-07T09:00:00Z', initTime: '2026-01-07T09:00:02Z', finishedTime: "
      "'2026-01-07T09:00:42Z'}, providerStatus: {podStatus: {lastRun: '2026-01-07T09:00:03Z', "
-     "initContainerStatus: {state: " ENDED("0", "Completed") "}, containerStatus: {state: " ENDED(
-         "0", "Completed") "}, waitContainerStatus: {state: " ENDED("0", "Completed") "}}}}",
+     "initContainerStatus: {state: " COMPLETED "}, containerStatus: {state: " COMPLETED
+     "}, waitContainerStatus: {state: " COMPLETED "}}}}",
      NULL, "ddddddd", NULL, "", NULL, 40},
     {"succeeded by the Go deployer, without exports",
      "{jobID: j, jobIDFinished: j, phase: Succeeded, transitionTimes: {initTime: "
@@ -121,13 +117,10 @@ static const struct {
      "{initTime: '2026-01-07T09:00:02Z', finishedTime: '2026-01-07T09:00:42Z'}, lastError: "
      "{operation: RunMainContainer, reason: Error, message: \"container main: Error, exit code 3\\n"
      "the log\"}, providerStatus: {podStatus: {lastRun: '2026-01-07T09:00:03Z', mainLogTail: the "
-     "log, initContainerStatus: {state: " ENDED(
-         "0",
-         "Completed") "}, containerStatus: {state: " ENDED("3",
-                                                           "Error") "}, waitContainerStatus: "
-                                                                    "{state: " ENDED("1",
-                                                                                     "Error") "}}}"
-                                                                                              "}",
+     "log, initContainerStatus: {state: " COMPLETED "}, containerStatus: {state: " EXIT_3
+     "}, waitContainerStatus: "
+     "{state: " EXIT_1 "}}}"
+     "}",
      NULL, "ddddffs", NULL, "Error", "the program of the item failed", 40},
     {"no deployer knew the type",
      "{jobID: j, jobIDFinished: j, phase: Failed, transitionTimes: {triggerTime: "

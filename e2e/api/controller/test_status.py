@@ -60,7 +60,7 @@ def test_the_life_of_a_job_is_shown_at_every_step(world):
                             "solution": "correct spec.config.image or push the image"}
 
     pod.run()
-    view = wait_until(lambda: (v := look()) if steps(v := look())["main"] == "running" else None, "main to be shown")
+    view = wait_until(lambda: steps(v := look())["main"] == "running" and v, "main to be shown")
     assert view["waitingFor"].startswith("main") and view["phase"] == "Progressing" and not view["isFinished"]
     assert {"init": "done", "main": "running", "wait": "running", "exported": "pending"}.items() <= steps(view).items()
     pod.fail(3)
