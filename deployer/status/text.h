@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TEXT_DURATION_MAX = 24 };
+enum { TEXT_DURATION_MAX = 48 };
 
 /* "12s", "3m10s", "2h5m", "4d3h": the two largest units, as kubectl shows ages. */
 void text_duration(int64_t ms, char ret_text[TEXT_DURATION_MAX]);
