@@ -7,7 +7,7 @@ export LONGSHORE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore
 PYTHON := /usr/bin/python3
 
 .DEFAULT_GOAL := build
-.PHONY: help build build-clang build-asan demo test unit lint format e2e bench mutants images fuzz coverage clean \
+.PHONY: help build build-clang build-asan demo test unit lint format reference e2e bench mutants images fuzz coverage clean \
         cluster-up cluster-down
 
 help: ## this list
@@ -47,6 +47,12 @@ lint: build ## clang-format, clang-tidy, cppcheck, gcc -fanalyzer, pyflakes, she
 format: ## reformats all C files with clang-format
 	@.ci/packages lint
 	@git ls-files --cached --others --exclude-standard '*.c' '*.h' | xargs clang-format -i
+
+reference: build ## writes docs/schemas (JSON Schemas, for editors) and the tables of the reference and troubleshooting pages
+	@for name in $$(build/dev/deployer/longshore schema); do \
+	    build/dev/deployer/longshore schema $$name >docs/schemas/$$name.schema.json || exit 1; \
+	done
+	@.ci/reference build/dev/deployer/longshore
 
 e2e: build ## tests against the real parts: API server, registry, kubelet and containerd, OCI runtime
 	@.ci/packages run test

@@ -15,6 +15,9 @@
 /* Replaces the jobID of an item that Landscaper has not triggered yet. */
 #define JOB_NONE "00000000-0000-4000-8000-000000000000"
 
+/* Bytes of an error that its first line needs. */
+enum { ITEM_ERROR_ROOM = 250 };
+
 int offline_config(const char *path, struct deployer_config **ret_config, struct error *err)
 {
     cleanup_mistakes struct mistakes mistakes = {0};
@@ -27,6 +30,37 @@ int offline_config(const char *path, struct deployer_config **ret_config, struct
         return error_set(err, ERROR_INTERNAL, "configuration \"%s\" is not usable",
                          path ? path : "");
     return error_wrap(err, "configuration \"%s\"", path ? path : "");
+}
+
+/* Fails with ERROR_INVALID if there is an error; several are listed one per line, as many as fit.
+ */
+static int fail_by_lines(const struct item *item, const struct mistakes *mistakes,
+                         struct error *err)
+{
+    cleanup_buffer struct buffer list = {0};
+    struct error full = {0};
+    size_t listed = 0;
+
+    if (mistakes->errors < 2)
+        return mistakes_fail(mistakes, err) < 0 ? error_wrap(err, "deploy item \"%s\"", item->name)
+                                                : 0;
+    buffer_init(&list, sizeof(err->text) - ITEM_ERROR_ROOM);
+    for (size_t i = 0; i < mistakes->count; i++) {
+        const struct mistake *mistake = &mistakes->items[i];
+
+        if (mistake->kind == MISTAKE_UNKNOWN)
+            continue;
+        if (buffer_append_text(&list, &full, "\n  %s%s%s", mistake->path,
+                               *mistake->path ? ": " : "", mistake->text) < 0)
+            break;
+        listed++;
+    }
+    if (listed == mistakes->errors)
+        return error_set(err, ERROR_INVALID, "deploy item \"%.100s\" has %zu mistakes:%s",
+                         item->name, mistakes->errors, list.data);
+    return error_set(err, ERROR_INVALID,
+                     "deploy item \"%.100s\" has %zu mistakes ('longshore validate' lists all):%s",
+                     item->name, mistakes->errors, list.data ? list.data : "");
 }
 
 void offline_complete_paths(struct mistakes *mistakes)
@@ -127,8 +161,8 @@ static int load_item(struct offline *offline, const json_t *object, struct error
 
     if (item_parse(complete, &offline->item, err) < 0)
         return -1;
-    if (mistakes_fail(&offline->item->mistakes, err) < 0)
-        return error_wrap(err, "deploy item \"%s\"", offline->item->name);
+    if (fail_by_lines(offline->item, &offline->item->mistakes, err) < 0)
+        return -1;
     if (run_spec_parse(offline->item, offline->config, &offline->run, &mistakes) == 0) {
         /* All errors would have failed, so only unknown fields are left. */
         offline_complete_paths(&mistakes);
@@ -137,9 +171,9 @@ static int load_item(struct offline *offline, const json_t *object, struct error
         return 0;
     }
     offline_complete_paths(&mistakes);
-    if (mistakes_fail(&mistakes, err) == 0)
+    if (fail_by_lines(offline->item, &mistakes, err) == 0)
         return error_set(err, ERROR_INTERNAL, "the provider configuration is not usable");
-    return error_wrap(err, "deploy item \"%s\"", offline->item->name);
+    return -1;
 }
 
 static int check_context(const struct offline *offline, struct error *err)

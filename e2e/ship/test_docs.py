@@ -4,6 +4,7 @@
 import base64
 import json
 import os
+import pathlib
 import re
 import subprocess
 
@@ -92,3 +93,73 @@ def test_the_documented_rules_of_the_controller_match_the_source():
     page = (paths.CHECKOUT / "docs/controller.md").read_text().partition("\n## Rules\n")[2].partition("\n#")[0]
     source, documented = re.findall(r"RULE\((\w+)\)", table), re.findall(r"^\| `(\w+)` \| .+ \| .+ \|$", page, re.MULTILINE)
     assert len(source) > 30 and documented == source
+
+
+# --- pages that are made from tables of the program, or compared with it ---------------------------------------------
+
+PROGRAM = pathlib.Path(os.environ.get("LONGSHORE_BUILD") or paths.CHECKOUT / "build" / "dev") / "deployer" / "longshore"
+DOCS = paths.CHECKOUT / "docs"
+
+
+def sources(*folders):
+    """The C sources without tests, with the parts of a string literal joined."""
+    files = [file for folder in folders for file in (paths.CHECKOUT / folder).rglob("*.[ch]") if not {"tests", "fuzz"} & {*file.parts}]
+    return re.sub(r'"\s*\n\s*"', "", "\n".join(file.read_text() for file in files))
+
+
+def test_reference_and_troubleshooting_have_the_tables_of_the_program():
+    done = subprocess.run([paths.CHECKOUT / ".ci" / "reference", PROGRAM, "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_reason_of_the_deployer_has_a_hint():
+    hints = json.loads(subprocess.run([PROGRAM, "status", "--hints", "-o", "json"], check=True, capture_output=True, text=True).stdout)
+    reasons = {reason for hint in hints for reason in (hint["reason"] or "").split("|")}
+    operations = {hint["operation"] for hint in hints if not hint["reason"]}
+    code = sources("deployer/protocol", "deployer/pod")
+    faults = set(re.findall(r'task_set_fault\(\w+, (?:"(\w+)"|[\w()]+), "(\w+)"', code))
+    waiting = re.findall(r'^    \{"(\w+)", (?:true|false)\}', (paths.CHECKOUT / "deployer/pod/verdict.c").read_text(), re.MULTILINE)
+    assert len(faults) >= 10 and len(waiting) >= 10
+    missing = {reason for operation, reason in faults if reason not in reasons and operation not in operations}
+    # Of the runtime's hooks, the message of the kubelet is all that is known.
+    missing |= {reason for reason in waiting if reason not in reasons and not reason.endswith("HookError")}
+    assert missing == set()
+
+
+def test_the_reference_has_all_metrics():
+    known = set(re.findall(r'(?:head|number)\(\w+,\s*"(\w+)"', sources("deployer/serve")))
+    section = (DOCS / "reference.md").read_text().partition("\n## Metrics\n")[2]
+    assert len(known) > 20 and set(re.findall(r"`([a-z]+_[a-z_]+)`", "\n".join(
+        line.split("|")[1] for line in section.splitlines() if line.startswith("| `")))) == known
+
+
+def test_the_messages_in_troubleshooting_are_those_of_the_program():
+    code = sources("deployer", "common", "init")
+    page = re.sub(r"<!-- hints -->.*<!-- /hints -->", "", (DOCS / "troubleshooting.md").read_text(), flags=re.DOTALL)
+    cells = [line.split("|")[1] for part in ("Validation", "The deployer", "Commands")
+             for line in page.partition(f"\n## {part}\n")[2].partition("\n## ")[0].splitlines() if line.startswith("| ")]
+    texts = [text for cell in cells for text in re.findall(r"`([^`]+)`", cell)]
+    assert len(texts) > 12 and [text for text in texts if text not in code] == []
+
+
+def test_the_index_has_every_page():
+    linked = set(re.findall(r"\]\(([a-z-]+\.md)\)", (DOCS / "index.md").read_text()))
+    assert linked == {page.name for page in DOCS.glob("*.md")} - {"index.md"}
+
+
+def test_the_examples_page_has_every_example():
+    listed = set(re.findall(r"\.\./e2e/examples/([a-z-]+)/item\.yaml", (DOCS / "examples.md").read_text()))
+    assert listed == {item.parent.name for item in (paths.CHECKOUT / "e2e" / "examples").glob("*/item.yaml")}
+
+
+def test_documents_in_the_documentation_are_valid(tmp_path):
+    """Every YAML block with whole objects in it."""
+    files = []
+    for page in sorted([*DOCS.glob("*.md"), paths.CHECKOUT / "README.md"]):
+        for number, block in enumerate(re.findall(r"^```yaml\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)):
+            if re.search(r"^kind: (DeployItem|Target|Context|Configuration|ProviderConfiguration)$", block, re.MULTILINE):
+                files.append(tmp_path / f"{page.stem}-{number}.yaml")
+                files[-1].write_text(block)
+    assert len(files) >= 5
+    done = subprocess.run([PROGRAM, "validate", "--strict", *files], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
