@@ -13,7 +13,7 @@ import subprocess
 import pytest
 
 from bench import crds, images, paths
-from ship import helm, release
+from ship import containers, helm, release
 
 PAGE = paths.CHECKOUT / "docs" / "tutorial.md"
 REGISTRY = "export REGISTRY=registry.example/tutorial\n"
@@ -64,24 +64,13 @@ def pattern_of(output):
     return "".join([*pieces, re.escape(output[at:])])
 
 
-def configure_containers(home, host):
-    """Storage of its own for Buildah, and the registry of the node, without TLS, also in place of docker.io. Returns the environment."""
-    # Not overlay: it cannot be mounted on another overlay, which the root of a container often is.
-    (home / "storage.conf").write_text(f'[storage]\ndriver = "vfs"\ngraphroot = "{home}/storage"\nrunroot = "{home}/running"\n')
-    registries = home / ".config/containers/registries.conf"
-    registries.parent.mkdir(parents=True)
-    registries.write_text("".join(f'[[registry]]\nprefix = "{prefix}"\nlocation = "{host}"\ninsecure = true\n' for prefix in (host, "docker.io")))
-    return {"HOME": str(home), "TMPDIR": str(home), "CONTAINERS_STORAGE_CONF": str(home / "storage.conf"), "CONTAINERS_CONF": "/dev/null",
-            "REGISTRY_AUTH_FILE": "", "BUILDAH_ISOLATION": "chroot"}
-
-
 @pytest.fixture
 def shell(node, tmp_path):
     release.archives()  # the first build takes minutes; `make images` of the page repeats the last steps only
     host = node.registry.host
     node.registry.client().push_image("library/busybox", "1.36", images.busybox())
     programs = [paths.tool_directory("kubernetes"), paths.tool_directory("helm")]
-    environment = {**os.environ, **configure_containers(tmp_path, host), "KUBECONFIG": str(node.kubeconfig),
+    environment = {**os.environ, **containers.configure(tmp_path, host), "KUBECONFIG": str(node.kubeconfig),
                    "LONGSHORE_CACHE": str(paths.tool_directory("helm").parent.parent), "LONGSHORE_RELEASE_BUILD": str(release.BUILD),
                    "PATH": ":".join([*map(str, programs), os.environ["PATH"]])}
     running = Shell(paths.CHECKOUT, environment, tmp_path / "step.sh")
