@@ -48,7 +48,7 @@ format: ## reformats all C files with clang-format
 	@.ci/packages lint
 	@git ls-files --cached --others --exclude-standard '*.c' '*.h' | xargs clang-format -i
 
-e2e: build ## tests against the real parts: API server, registry, kubelet and containerd, OCI runtime
+e2e: build ## tests against the real parts: API server, registry, kubelet and containerd, OCI runtime (KUBERNETES=1.31: that release)
 	@.ci/packages run test
 	@e2e/bench/tools packages
 	@e2e/bench/tools kubernetes
