@@ -54,7 +54,7 @@ reference: build ## writes docs/schemas (JSON Schemas, for editors) and the tabl
 	done
 	@.ci/reference build/dev/deployer/longshore
 
-e2e: build ## tests against the real parts: API server, registry, kubelet and containerd, OCI runtime
+e2e: build ## tests against the real parts: API server, registry, kubelet and containerd, OCI runtime (KUBERNETES=1.31: that release)
 	@.ci/packages run test
 	@e2e/bench/tools packages
 	@e2e/bench/tools kubernetes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples in docs/images.md do what the page says, and the tables in other pages match the source."""
+"""The README and the examples in docs/images.md do what they say, and the tables in other pages match the source."""
 
 import base64
 import json
@@ -12,9 +12,11 @@ import pytest
 import yaml
 
 from bench import paths
-from ship import helm, release
+from ship import containers, helm, release
+from ship.test_pages import LONGSHORE
 
 PAGE = (paths.CHECKOUT / "docs" / "images.md").read_text()
+README = (paths.CHECKOUT / "README.md").read_text()
 
 
 def example(language):
@@ -69,13 +71,54 @@ def test_the_item_is_accepted(kube, namespace):
     assert kube.create(item)["spec"]["config"]["image"] == "registry.example/names:1"
 
 
-def test_the_quick_start_for_a_cluster_has_three_consistent_commands():
+def commands_of(heading):
+    """The indented commands below a heading of the README."""
+    block, = re.findall(rf"^{heading}\n(?:(?!^#).)*?((?:^    [^\n]*\n)+)", README, re.MULTILINE | re.DOTALL)
+    return [line.strip() for line in block.splitlines()]
+
+
+def test_the_first_screen_has_a_picture_a_command_and_measured_figures():
+    screen = "\n".join(README.splitlines()[:16])
+    picture, = re.findall(r"^!\[.+\]\((.+)\)$", screen, re.MULTILINE)
+    assert (paths.CHECKOUT / picture).read_text().startswith("<svg ")
+    assert re.findall(r"^    (.+)$", screen, re.MULTILINE) == ["make demo"]
+    # `make bench` rewrites the figures on that page.
+    measured = (paths.CHECKOUT / "docs/performance.md").read_text()
+    memory = re.search(r"^\| RSS with 10,000 finished items, MB \| ([\d.]+) \|", measured, re.MULTILINE)[1]
+    ratio = re.search(r"^\| real cluster: item to result [^|]* \| ([\d.]+ times) \|", measured, re.MULTILINE)[1]
+    assert re.findall(r"\*\*(.+?)\*\*", screen) == [f"{memory} MB", ratio]
+
+
+def test_the_item_of_the_readme_is_valid(tmp_path):
+    block, = re.findall(r"^```yaml\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    (tmp_path / "item.yaml").write_text(block)
+    done = subprocess.run([LONGSHORE, "validate", "--strict", tmp_path / "item.yaml"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr + done.stdout
+
+
+def test_the_commands_for_the_build_directory_work(tmp_path):
+    commands = commands_of("## On your machine")
+    assert any("completion" in command for command in commands) and any("man" in command for command in commands)
+    done = subprocess.run(["bash", "-eu", "-o", "pipefail", "-c", "\n".join(["shopt -s progcomp", *commands, "complete -p longshore"])], cwd=paths.CHECKOUT,
+                          env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "MANPAGER": "cat"}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "LONGSHORE-RUN(1)" in done.stdout and "complete -F" in done.stdout
+
+
+def test_the_quick_start_for_a_cluster_has_three_consistent_commands(registry, tmp_path):
     """The images that are built are those that are pushed and those that the chart uses."""
-    block, = re.findall(r"^## In a cluster\n.*?((?:^    [^\n]*\n)+)", (paths.CHECKOUT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    build, push, install = [line.strip() for line in block.splitlines()]
+    build, push, install = commands_of("## In a cluster")
     assert build == "make images"
     names, file, reference = re.fullmatch(r"for i in (.*); do skopeo copy oci-archive:(\S+) docker://(\S+); done", push).groups()
     assert tuple(names.split()) == release.NAMES and file == "out/$i.oci.tar"
+    release.archives()
+    environment = {**os.environ, **containers.configure(tmp_path, registry.host)}
+    done = subprocess.run(["bash", "-c", "set -e; " + push.replace("REGISTRY", registry.host)], cwd=release.OUT.parent, env=environment,
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for name in release.NAMES:
+        repository, _, tag = reference.replace("REGISTRY/", "").replace("$i", name).partition(":")
+        assert registry.client().manifest(repository, tag) == release.Archive(release.archives()[name]).manifest
     program, verb, *arguments = install.split()
     assert (program, verb) == ("helm", "install")
     rendered = subprocess.run([helm.program(), "template", *arguments, "--kube-version", "1.34.0"], cwd=paths.CHECKOUT, capture_output=True, text=True)
