@@ -253,8 +253,9 @@ static const struct {
     {"our owner leaves the manifest", NULL, "[{'uid':'1','name':'before'}]",
      "'ownerReferences':[{'uid':'1','name':'n'},{'uid':'2'}]", "'name':'x'",
      "'ownerReferences':[{'uid':'2'}]"},
-    {"an owner without uid is not recognised", NULL, "[{'name':'n'}]",
-     "'ownerReferences':[{'name':'n'},{'uid':'2'}]", "'name':'x'", "same"},
+    {"an owner without uid", NULL, "[{'name':'n'}]",
+     "'ownerReferences':[{'name':'n'},{'uid':'2'},{'name':'m'}]", "'name':'x'",
+     "'ownerReferences':[{'uid':'2'},{'name':'m'}]"},
     {"what was ours is there no more", "['a']", "[{'uid':'1'}]", "'finalizers':['flux']",
      "'name':'x'", "same"},
 };
