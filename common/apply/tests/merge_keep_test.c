@@ -119,6 +119,8 @@ static const struct {
      "'a':1,'r':{'x':1}", "'a':1", "'a':1"},
     {"an atomic object", ENTRY(CONTROLLER, "'f:spec':{'f:r':{}}"), "'a':1,'r':{'x':1}", "'a':1",
      NULL},
+    {"an atomic object of the manifest", ENTRY(CONTROLLER, "'f:spec':{'f:r':{}}"), "'r':{'x':1}",
+     "'r':{'y':2}", "'r':{'y':2}"},
     {"a list with elements that have owners",
      ENTRY(CONTROLLER, "'f:spec':{'f:l':{'k:{\\\"name\\\":\\\"x\\\"}':{'.':{}}}}"),
      "'a':1,'l':[{'name':'x'}]", "'a':1", NULL},
