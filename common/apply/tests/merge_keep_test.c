@@ -17,7 +17,7 @@ static const struct {
 } kept[] = {
     {"a Service keeps its addresses", SERVICE("'a':1," ALLOCATED), SERVICE("'a':2"),
      SERVICE("'a':2," ALLOCATED)},
-    {"an empty clusterIP is no clusterIP", SERVICE("'a':1," ALLOCATED),
+    {"an empty clusterIP counts as missing", SERVICE("'a':1," ALLOCATED),
      SERVICE("'a':1,'clusterIP':''"), NULL},
     {"another clusterIP is passed on", SERVICE(ALLOCATED), SERVICE("'clusterIP':'10.0.0.2'"),
      SERVICE("'clusterIP':'10.0.0.2'")},
@@ -57,7 +57,7 @@ static const struct {
     {"secrets of the manifest win", CORE("ServiceAccount", "'secrets':[{'name':'t'}]"),
      CORE("ServiceAccount", "'secrets':[{'name':'u'}]"),
      CORE("ServiceAccount", "'secrets':[{'name':'u'}]")},
-    {"an empty list is no list", CORE("ServiceAccount", "'secrets':[{'name':'t'}]"),
+    {"an empty list counts as missing", CORE("ServiceAccount", "'secrets':[{'name':'t'}]"),
      CORE("ServiceAccount", "'secrets':[]"), NULL},
     {"a claim keeps its volume",
      CORE("PersistentVolumeClaim", "'spec':{'a':1,'volumeName':'v','storageClassName':'s'}"),
