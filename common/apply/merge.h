@@ -64,9 +64,10 @@ json_t *merge_for_create(const json_t *manifest, const json_t *annotations,
  *     entry->own_* that left the manifest are removed;
  *   - unless the manifest sets them: a Service's clusterIP, clusterIPs, ipFamilies, ipFamilyPolicy
  *     and nodePorts, a ServiceAccount's secrets, a Pod's nodeName, the volumeName and
- * storageClassName of a PersistentVolumeClaim, and whatever the controllers of the cluster wrote
- * according to metadata.managedFields: managers such as kube-controller-manager, and everything
- * that was written through a subresource (replicas that an autoscaler set);
+ *     storageClassName of a PersistentVolumeClaim;
+ *   - unless the manifest sets it: what the controllers of the cluster wrote, according to
+ *     metadata.managedFields: managers such as kube-controller-manager, and everything that was
+ *     written through a subresource, such as the replicas that an autoscaler set;
  *   - a Job's selector and pod labels.
  * Everything else that is not in the manifest is removed.
  *
