@@ -61,9 +61,13 @@ struct cluster_interest;
 typedef void cluster_object_fn(void *data, const json_t *object, const struct error *err);
 
 /* Calls on_object with the present state of one object and then with each change, or, with name
- * NULL, once for each object that matches label_selector, and once with object NULL and no error
- * when the list is complete. Objects of a single name are watched with a field selector unless more
- * than four names of the same kind and namespace are of interest. */
+ * NULL, once for each object that matches label_selector and then with each change of one of them,
+ * and once with object NULL and no error when the list is complete. With name NULL, object and err
+ * (ERROR_NOT_FOUND) are both set for an object that is gone or does not match any more: object then
+ * has at least metadata.name and metadata.namespace. After an interruption this is reported for
+ * every object that vanished in the meantime, before the list is complete again. Objects of a
+ * single name are watched with a field selector unless more than four names of the same kind and
+ * namespace are of interest. */
 int cluster_watch(struct cluster *cluster, const struct kind *kind, const char *namespace_name,
                   const char *name, const char *label_selector, cluster_object_fn *on_object,
                   void *data, struct cluster_interest **ret_interest, struct error *err) must_check;

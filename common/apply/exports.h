@@ -13,11 +13,13 @@
 struct export_rule {
     char *key; /* "a.b": the value becomes {"a": {"b": value}} */
     char *path_text;
-    struct jsonpath *path;
+    struct jsonpath *path; /* jsonPath: applied to the object from */
     struct object_ref from;
-    /* fromObjectRef: reference_path finds {name, namespace} in the object; the value is then read
-     * from that object. NULL: none. */
+    /* fromObjectRef: path finds {name, namespace} instead of the value (without namespace: that of
+     * from), and reference_path (fromObjectRef.jsonPath) is applied to that object, in the same
+     * cluster. NULL: none. */
     char *reference_api_version, *reference_kind;
+    char *reference_path_text;
     struct jsonpath *reference_path;
     char *target_name;
 };
