@@ -26,21 +26,33 @@ struct export_rule {
 
 void export_rule_done(struct export_rule *rule);
 
+/* Checks a key: names separated by dots, with an optional dot in front; in a name a backslash takes
+ * the next character literally. Otherwise ERROR_INVALID. */
+int export_key_check(const char *key, struct error *err) must_check;
+
+/* Everything but seen is borrowed until on_done or exports_cancel(). */
 struct exports_options {
     struct cluster *cluster;
-    const struct export_rule *rules;      /* borrowed until on_done or exports_cancel() */
-    struct cluster *const *rule_clusters; /* parallel; NULL elements: cluster */
+    const struct export_rule *rules;
+    struct cluster *const *rule_clusters; /* parallel; NULL or NULL elements: cluster */
     size_t count;
-    /* Objects as the last write returned them: used without a request. May be NULL. */
+    /* Objects of cluster as the last write returned them: used without a request if they have the
+     * value and no status, since a status may have changed after the write. NULL elements are
+     * skipped. May be NULL. */
     json_t *const *seen;
     size_t seen_count;
-    void (*on_done)(void *data, json_t *values); /* new reference: one object with all keys */
+    /* A new reference: one object with all keys; values of later rules win over those of earlier
+     * ones, objects are merged. The exports are freed. */
+    void (*on_done)(void *data, json_t *values);
     void *data;
 };
 
 struct exports;
+/* on_done is called once, from the loop, when every rule finds exactly one value at the same
+ * moment. ERROR_INVALID: a key is invalid, or the cluster of a target_name is missing. */
 int exports_start(const struct exports_options *options, struct exports **ret_exports,
                   struct error *err) must_check;
-void exports_cancel(struct exports *exports); /* NULL is fine */
-/* Which keys are missing and why; names and types, never values. Belongs to the caller. */
+void exports_cancel(struct exports *exports); /* NULL is fine; not after on_done */
+/* Which keys are missing and why, for up to five of them; names and types, never values. Belongs to
+ * the caller; NULL: none is missing. */
 char *exports_describe(const struct exports *exports);
