@@ -13,13 +13,16 @@ struct follow {
     struct cluster_interest *interest;
     struct loop_timer timer;
     struct retry retry;
-    int depth; /* of enter(): it must not be freed from inside its own callbacks */
+    bool is_starting;
+    struct error *failure; /* happened in follow_start() and is not reported yet; or NULL */
+    int depth;             /* of enter(): it must not be freed from inside its own callbacks */
     bool is_over;
 };
 
 static void destroy(struct follow *follow)
 {
     kind_done(&follow->kind);
+    free(follow->failure);
     free(follow);
 }
 
@@ -36,8 +39,32 @@ static void leave(struct follow *follow)
 
 static void report_and_retry(struct follow *follow, const struct error *err)
 {
+    if (follow->is_starting) {
+        follow->failure = xmemdup(err, sizeof(*err));
+        loop_timer_start(&follow->timer, 0);
+        return;
+    }
     loop_timer_start(&follow->timer, retry_next_ms(&follow->retry, err));
     follow->options.on_object(follow->options.data, NULL, err);
+}
+
+static void forget_kind(struct follow *follow)
+{
+    cluster_unwatch(follow->interest);
+    follow->interest = NULL;
+    kind_done(&follow->kind);
+    follow->has_kind = false;
+}
+
+/* The server does not serve the kind any more, or something else responded. */
+static void look_up_again(struct follow *follow, const struct error *err)
+{
+    struct error unconfirmed = *err;
+
+    unconfirmed.kind = ERROR_TEMPORARY;
+    cluster_forget_kinds(follow->options.cluster, follow->options.api_version);
+    forget_kind(follow);
+    report_and_retry(follow, &unconfirmed);
 }
 
 static void on_object(void *data, const json_t *object, const struct error *err)
@@ -45,7 +72,11 @@ static void on_object(void *data, const json_t *object, const struct error *err)
     struct follow *follow = data;
 
     enter(follow);
-    if (!follow->is_over)
+    if (!err)
+        retry_reset(&follow->retry);
+    if (!object && err && err->kind == ERROR_NOT_FOUND)
+        look_up_again(follow, err);
+    else
         follow->options.on_object(follow->options.data, object, err);
     leave(follow);
 }
@@ -68,17 +99,12 @@ static int check_scope(const struct follow *follow, struct error *err)
 static int watch(struct follow *follow, struct error *err)
 {
     const struct follow_options *options = &follow->options;
-    struct cluster_interest *interest = NULL;
 
     if (check_scope(follow, err) < 0 ||
         cluster_watch(options->cluster, &follow->kind,
                       follow->kind.is_namespaced ? options->namespace_name : NULL, options->name,
-                      options->label_selector, on_object, follow, &interest, err) < 0)
+                      options->label_selector, on_object, follow, &follow->interest, err) < 0)
         return -1;
-    if (follow->is_over)
-        cluster_unwatch(interest);
-    else
-        follow->interest = interest;
     return 0;
 }
 
@@ -86,7 +112,6 @@ static void set_kind(struct follow *follow, const struct kind *kind)
 {
     follow->kind = kind_copy(kind);
     follow->has_kind = true;
-    retry_reset(&follow->retry);
 }
 
 static void go_on(struct follow *follow)
@@ -114,18 +139,28 @@ static void on_kind_found(void *data, const struct kind *kind, const struct erro
     leave(follow);
 }
 
-static void begin(void *data)
+static void begin(struct follow *follow)
 {
-    struct follow *follow = data;
     const struct follow_options *options = &follow->options;
     struct error err = {0};
 
-    enter(follow);
     if (follow->has_kind)
         go_on(follow);
     else if (cluster_find_kind(options->cluster, NULL, options->api_version, options->kind_name,
                                on_kind_found, follow, &follow->lookup, &err) < 0)
         report_and_retry(follow, &err);
+}
+
+static void on_timer(void *data)
+{
+    struct follow *follow = data;
+    cleanup_free struct error *failure = steal(&follow->failure);
+
+    enter(follow);
+    if (failure)
+        report_and_retry(follow, failure);
+    else
+        begin(follow);
     leave(follow);
 }
 
@@ -137,8 +172,16 @@ struct follow *follow_start(const struct follow_options *options)
     retry_init(&follow->retry, FOLLOW_RETRY_FIRST_MS, FOLLOW_RETRY_MAX_MS);
     if (options->kind)
         set_kind(follow, options->kind);
-    loop_timer_init(&follow->timer, kube_loop(cluster_kube(options->cluster)), begin, follow);
-    loop_timer_start(&follow->timer, 0);
+    loop_timer_init(&follow->timer, kube_loop(cluster_kube(options->cluster)), on_timer, follow);
+    if (options->on_kind) {
+        loop_timer_start(&follow->timer, 0);
+        return follow;
+    }
+    /* Not from the timer: those who follow many objects start all of them before the first watch
+     * begins, so that one watch can serve them all. */
+    follow->is_starting = true;
+    begin(follow);
+    follow->is_starting = false;
     return follow;
 }
 

@@ -19,8 +19,9 @@ struct follow_options {
     void (*on_kind)(void *data, const struct kind *kind);
     /* As for cluster_watch(). In addition, it is called with an error if the kind cannot be looked
      * up. ERROR_NOT_FOUND without an object means that no such object can exist at present: the
-     * server does not know the kind, or the reference does not fit the scope of the kind. Any other
-     * error says nothing about the object. */
+     * kind is not in what the server serves, or the reference does not fit the scope of the kind.
+     * Any other error says nothing about the object. A response 404 to the watch alone is
+     * ERROR_TEMPORARY and leads to a lookup, since a proxy may have sent it. */
     cluster_object_fn *on_object;
     void *data;
 };

@@ -148,6 +148,12 @@ void cluster_lookup_cancel(struct cluster_lookup *lookup)
         release((struct fake_part *)(void *)lookup);
 }
 
+void cluster_forget_kinds(struct cluster *cluster, const char *api_version)
+{
+    assert_non_null(api_version);
+    cluster->forget_count++;
+}
+
 int cluster_watch(struct cluster *cluster, const struct kind *kind, const char *namespace_name,
                   const char *name, const char *label_selector, cluster_object_fn *on_object,
                   void *data, struct cluster_interest **ret_interest, struct error *err)
@@ -161,8 +167,6 @@ int cluster_watch(struct cluster *cluster, const struct kind *kind, const char *
         add(cluster->interests, place_text(kind->plural, namespace_name, name, label_selector));
     interest->on_object = on_object;
     interest->data = data;
-    if (cluster->immediate)
-        on_object(data, cluster->immediate, NULL);
     *ret_interest = (struct cluster_interest *)(void *)interest;
     return 0;
 }

@@ -31,10 +31,9 @@ struct cluster {
     struct loop *loop;
     struct fake_part interests[FAKE_PARTS_MAX], lookups[FAKE_PARTS_MAX], requests[FAKE_PARTS_MAX],
         lists[FAKE_PARTS_MAX];
-    size_t request_count, list_count, lookup_count, watch_count; /* ever */
+    size_t request_count, list_count, lookup_count, watch_count, forget_count; /* ever */
     /* What the next calls do. */
     bool is_lookup_slow;          /* lookups wait for fake_answer_lookup() */
-    const json_t *immediate;      /* cluster_watch() delivers it before it returns */
     enum error_kind lookup_error; /* of on_done */
     enum error_kind find_error;   /* of cluster_find_kind() */
     enum error_kind watch_error;  /* of cluster_watch() */

@@ -7,6 +7,7 @@
 struct seen {
     char text[2000];
     struct follow *follow;
+    enum error_kind last_kind;
     bool is_stopping; /* follow_stop() from inside the next callback */
 };
 
@@ -27,6 +28,7 @@ static void on_kind(void *data, const struct kind *kind)
 
 static void on_object(void *data, const json_t *object, const struct error *err)
 {
+    ((struct seen *)data)->last_kind = err ? err->kind : ERROR_NONE;
     if (object)
         note(data, err ? "gone" : "object", doc_text_or(object, "metadata.name", ""));
     else
@@ -75,6 +77,7 @@ static void a_known_kind_is_not_looked_up(void **state)
     char group[] = "", version[] = "v1", plural[] = "configmaps";
     const struct kind kind = {group, version, plural, true};
     const struct follow_options options = {.cluster = cluster,
+                                           .api_version = "v1",
                                            .kind = &kind,
                                            .namespace_name = "ns",
                                            .name = "a",
@@ -82,8 +85,8 @@ static void a_known_kind_is_not_looked_up(void **state)
                                            .data = &seen};
 
     seen.follow = follow_start(&options);
-    fake_run(cluster);
     assert_int_equal(cluster->lookup_count, 0);
+    /* At once, so that those who start together share a watch. */
     assert_true(fake_is_watched(cluster, "configmaps ns/a"));
     follow_stop(seen.follow);
 }
@@ -157,21 +160,44 @@ static void what_fails_is_reported_and_retried_with_back_off(void **state)
 
     cluster->find_error = ERROR_INVALID;
     start(cluster, &seen, "ConfigMap", "ns", "a");
+    follow_stop(seen.follow);
+    start(cluster, &seen, "ConfigMap", "ns", "a");
     assert_string_equal(seen.text, "error lookup refused");
     cluster->find_error = ERROR_NONE;
     cluster->watch_error = ERROR_TOO_LARGE;
     fake_advance(cluster, FOLLOW_RETRY_FIRST_MS);
     assert_string_equal(seen.text, "error lookup refused; error watch refused");
     cluster->watch_error = ERROR_NONE;
-    fake_advance(cluster, FOLLOW_RETRY_FIRST_MS);
+    fake_advance(cluster, 2 * FOLLOW_RETRY_FIRST_MS);
     assert_true(fake_is_watched(cluster, "configmaps ns/a"));
+    follow_stop(seen.follow);
+}
+
+static void a_watch_that_gets_404_says_nothing_until_the_kind_was_looked_up_again(void **state)
+{
+    struct cluster *cluster = *state;
+    struct seen seen = {0};
+
+    start(cluster, &seen, "ConfigMap", "ns", "a");
+    fake_deliver_error(cluster, "configmaps ns/a", ERROR_NOT_FOUND, "404 page not found");
+    assert_int_equal(seen.last_kind, ERROR_TEMPORARY);
+    assert_int_equal(cluster->forget_count, 1);
+    assert_false(fake_is_watched(cluster, "configmaps ns/a"));
+    assert_null(follow_kind(seen.follow));
+    fake_advance(cluster, FOLLOW_RETRY_FIRST_MS);
+    assert_int_equal(cluster->lookup_count, 2);
+    fake_deliver_error(cluster, "configmaps ns/a", ERROR_NOT_FOUND, "404 page not found");
+    fake_advance(cluster, FOLLOW_RETRY_FIRST_MS - 1);
+    assert_int_equal(cluster->lookup_count, 2); /* the second time it waits longer */
+    cluster->lookup_error = ERROR_NOT_FOUND;
+    fake_advance(cluster, FOLLOW_RETRY_FIRST_MS + 1);
+    assert_int_equal(seen.last_kind, ERROR_NOT_FOUND);
     follow_stop(seen.follow);
 }
 
 static void it_can_be_stopped_at_every_point(void **state)
 {
     struct cluster *cluster = *state;
-    cleanup_json json_t *object = parse("{'metadata': {'name': 'a'}}");
     struct seen seen = {0};
 
     follow_stop(NULL);
@@ -187,9 +213,8 @@ static void it_can_be_stopped_at_every_point(void **state)
     fake_deliver(cluster, "configmaps ns/a", "{'metadata': {'name': 'a'}}");
     assert_false(fake_is_watched(cluster, "configmaps ns/a"));
 
-    cluster->immediate = object; /* from inside cluster_watch() */
     start(cluster, &seen, "ConfigMap", "ns", "a");
-    assert_string_equal(seen.text, "object a");
+    fake_deliver_error(cluster, "configmaps ns/a", ERROR_NOT_FOUND, "404");
     assert_false(fake_is_watched(cluster, "configmaps ns/a"));
 }
 
@@ -203,6 +228,7 @@ int main(void)
         test(selections_are_watched_with_their_labels),
         test(a_reference_must_fit_the_scope_of_its_kind),
         test(what_fails_is_reported_and_retried_with_back_off),
+        test(a_watch_that_gets_404_says_nothing_until_the_kind_was_looked_up_again),
         test(it_can_be_stopped_at_every_point),
     };
 
