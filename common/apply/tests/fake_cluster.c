@@ -82,6 +82,7 @@ static void release(struct fake_part *part)
     json_decref(part->body);
     free(part->text);
     free(part->field_manager);
+    free(part->version);
     *part = (struct fake_part){0};
 }
 
@@ -216,6 +217,8 @@ int __wrap_kube_start(struct kube *kube, const struct kube_request *request,
     part->data = request->data;
     part->body = json_deep_copy(request->body);
     part->field_manager = xstrdup_or_null(request->field_manager);
+    part->version = xstrdup_or_null(request->resource_version);
+    part->may_send = request->may_send;
     if (request->verb == KUBE_DELETE)
         assert_int_equal(request->grace_seconds, -1);
     *ret_call = (struct kube_call *)(void *)part;
@@ -269,17 +272,36 @@ int fake_setup(void **state)
     return 0;
 }
 
-int fake_teardown(void **state)
+static void must_be_idle(const struct cluster *cluster)
 {
-    struct cluster *cluster = *state;
-
     assert_int_equal(count(cluster->interests), 0);
     assert_int_equal(count(cluster->lookups), 0);
     assert_int_equal(count(cluster->requests), 0);
     assert_int_equal(count(cluster->lists), 0);
+}
+
+int fake_teardown(void **state)
+{
+    struct cluster *cluster = *state;
+
+    must_be_idle(cluster);
     loop_free(cluster->loop);
     free(cluster);
     return 0;
+}
+
+struct cluster *fake_second(struct cluster *first)
+{
+    struct cluster *second = xcalloc(1, sizeof(*second));
+
+    second->loop = first->loop;
+    return second;
+}
+
+void fake_second_free(struct cluster *second)
+{
+    must_be_idle(second);
+    free(second);
 }
 
 void fake_run(struct cluster *cluster)

@@ -12,7 +12,7 @@
 #include "common/base/loop.h"
 #include "common/kube/list.h"
 
-enum { FAKE_PARTS_MAX = 64 };
+enum { FAKE_PARTS_MAX = 10100 };
 
 struct fake_part {
     char *text; /* NULL: free */
@@ -23,7 +23,8 @@ struct fake_part {
     kube_item_fn *on_item;
     kube_listed_fn *on_listed;
     json_t *body;
-    char *field_manager;
+    char *field_manager, *version;
+    kube_may_send_fn *may_send;
 };
 
 struct cluster {
@@ -44,6 +45,9 @@ struct cluster {
  * lookup, a request or a list was left behind. */
 int fake_setup(void **state);
 int fake_teardown(void **state);
+/* Another cluster on the same loop, to be given back before the teardown, which it repeats. */
+struct cluster *fake_second(struct cluster *first);
+void fake_second_free(struct cluster *second);
 
 void fake_run(struct cluster *cluster); /* until no timer is due */
 void fake_advance(struct cluster *cluster, uint64_t ms);
