@@ -40,6 +40,10 @@ struct api_bench {
     size_t rule_count;
     struct api_watcher watchers[API_WATCHERS_MAX];
     size_t watcher_count;
+    bool is_holding; /* the next answer to anything but a watch is kept until api_bench_release() */
+    size_t held_count;
+    struct loopback_connection *held_connection;
+    json_t *held_answer;
     struct loopback_connection *connection; /* of the request that is handled */
     json_t *answer;
     const char *answer_status;
@@ -67,6 +71,9 @@ json_t *api_bench_put(struct api_bench *bench, const char *path, const char *jso
 json_t *api_bench_get(struct api_bench *bench, const char *path); /* borrowed, or NULL */
 /* Removes it at once, whatever its finalizers are. */
 void api_bench_remove(struct api_bench *bench, const char *path);
+/* Sends the events of history from this index on to all watches, again. */
+void api_bench_replay(struct api_bench *bench, size_t from);
+void api_bench_release(struct api_bench *bench);
 void api_bench_establish(struct api_bench *bench, const char *crd_name);
 
 struct api_rule *api_bench_rule(struct api_bench *bench, const char *match, int count,
