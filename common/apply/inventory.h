@@ -22,6 +22,7 @@ enum apply_policy {
 };
 
 const char *policy_name(enum apply_policy policy);
+/* "" is POLICY_MANAGE; an unknown word is ERROR_INVALID. */
 int policy_parse(const char *text, enum apply_policy *ret_policy, struct error *err) must_check;
 
 struct inventory_entry {
@@ -34,6 +35,10 @@ struct inventory_entry {
      * they leave the manifest. NULL: none. */
     json_t *own_finalizers, *own_owners;
     char *late_patch_hash; /* of the patchAfterDeployment that was done; NULL: none */
+    /* What was applied last and what the server made of it (merge.h: merge_note_applied()), to
+     * find out that nothing changed. Both NULL: unknown, the object is compared, and written in
+     * case of doubt. Like own_* and late_patch_hash they may get lost without harm. */
+    char *desired_hash, *applied_hash;
 };
 
 struct inventory {
@@ -42,18 +47,26 @@ struct inventory {
 };
 
 void inventory_entry_done(struct inventory_entry *entry);
+struct inventory_entry inventory_entry_copy(const struct inventory_entry *entry);
 void inventory_done(struct inventory *inventory);
 #define cleanup_inventory __attribute__((cleanup(inventory_done)))
 struct inventory inventory_copy(const struct inventory *inventory);
-/* Takes the entry over and returns it. An entry of the same object (object_ref_equal) is replaced;
- * its uid is kept if the new one has none. */
+/* Takes the entry over and returns it. An entry with the same uid or the same name is replaced: a
+ * name belongs to one object at a time. Of the replaced entry these are kept if the new one has
+ * none: uid, late_patch_hash, desired_hash and applied_hash (the hashes only if the uid is not
+ * another one). own_finalizers and own_owners are united, because they have to be remembered until
+ * a write has removed them. The result is borrowed until the inventory changes. */
 struct inventory_entry *inventory_add(struct inventory *inventory, struct inventory_entry entry);
+/* The entry with the same uid, else the one with the same name, else NULL. Borrowed likewise. */
 struct inventory_entry *inventory_find(const struct inventory *inventory,
                                        const struct object_ref *ref);
+/* Removes the entry that is equal (object_ref_equal()), so not one with the same name and another
+ * uid. */
 void inventory_remove(struct inventory *inventory, const struct object_ref *ref);
 /* CRDs, cluster-scoped, namespaced; within a group by kind, namespace, name, uid, apiVersion. */
 void inventory_sort(struct inventory *inventory);
-/* Entries of before that are not in now, as a new inventory: what left the list. */
+/* Entries of before whose uid and name are both not in now, as a new inventory: what left the list.
+ */
 struct inventory inventory_orphans(const struct inventory *before, const struct inventory *now);
 
 /* Who an object belongs to: a label whose value identifies the owner, and an annotation that has
@@ -71,13 +84,14 @@ bool owner_is_other(const struct apply_owner *owner, const json_t *object);
 
 enum removal_verdict {
     REMOVAL_DELETE,   /* ours: delete it, with its uid as precondition */
-    REMOVAL_REPLACED, /* another uid: somebody made it anew */
+    REMOVAL_REPLACED, /* another uid: somebody deleted it and created another one */
     REMOVAL_MOVED,    /* belongs to another owner now */
-    REMOVAL_FOREIGN,  /* recorded, but never applied by us */
+    REMOVAL_FOREIGN,  /* has no owner label, and was perhaps never applied by us */
     REMOVAL_KEPT,     /* its policy says so */
 };
 
-/* live is the object as the server has it. */
+/* live is the object as the server has it. Policies: POLICY_KEEP and POLICY_IGNORE are kept;
+ * POLICY_FALLBACK needs the owner label; the others need it only if the entry has no uid. */
 enum removal_verdict removal_judge(const struct inventory_entry *entry, const json_t *live,
                                    const struct apply_owner *owner);
 const char *removal_verdict_text(enum removal_verdict verdict); /* "was replaced", for messages */
