@@ -14,7 +14,7 @@
 
 enum {
     CLUSTER_IDLE_MS = 60 * 1000,
-    CLUSTERS_MAX = 512,        /* open at a time; idle ones are closed first */
+    CLUSTERS_MAX = 256, /* open at a time; idle ones are closed first; about 5 descriptors each */
     CLUSTER_WATCHES_MAX = 256, /* per cluster */
     CLUSTER_DISCOVERY_AGE_MS = 60 * 60 * 1000,
 };

@@ -46,6 +46,7 @@ struct cluster_pool {
     struct cluster *clusters;
     size_t count;
     struct cluster_kinds *kinds;
+    size_t kinds_count;
 };
 
 /* A connection for one more watch. */

@@ -14,7 +14,7 @@
 
 enum {
     KINDS_MAX = 10000, /* per server, so that a hostile one cannot take the memory */
-    ANSWERS_MAX = 256, /* remembered per server */
+    ANSWERS_MAX = 200, /* remembered per server */
     BODY_MAX = 4 * 1024 * 1024,
     TIMEOUT_MS = 15000,
 };
@@ -125,8 +125,13 @@ void cluster_forget_kinds(struct cluster *cluster, const char *api_version)
 
 /* ---- The kinds of a server ---- */
 
-static void kinds_free(struct cluster_kinds *kinds)
+/* Frees the one that link points at. */
+static void kinds_free(struct cluster_pool *pool, struct cluster_kinds **link)
 {
+    struct cluster_kinds *kinds = *link;
+
+    *link = kinds->next;
+    pool->kinds_count--;
     forget_answers(kinds);
     kind_set_free(kinds->set);
     free(kinds);
@@ -138,27 +143,20 @@ static void purge(struct cluster_pool *pool)
 {
     uint64_t now_ms = loop_now_ms(pool->loop);
     struct cluster_kinds **oldest = NULL;
-    size_t count = 0;
 
     for (struct cluster_kinds **link = &pool->kinds; *link;) {
-        struct cluster_kinds *kinds = *link;
+        const struct cluster_kinds *kinds = *link;
 
         if (!kinds->references && now_ms - kinds->used_ms >= CLUSTER_DISCOVERY_AGE_MS) {
-            *link = kinds->next;
-            kinds_free(kinds);
+            kinds_free(pool, link);
             continue;
         }
         if (!kinds->references && (!oldest || kinds->used_ms < (*oldest)->used_ms))
             oldest = link;
-        count++;
-        link = &kinds->next;
+        link = &(*link)->next;
     }
-    if (count > CLUSTERS_MAX && oldest) {
-        struct cluster_kinds *kinds = *oldest;
-
-        *oldest = kinds->next;
-        kinds_free(kinds);
-    }
+    if (pool->kinds_count > CLUSTERS_MAX && oldest)
+        kinds_free(pool, oldest);
 }
 
 struct cluster_kinds *cluster_kinds_get(struct cluster_pool *pool, const struct kube_config *config)
@@ -175,6 +173,7 @@ struct cluster_kinds *cluster_kinds_get(struct cluster_pool *pool, const struct 
         kinds->set = kind_set_new();
         kinds->next = pool->kinds;
         pool->kinds = kinds;
+        pool->kinds_count++;
     }
     kinds->references++;
     return kinds;
@@ -191,12 +190,8 @@ void cluster_kinds_put(struct cluster_pool *pool, struct cluster_kinds *kinds)
 
 void cluster_kinds_free_all(struct cluster_pool *pool)
 {
-    while (pool->kinds) {
-        struct cluster_kinds *kinds = pool->kinds;
-
-        pool->kinds = kinds->next;
-        kinds_free(kinds);
-    }
+    while (pool->kinds)
+        kinds_free(pool, &pool->kinds);
 }
 
 /* ---- Answers of the server ---- */
