@@ -318,6 +318,11 @@ void fake_advance(struct cluster *cluster, uint64_t ms)
     fake_run(cluster);
 }
 
+const struct fake_part *fake_interest(const struct cluster *cluster, const char *interest)
+{
+    return find_or_fail(cluster->interests, interest);
+}
+
 bool fake_is_watched(const struct cluster *cluster, const char *interest)
 {
     return find(cluster->interests, interest) != NULL;

@@ -52,6 +52,7 @@ void fake_second_free(struct cluster *second);
 void fake_run(struct cluster *cluster); /* until no timer is due */
 void fake_advance(struct cluster *cluster, uint64_t ms);
 
+const struct fake_part *fake_interest(const struct cluster *cluster, const char *interest);
 bool fake_is_watched(const struct cluster *cluster, const char *interest);
 /* object NULL: it does not exist, or, for a selection, the list is complete. Runs the loop. */
 void fake_deliver(struct cluster *cluster, const char *interest, const char *object);
