@@ -265,7 +265,16 @@ static bool is_plain(const json_t *answer, const struct error *err)
 {
     if (err->kind == ERROR_NONE)
         return strcmp(doc_text_or(answer, "kind", ""), "APIGroupDiscoveryList") != 0;
-    return err->http_status == 404 || err->http_status == 406 || err->kind == ERROR_TOO_LARGE;
+    return err->http_status == 406 || err->kind == ERROR_TOO_LARGE;
+}
+
+/* 404 for something that every API server has: a proxy has answered. It must not look as if a kind
+ * were unknown, since the objects of unknown kinds are gone. */
+static void set_unproven(const struct error *err, struct error *ret_err)
+{
+    *ret_err = *err;
+    if (ret_err->kind == ERROR_NOT_FOUND)
+        ret_err->kind = ERROR_TEMPORARY;
 }
 
 /* The error that those who wait for this answer get, if any. */
@@ -277,7 +286,14 @@ static void take_all(struct cluster *cluster, const json_t *answer, const struct
     else if (err->kind == ERROR_NONE)
         take_groups(cluster, answer);
     else
-        *ret_err = *err;
+        set_unproven(err, ret_err);
+}
+
+/* Whether the server has answered the request for all groups within the last seconds. */
+static bool is_proven(const struct cluster *cluster)
+{
+    return is_recent(cluster, cluster->kinds->read_ms, CLUSTER_MISS_MS) ||
+           is_recent(cluster, cluster->kinds->plain_ms, CLUSTER_MISS_MS);
 }
 
 static void take_one(struct cluster *cluster, const json_t *answer, const struct error *err,
@@ -285,10 +301,15 @@ static void take_one(struct cluster *cluster, const json_t *answer, const struct
 {
     const char *api_version = cluster->discovered_version;
 
-    if (err->kind == ERROR_NOT_FOUND) {
+    if (err->kind == ERROR_NOT_FOUND && strchr(api_version, '/')) {
         kind_set_forget(cluster->kinds->set, api_version);
+        if (!is_proven(cluster)) {
+            /* Those who wait ask for all groups, then for this one again. */
+            cluster->kinds->read_ms = cluster->kinds->plain_ms = 0;
+            return;
+        }
     } else if (err->kind != ERROR_NONE) {
-        *ret_err = *err;
+        set_unproven(err, ret_err);
         return;
     } else if (json_array_size(doc_member(answer, "resources")) > KINDS_MAX) {
         (void)error_set(ret_err, ERROR_TOO_LARGE, "%s has more than %d kinds", api_version,

@@ -241,8 +241,10 @@ static void an_unknown_kind_is_looked_for_every_few_seconds(void **state)
     expect_error(bench, "boats.org/v1", "Canoe", ERROR_NOT_FOUND, "no kind Canoe");
     assert_string_equal(api_bench_log(bench), "");
     clock_fake_advance(&bench->clock, CLUSTER_MISS_MS);
+    serve(bench, "/apis", ALL(""));
     expect_error(bench, "boats.org/v1", "Canoe", ERROR_NOT_FOUND, "no kind Canoe");
-    assert_string_equal(api_bench_log(bench), "GET /apis/boats.org/v1");
+    assert_string_equal(api_bench_log(bench),
+                        "GET /apis/boats.org/v1; GET /apis; GET /apis/boats.org/v1");
     /* A 404: the group is gone. The kinds that were known are not believed any more. */
     expect_error(bench, "boats.org/v1", "Ferry", ERROR_NOT_FOUND, "no kind Ferry");
     clock_fake_advance(&bench->clock, CLUSTER_MISS_MS);
@@ -283,7 +285,6 @@ static void servers_without_the_request_for_all_groups_are_asked_one_by_one(void
         const char *body, *status;
     } cases[] = {
         {"{\"kind\": \"APIGroupList\", \"groups\": []}", NULL},
-        {NULL, "404 Not Found"},
         {NULL, "406 Not Acceptable"},
     };
     struct api_bench *bench = *state;
@@ -301,6 +302,22 @@ static void servers_without_the_request_for_all_groups_are_asked_one_by_one(void
         assert_string_equal(api_bench_log(bench), "GET /apis; GET /apis/boats.org/v1");
         clock_fake_advance(&bench->clock, CLUSTER_DISCOVERY_AGE_MS);
     }
+}
+
+static void a_404_of_a_proxy_does_not_make_a_kind_unknown(void **state)
+{
+    struct api_bench *bench = *state;
+
+    serve(bench, "/apis", BOATS);
+    (void)api_bench_rule(bench, "GET /api", 2, "404 Not Found", "no such backend");
+    expect_error(bench, "boats.org/v1", "Ferry", ERROR_TEMPORARY, "no such backend");
+    expect_error(bench, "v1", "Odd", ERROR_TEMPORARY, "no such backend");
+    expect(bench, "boats.org/v1", "Ferry", "boats.org/v1/ferries");
+    /* A server that answered all groups some time ago may have been replaced by the proxy. */
+    clock_fake_advance(&bench->clock, CLUSTER_MISS_MS);
+    (void)api_bench_rule(bench, "GET /apis", 2, "404 Not Found", "no such backend");
+    expect_error(bench, "new.org/v1", "New", ERROR_TEMPORARY, "no such backend");
+    expect_error(bench, "new.org/v1", "New", ERROR_NOT_FOUND, "no kind New");
 }
 
 static void a_kind_that_was_not_served_is_discovered_again(void **state)
@@ -432,6 +449,7 @@ int main(void)
         test(an_unknown_kind_is_looked_for_every_few_seconds),
         test(what_the_answer_for_all_groups_lacks_is_asked_for_alone),
         test(servers_without_the_request_for_all_groups_are_asked_one_by_one),
+        test(a_404_of_a_proxy_does_not_make_a_kind_unknown),
         test(a_kind_that_was_not_served_is_discovered_again),
         test(errors_are_not_remembered),
         test(an_error_for_one_group_is_not_one_for_others),
