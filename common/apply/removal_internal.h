@@ -28,6 +28,7 @@ struct removal_object {
     /* Of the live object; uid NULL: it was not seen yet. */
     char *uid, *version, *finalizers;
     bool is_terminating;
+    bool is_absent; /* so the watch says, but it has not shown the object before */
     bool is_prepared, is_deleted, is_stripped; /* requests that succeeded */
     bool is_waiting;                           /* in the queue for requests */
     bool is_conflict;                          /* the last request failed: the object changed */

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Removes one object: waits until the watch has shown it, decides whether it is ours, writes what
- * has to be written before, deletes it, and waits until the watch says that it is gone. */
+ * has to be written before, deletes it, and waits until the watch says that it is gone.
+ *
+ * An interest that joins a watch may learn from a response 404 that its object does not exist, and
+ * a proxy may have sent it. So an object that was never there is gone only if a list shows it. */
 #include <string.h>
 
 #include "common/apply/removal_internal.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 
-enum action { ACTION_NONE, ACTION_PREPARE, ACTION_DELETE, ACTION_STRIP };
+enum action { ACTION_NONE, ACTION_CONFIRM, ACTION_PREPARE, ACTION_DELETE, ACTION_STRIP };
 
 static void send_waiting(struct removal *removal);
+static void on_listed(void *data, json_t *answer, const struct error *err);
 
 static bool has_preparation(const struct inventory_entry *entry)
 {
@@ -22,7 +26,11 @@ static enum action next_action(const struct removal_object *object)
     const struct removal_group *group = removal_current_group(object->removal);
 
     /* The kind is not known while it is looked up again. */
-    if (!object->uid || !follow_kind(object->follow) || group->is_wait_only)
+    if (!follow_kind(object->follow))
+        return ACTION_NONE;
+    if (object->is_absent)
+        return ACTION_CONFIRM;
+    if (!object->uid || group->is_wait_only)
         return ACTION_NONE;
     if (!object->is_prepared && has_preparation(object->entry))
         return ACTION_PREPARE;
@@ -97,11 +105,14 @@ static int start_call(struct removal_object *object, enum kube_verb verb, const 
     struct removal *removal = object->removal;
     const struct kind *kind = follow_kind(object->follow);
     const bool is_delete = verb == KUBE_DELETE;
+    cleanup_free char *selector =
+        verb == KUBE_LIST ? xasprintf("metadata.name=%s", object->ref.name) : NULL;
     const struct kube_request request = {
         .verb = verb,
         .resource = kind_resource(kind),
         .namespace_name = kind->is_namespaced ? object->ref.namespace_name : NULL,
-        .name = object->ref.name,
+        .name = verb == KUBE_LIST ? NULL : object->ref.name,
+        .field_selector = selector,
         .body = body,
         .field_manager = verb == KUBE_UPDATE ? removal->options.field_manager : NULL,
         .grace_seconds = -1,
@@ -121,12 +132,17 @@ static int start_call(struct removal_object *object, enum kube_verb verb, const 
     return 0;
 }
 
+static void close_call(struct removal_object *object)
+{
+    object->call = NULL;
+    object->removal->in_flight--;
+}
+
 /* Whether the request succeeded; otherwise the failure has been dealt with. That an object is gone
  * is left to the watch: a proxy may answer with 404, too. */
 static bool end_call(struct removal_object *object, const struct error *err)
 {
-    object->call = NULL;
-    object->removal->in_flight--;
+    close_call(object);
     if (err->kind == ERROR_NONE)
         return true;
     fail(object, err);
@@ -208,13 +224,21 @@ static void on_read(void *data, json_t *live, const struct error *err)
 
 static void send(struct removal_object *object)
 {
+    static const struct {
+        enum kube_verb verb;
+        kube_done_fn *on_done;
+    } requests[] = {
+        [ACTION_CONFIRM] = {KUBE_LIST, on_listed},
+        [ACTION_PREPARE] = {KUBE_GET, on_read},
+        [ACTION_DELETE] = {KUBE_DELETE, on_deleted},
+        [ACTION_STRIP] = {KUBE_GET, on_read},
+    };
     enum action action = next_action(object);
     struct error err = {0};
 
     object->is_stripping = action == ACTION_STRIP;
     if (action != ACTION_NONE &&
-        start_call(object, action == ACTION_DELETE ? KUBE_DELETE : KUBE_GET, NULL,
-                   action == ACTION_DELETE ? on_deleted : on_read, &err) < 0)
+        start_call(object, requests[action].verb, NULL, requests[action].on_done, &err) < 0)
         fail(object, &err);
 }
 
@@ -271,11 +295,53 @@ static void on_live(struct removal_object *object, const json_t *live)
         return;
     }
     note_live(object, live);
+    object->is_absent = false;
     if (object->is_conflict) {
         object->is_conflict = false;
         loop_timer_stop(&object->timer);
     }
     consider(object);
+}
+
+/* The list that shows whether an object exists that the watch did not show. */
+static void on_listed(void *data, json_t *answer, const struct error *err)
+{
+    struct removal_object *object = data;
+    struct removal *removal = object->removal;
+    const json_t *items = doc_member(answer, "items");
+    struct error invalid = {0};
+
+    removal_enter(removal);
+    close_call(object);
+    if (err->kind == ERROR_NONE && !json_is_array(items)) {
+        (void)error_set(&invalid, ERROR_TEMPORARY, "response did not come from the API server");
+        err = &invalid;
+    }
+    if (err->kind == ERROR_NONE) {
+        succeed(object);
+        object->is_absent = false;
+    }
+    if (json_array_size(items) > 0)
+        on_live(object, json_array_get(items, 0));
+    else if (err->kind == ERROR_NONE || err->kind == ERROR_DENIED)
+        /* Who may not list, but get, has the state of the object from a GET. */
+        finish(object, REMOVAL_DELETE);
+    else
+        fail(object, err);
+    if (!removal->is_over)
+        send_waiting(removal);
+    removal_leave(removal);
+}
+
+static void on_absent(struct removal_object *object)
+{
+    /* Other characters would have to be escaped in a field selector. */
+    if (object->uid || strpbrk(object->ref.name, ",=\\")) {
+        finish(object, REMOVAL_DELETE);
+    } else {
+        object->is_absent = true;
+        consider(object);
+    }
 }
 
 static void on_object(void *data, const json_t *live, const struct error *err)
@@ -288,7 +354,9 @@ static void on_object(void *data, const json_t *live, const struct error *err)
         removal_clear_problem(removal, &object->problem);
     if (live)
         on_live(object, live);
-    else if (!err || err->kind == ERROR_NOT_FOUND)
+    else if (!err)
+        on_absent(object);
+    else if (err->kind == ERROR_NOT_FOUND)
         finish(object, REMOVAL_DELETE);
     else
         removal_set_problem(removal, &object->problem, err, true);

@@ -198,6 +198,7 @@ int __wrap_kube_start(struct kube *kube, const struct kube_request *request,
 {
     static const char *const verbs[] = {
         [KUBE_GET] = "GET",
+        [KUBE_LIST] = "LIST",
         [KUBE_UPDATE] = "PUT",
         [KUBE_DELETE] = "DELETE",
     };
@@ -211,8 +212,10 @@ int __wrap_kube_start(struct kube *kube, const struct kube_request *request,
     place = place_text(request->resource.plural, request->namespace_name, request->name, NULL);
     cluster->request_count++;
     part = add(cluster->requests,
-               xasprintf("%s %s%s%s", verbs[request->verb], place, request->uid ? " " : "",
-                         request->uid ? request->uid : ""));
+               xasprintf("%s %s%s%s%s%s", verbs[request->verb], place,
+                         request->field_selector ? " " : "",
+                         request->field_selector ? request->field_selector : "",
+                         request->uid ? " " : "", request->uid ? request->uid : ""));
     part->on_done = request->on_done;
     part->data = request->data;
     part->body = json_deep_copy(request->body);

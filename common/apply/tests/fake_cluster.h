@@ -3,7 +3,8 @@
  * lists: they are recorded, and the test answers them in any order. Time does not pass by itself.
  *
  * Things are named by texts: an interest "configmaps ns/a", "nodes a", or, for a selection,
- * "configmaps ns/?a=b" and "configmaps ?a=b"; a request "DELETE configmaps ns/a uid"; a list
+ * "configmaps ns/?a=b" and "configmaps ?a=b"; a request "DELETE configmaps ns/a uid" or
+ * "LIST configmaps ns/? metadata.name=a"; a list
  * "configmaps ns/?a=b". Objects are JSON in which ' stands for ". */
 #pragma once
 

@@ -83,6 +83,17 @@ void bench_start(struct removal_bench *bench, const char *groups)
     fake_run(bench->cluster);
 }
 
+void bench_absent(struct cluster *cluster, const char *plural, const char *namespace_name,
+                  const char *name)
+{
+    cleanup_free char *prefix = namespace_name ? xasprintf("%s/", namespace_name) : xstrdup("");
+    cleanup_free char *interest = xasprintf("%s %s%s", plural, prefix, name);
+    cleanup_free char *list = xasprintf("LIST %s %s? metadata.name=%s", plural, prefix, name);
+
+    fake_deliver(cluster, interest, NULL);
+    fake_answer(cluster, list, "{'items': []}");
+}
+
 void bench_must_say(const struct removal_bench *bench, const char *text)
 {
     cleanup_free char *said = removal_describe(bench->removal);

@@ -27,6 +27,9 @@ struct removal_bench {
 void bench_add(struct removal_bench *bench, const char *entry);
 int bench_try(struct removal_bench *bench, const char *groups, struct error *err) must_check;
 void bench_start(struct removal_bench *bench, const char *groups);
+/* The watch says that the object does not exist, and the list that is asked for then, too. */
+void bench_absent(struct cluster *cluster, const char *plural, const char *namespace_name,
+                  const char *name);
 /* removal_describe() must contain the text; NULL: it must have nothing to say. */
 void bench_must_say(const struct removal_bench *bench, const char *text);
 int bench_setup(void **state);

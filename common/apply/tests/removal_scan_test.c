@@ -177,9 +177,9 @@ static void more_objects_than_fit_are_listed_again(void **state)
     fake_run(bench->cluster);
     assert_int_equal(bench->cluster->watch_count, REMOVAL_LISTED_MAX);
     for (int i = 0; i < REMOVAL_LISTED_MAX; i++) {
-        (void)snprintf(text, sizeof(text), "configmaps ns/o%d", i);
+        (void)snprintf(text, sizeof(text), "o%d", i);
         assert_false(fake_is_listing(bench->cluster, "configmaps ?"));
-        fake_deliver(bench->cluster, text, NULL);
+        bench_absent(bench->cluster, "configmaps", "ns", text);
     }
     fake_list_done(bench->cluster, "configmaps ?", ERROR_NONE);
     assert_true(bench->is_done);
@@ -201,10 +201,10 @@ static void waiting_only_deletes_nothing_and_ends_when_none_is_left(void **state
     assert_false(bench->is_done); /* another one may have been created meanwhile */
     fake_list_item(bench->cluster, "configmaps ?a=b", ITEM("b"));
     fake_list_done(bench->cluster, "configmaps ?a=b", ERROR_NONE);
-    fake_deliver(bench->cluster, "configmaps ns/b", NULL);
+    bench_absent(bench->cluster, "configmaps", "ns", "b");
     fake_list_done(bench->cluster, "configmaps ?a=b", ERROR_NONE);
     assert_true(bench->is_done);
-    assert_int_equal(bench->cluster->request_count, 0);
+    assert_int_equal(bench->cluster->request_count, 1); /* that b is absent was confirmed */
 }
 
 static void a_group_that_could_remove_too_much_is_refused(void **state)
