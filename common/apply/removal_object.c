@@ -113,6 +113,7 @@ static int start_call(struct removal_object *object, enum kube_verb verb, const 
         .namespace_name = kind->is_namespaced ? object->ref.namespace_name : NULL,
         .name = verb == KUBE_LIST ? NULL : object->ref.name,
         .field_selector = selector,
+        .query = verb == KUBE_LIST ? "limit=1" : NULL,
         .body = body,
         .field_manager = verb == KUBE_UPDATE ? removal->options.field_manager : NULL,
         .grace_seconds = -1,

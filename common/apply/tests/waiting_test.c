@@ -154,6 +154,41 @@ static void a_proxy_that_answers_everything_with_404_makes_nothing_look_gone(voi
     inventory_done(&run.entries);
 }
 
+static void a_proxy_that_answers_one_read_with_404_makes_nothing_look_gone(void **state)
+{
+    struct run run = {.bench = *state};
+    struct custom_check check = {.name = xstrdup("n"), .object_count = 1};
+    const struct checks_options options = {.cluster = run.bench->cluster,
+                                           .custom = &check,
+                                           .custom_count = 1,
+                                           .on_ready = on_done,
+                                           .on_failed = on_failed,
+                                           .data = &run};
+    struct error err = {0};
+
+    /* A watch that the removal joins: it has to read the object. */
+    check.objects = xcalloc(1, sizeof(*check.objects));
+    check.objects[0] = parse_ref("v1 ConfigMap ns/a");
+    check.requirements = xcalloc(1, sizeof(*check.requirements));
+    check.requirements[0] =
+        (struct check_requirement){.path_text = xstrdup(".none"), .path = parse_path(".none")};
+    check.requirement_count = 1;
+    (void)api_bench_put(run.bench, MAPS "/a", OURS);
+    assert_int_equal(checks_start(&options, &run.checks, &err), 0);
+    run_until_logged(run.bench, "watch=true");
+    (void)api_bench_log(run.bench);
+    (void)api_bench_rule(run.bench, "GET " MAPS "/a", 1, "404 Not Found", "no such backend");
+    add(&run, "v1 ConfigMap ns/a");
+    start_removal(&run);
+    api_bench_run(run.bench, &run.is_done);
+    assert_string_equal(api_bench_log(run.bench),
+                        "GET " MAPS "/a; LIST " MAPS "[a]; DELETE " MAPS "/a");
+    assert_null(api_bench_get(run.bench, MAPS "/a"));
+    checks_cancel(run.checks);
+    custom_check_done(&check);
+    inventory_done(&run.entries);
+}
+
 static void a_kind_that_discovery_does_not_have_is_gone(void **state)
 {
     struct run run = {.bench = *state};
@@ -236,6 +271,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_proxy_that_answers_everything_with_404_makes_nothing_look_gone, api_bench_setup_fake,
             api_bench_teardown),
+        test(a_proxy_that_answers_one_read_with_404_makes_nothing_look_gone),
         test(a_kind_that_discovery_does_not_have_is_gone),
         test(waiting_sends_nothing_beyond_its_watch),
         test(an_export_through_a_reference_costs_two_watches),
