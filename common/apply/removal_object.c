@@ -304,17 +304,27 @@ static void on_live(struct removal_object *object, const json_t *live)
     consider(object);
 }
 
+/* Whether this is a list of the API server that has the object or nothing. */
+static bool is_list_of(const json_t *answer, const char *name)
+{
+    const json_t *items = doc_member(answer, "items");
+
+    return doc_text(answer, "metadata.resourceVersion") && json_is_array(items) &&
+           (json_array_size(items) == 0 ||
+            strcmp(doc_text_or(json_array_get(items, 0), "metadata.name", ""), name) == 0);
+}
+
 /* The list that shows whether an object exists that the watch did not show. */
 static void on_listed(void *data, json_t *answer, const struct error *err)
 {
     struct removal_object *object = data;
     struct removal *removal = object->removal;
-    const json_t *items = doc_member(answer, "items");
+    const json_t *live = json_array_get(doc_member(answer, "items"), 0);
     struct error invalid = {0};
 
     removal_enter(removal);
     close_call(object);
-    if (err->kind == ERROR_NONE && !json_is_array(items)) {
+    if (err->kind == ERROR_NONE && !is_list_of(answer, object->ref.name)) {
         (void)error_set(&invalid, ERROR_TEMPORARY, "response did not come from the API server");
         err = &invalid;
     }
@@ -322,8 +332,8 @@ static void on_listed(void *data, json_t *answer, const struct error *err)
         succeed(object);
         object->is_absent = false;
     }
-    if (json_array_size(items) > 0)
-        on_live(object, json_array_get(items, 0));
+    if (err->kind == ERROR_NONE && live)
+        on_live(object, live);
     else if (err->kind == ERROR_NONE || err->kind == ERROR_DENIED)
         /* Who may not list, but get, has the state of the object from a GET. */
         finish(object, REMOVAL_DELETE);

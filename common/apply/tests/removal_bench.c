@@ -91,7 +91,7 @@ void bench_absent(struct cluster *cluster, const char *plural, const char *names
     cleanup_free char *list = xasprintf("LIST %s %s? metadata.name=%s", plural, prefix, name);
 
     fake_deliver(cluster, interest, NULL);
-    fake_answer(cluster, list, "{'items': []}");
+    fake_answer(cluster, list, EMPTY_LIST);
 }
 
 void bench_must_say(const struct removal_bench *bench, const char *text)

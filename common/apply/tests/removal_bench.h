@@ -21,6 +21,7 @@ struct removal_bench {
 #define LIVE(name_, more_)                                                                         \
     "{'metadata': {'name': '" name_ "', 'namespace': 'ns', 'uid': 'u-" name_                       \
     "', 'resourceVersion': '7', 'labels': {'owner': 'me'}" more_ "}}"
+#define EMPTY_LIST "{'metadata': {'resourceVersion': '1'}, 'items': []}"
 #define TERMINATING ", 'deletionTimestamp': '2026-01-01T00:00:00Z'"
 
 /* An entry is a text of parse_ref(), which may begin with "keep " or "ignore ". */

@@ -61,7 +61,7 @@ static void the_verdict_decides_what_becomes_of_a_recorded_object(void **state)
         fake_deliver(bench->cluster, A, cases[i].live);
         assert_int_equal(bench->cluster->request_count, cases[i].request != NULL);
         if (cases[i].request)
-            fake_answer(bench->cluster, cases[i].request, "{'items': []}");
+            fake_answer(bench->cluster, cases[i].request, EMPTY_LIST);
         if (!bench->is_done)
             fake_deliver(bench->cluster, A, NULL);
         assert_string_equal(bench->removed, cases[i].removed);
