@@ -261,6 +261,19 @@ static void a_value_is_compared_with_that_of_another_object_whichever_changes(vo
     assert_true(bench->is_ready); /* the value that was read last counts */
 }
 
+static void selected_objects_are_compared_when_the_other_object_changes(void **state)
+{
+    struct checks_bench *bench = *state;
+
+    bench_start(bench, "[{'labels': 'v1 ConfigMap app=x', " SAME_REVISION "}]");
+    fake_deliver(bench->cluster, "configmaps ?app=x", APPLIED("b", "2"));
+    fake_deliver(bench->cluster, "configmaps ?app=x", NULL);
+    fake_deliver(bench->cluster, "secrets ns/s", SOURCE("1"));
+    bench_must_say(bench, "check n: ConfigMap ns/b: .applied: found a number");
+    fake_deliver(bench->cluster, "secrets ns/s", SOURCE("2"));
+    assert_true(bench->is_ready);
+}
+
 static void a_value_can_come_from_another_cluster(void **state)
 {
     struct checks_bench *bench = *state;
@@ -317,6 +330,7 @@ int main(void)
         test(a_check_can_be_about_another_cluster),
         cmocka_unit_test(a_target_that_was_not_resolved_is_refused),
         test(a_value_is_compared_with_that_of_another_object_whichever_changes),
+        test(selected_objects_are_compared_when_the_other_object_changes),
         test(a_value_can_come_from_another_cluster),
         test(a_source_whose_kind_vanishes_has_no_value),
     };
