@@ -112,7 +112,10 @@ static bool judge_seen(struct checks *checks)
 
         object->checks = checks;
         object->ref = &options->objects[i];
-        if (options->seen && options->seen[i]) {
+        /* With strict rules the revision of a source counts, which is not known yet. */
+        if (options->seen && options->seen[i] &&
+            (options->rules == READINESS_DEFAULT ||
+             !check_flux_find_source(options->seen[i], NULL))) {
             check_subject_judge(&object->subject, NULL, options->rules, options->seen[i]);
             check_object_compare(object);
         }

@@ -62,6 +62,8 @@ struct checks_options {
      * ready by this and cannot lose its readiness by a new status is not watched. */
     json_t *const *seen;
     size_t object_count;
+    /* With READINESS_STRICT a Kustomization of Flux must also have applied the last revision of its
+     * source, which is watched for that (not for objects that labels select). */
     enum readiness_rules rules;
     const struct custom_check *custom;
     struct cluster *const *custom_clusters; /* parallel to custom; NULL or NULL elements: cluster */

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/apply/checks_eval.h"
+#include "common/apply/checks_flux.h"
 #include "common/apply/follow.h"
 #include "common/apply/summary.h"
 #include "common/base/loop.h"
@@ -17,6 +18,7 @@ struct check_object {
     const struct object_ref *ref;
     struct follow *follow; /* NULL: not watched */
     struct check_subject subject;
+    struct check_flux flux; /* for strict rules */
     bool holds;
     char *problem; /* why it cannot be watched at present; NULL: it can */
 };

@@ -12,7 +12,13 @@ static const struct custom_check *custom_of(const struct check_object *object)
 static bool does_hold(const struct check_object *object, struct error *err)
 {
     return check_subject_holds(&object->subject, custom_of(object),
-                               object->check ? object->check->values : NULL, err);
+                               object->check ? object->check->values : NULL, err) &&
+           check_flux_holds(&object->flux, err);
+}
+
+static struct cluster *cluster_of(const struct check_object *object)
+{
+    return object->check ? object->check->cluster : object->checks->options.cluster;
 }
 
 void check_object_compare(struct check_object *object)
@@ -20,6 +26,17 @@ void check_object_compare(struct check_object *object)
     struct error ignored = {0};
 
     checks_note(object->checks, &object->holds, does_hold(object, &ignored));
+}
+
+static void on_flux_change(void *data)
+{
+    check_object_compare(data);
+}
+
+static bool is_strict(const struct check_object *object)
+{
+    return object->checks->options.rules == READINESS_STRICT &&
+           (!object->check || object->check->custom->is_default);
 }
 
 static void on_object(void *data, const json_t *live, const struct error *err)
@@ -36,13 +53,17 @@ static void on_object(void *data, const json_t *live, const struct error *err)
 
         checks_fail(object->checks, object->check, name, object->subject.reason);
     }
+    if (is_strict(object))
+        check_flux_set_object(&object->flux, cluster_of(object), live);
     check_object_compare(object);
 }
 
 void check_object_start(struct check_object *object, const struct kind *kind)
 {
+    object->flux.on_change = on_flux_change;
+    object->flux.data = object;
     object->follow = follow_start(&(struct follow_options){
-        .cluster = object->check ? object->check->cluster : object->checks->options.cluster,
+        .cluster = cluster_of(object),
         .api_version = object->ref->api_version,
         .kind_name = object->ref->kind,
         .kind = kind,
@@ -69,6 +90,7 @@ void check_object_done(struct check_object *object)
 {
     follow_stop(object->follow);
     check_subject_done(&object->subject);
+    check_flux_done(&object->flux);
     free(object->problem);
 }
 

@@ -14,6 +14,10 @@ static const struct {
     {"v1", "Namespace", "", "v1", "namespaces", false},
     {"apps/v1", "Deployment", "apps", "v1", "deployments", true},
     {"batch/v1", "Job", "batch", "v1", "jobs", true},
+    {"kustomize.toolkit.fluxcd.io/v1", "Kustomization", "kustomize.toolkit.fluxcd.io", "v1",
+     "kustomizations", true},
+    {"source.toolkit.fluxcd.io/v1", "GitRepository", "source.toolkit.fluxcd.io", "v1",
+     "gitrepositories", true},
     {"apiextensions.k8s.io/v1", "CustomResourceDefinition", "apiextensions.k8s.io", "v1",
      "customresourcedefinitions", false},
 };
