@@ -59,7 +59,7 @@ struct readiness_verdict readiness_judge_flux(const json_t *object)
 {
     const char *requested =
         json_string_value(doc_member(doc_get(object, "metadata.annotations"), REQUESTED_AT));
-    struct readiness_verdict verdict = {0};
+    struct readiness_verdict verdict = judge_condition(object, "Ready", true);
 
     if (doc_bool_or(object, "spec.suspend", false))
         return readiness_failed("the object is suspended, so Flux does not reconcile it");
@@ -70,7 +70,6 @@ struct readiness_verdict readiness_judge_flux(const json_t *object)
     if (requested && *requested &&
         strcmp(requested, doc_text_or(object, "status.lastHandledReconcileAt", "")) != 0)
         return readiness_waiting("the requested reconciliation has not ended yet");
-    verdict = judge_condition(object, "Ready", true);
     return verdict.readiness == READINESS_READY ? judge_condition(object, "Healthy", false)
                                                 : verdict;
 }

@@ -45,11 +45,10 @@ static struct readiness_verdict judge_deployment(const json_t *deployment)
         {readiness_count(deployment, "status.readyReplicas", 0), wanted, "replicas ready", false},
     };
     const json_t *progressing = readiness_condition(deployment, "Progressing");
-    struct readiness_verdict verdict = {0};
+    struct readiness_verdict verdict = compare(comparisons, array_length(comparisons));
 
     if (is_text(progressing, "reason", "ProgressDeadlineExceeded"))
         return readiness_by_condition(READINESS_FAILED, progressing);
-    verdict = compare(comparisons, array_length(comparisons));
     if (verdict.readiness != READINESS_READY)
         return verdict;
     /* Without a deadline the controller does not report progress. */
@@ -77,11 +76,10 @@ static struct readiness_verdict judge_stateful_set(const json_t *set)
                        : readiness_count(set, "status.currentReplicas", 0),
          has_partition ? wanted - partition : wanted, "replicas updated", false},
     };
-    struct readiness_verdict verdict = {0};
+    struct readiness_verdict verdict = compare(comparisons, array_length(comparisons));
 
     if (is_text(set, "spec.updateStrategy.type", "OnDelete"))
         return readiness_ready();
-    verdict = compare(comparisons, array_length(comparisons));
     if (verdict.readiness == READINESS_READY && !has_partition &&
         !is_text(set, "status.currentRevision", doc_text_or(set, "status.updateRevision", "")))
         return readiness_waiting("its update is not complete");

@@ -47,6 +47,26 @@ static const json_t *sample_manifest(size_t index)
     return doc_get(json_array_get(samples, index), "manifest");
 }
 
+/* The value at a path, in which \. is a dot of a name. */
+static const json_t *at(const json_t *object, const char *path)
+{
+    char name[100] = "";
+    size_t size = 0;
+
+    for (; object && *path; path++) {
+        if (*path == '.') {
+            object = json_object_getn(object, name, size);
+            size = 0;
+            continue;
+        }
+        if (*path == '\\')
+            path++;
+        assert_true(size < sizeof(name));
+        name[size++] = *path;
+    }
+    return json_object_getn(object, name, size);
+}
+
 static bool is_changed(const json_t *live, const json_t *manifest, enum update_strategy strategy,
                        const struct apply_owner *by, const struct inventory_entry *entry)
 {
@@ -112,6 +132,71 @@ static void without_a_record_an_object_is_written_in_case_of_doubt(void **state)
         unchanged++;
     }
     assert_true(unchanged >= 4);
+}
+
+static const struct {
+    const char *kind, *path;
+} kept[] = {
+    {"Deployment", "spec.replicas"},
+    {"Deployment", "metadata.annotations.deployment\\.kubernetes\\.io/revision"},
+    {"StatefulSet", "spec.replicas"},
+    {"PersistentVolumeClaim", "spec.volumeName"},
+    {"PersistentVolumeClaim", "metadata.annotations.pv\\.kubernetes\\.io/bind-completed"},
+    {"PersistentVolume", "spec.claimRef"},
+    {"PersistentVolume", "metadata.annotations.pv\\.kubernetes\\.io/bound-by-controller"},
+    {"Secret", "data.token"},
+    {"Secret", "metadata.annotations.kubernetes\\.io/service-account\\.uid"},
+    {"Job", "spec.selector"},
+    {"Job", "spec.template.metadata.labels"},
+    {"Service", "spec.clusterIP"},
+    {"Service", "spec.clusterIPs"},
+};
+
+static void a_write_keeps_what_controllers_wrote(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(kept); i++) {
+        size_t found = 0;
+
+        for (size_t j = 0; j < json_array_size(samples); j++) {
+            const json_t *manifest = sample_manifest(j);
+            cleanup_json json_t *changed = json_deep_copy(manifest);
+            cleanup_json json_t *live = sample(j, "later");
+            cleanup_result struct merge_result result = {0};
+
+            if (strcmp(doc_text(manifest, "kind"), kept[i].kind) != 0 || !at(live, kept[i].path))
+                continue;
+            print_message("%s %s\n", kept[i].kind, kept[i].path);
+            doc_set_text(changed, "metadata.labels.new", "x");
+            result = merge_for_change(live, changed, STRATEGY_UPDATE, &owner, NULL);
+            assert_true(result.is_changed);
+            assert_true(json_equal(at(result.body, kept[i].path), at(live, kept[i].path)));
+            found++;
+        }
+        assert_int_equal(found, 1);
+    }
+}
+
+static void replicas_of_the_manifest_win_over_an_autoscaler(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < json_array_size(samples); i++) {
+        cleanup_json json_t *manifest = json_deep_copy(sample_manifest(i));
+        cleanup_json json_t *created = sample(i, "created");
+        cleanup_json json_t *later = sample(i, "later");
+        cleanup_entry struct inventory_entry entry = {0};
+        cleanup_result struct merge_result result = {0};
+
+        if (strcmp(doc_text(manifest, "kind"), "Deployment") != 0)
+            continue;
+        doc_set_new(manifest, "spec.replicas", json_integer(1));
+        assert_int_equal(doc_integer_or(later, "spec.replicas", 0), 3);
+        merge_note_applied(&entry, manifest, STRATEGY_UPDATE, &owner, NULL, created);
+        result = merge_for_change(later, manifest, STRATEGY_UPDATE, &owner, &entry);
+        assert_int_equal(doc_integer_or(result.body, "spec.replicas", 0), 1);
+        return;
+    }
+    fail();
 }
 
 /* Changes that somebody made: each has to be undone by an update. */
@@ -265,6 +350,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(controllers_do_not_change_an_object),
         cmocka_unit_test(without_a_record_an_object_is_written_in_case_of_doubt),
+        cmocka_unit_test(a_write_keeps_what_controllers_wrote),
+        cmocka_unit_test(replicas_of_the_manifest_win_over_an_autoscaler),
         cmocka_unit_test(a_change_by_somebody_is_noticed),
         cmocka_unit_test(another_manifest_strategy_or_owner_is_applied),
         cmocka_unit_test(a_patch_that_was_done_late_is_undone),
