@@ -1,21 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside common/apply: checks of a plan that need no server, and lists of problems. Pure. */
+/* Inside common/apply: checks of a plan that need no server. Pure. */
 #pragma once
 
 #include "common/apply/plan.h"
-
-/* Problems as "field: message", for one error. */
-struct problem_list {
-    char **texts;
-    size_t count;
-};
-
-void problem_list_done(struct problem_list *list);
-void problem_list_add(struct problem_list *list, const char *field, const char *format, ...)
-    printf_like(3, 4);
-/* An error with all problems, as far as they fit; nothing if there are none. */
-void problem_list_error(const struct problem_list *list, enum error_kind kind,
-                        struct error *ret_err);
+#include "common/apply/problems.h"
 
 /* Passes on each object, also of lists, that has no problem. The others are added to problems. */
 typedef void plan_object_fn(void *data, const struct plan_input *input, const json_t *manifest,
