@@ -75,8 +75,10 @@ void apply_message(const struct plan_object *object, const char *doing, const st
     cleanup_free char *text =
         xasprintf("%s: cannot be %s: %s", name, doing, without_request(err->text));
 
-    if (strcmp(object->ref.kind, "Secret") == 0)
+    if (strcmp(object->ref.kind, "Secret") == 0) {
         redact(object->manifest, &text);
+        redact(object->patch_after, &text);
+    }
     *ret_err = *err;
     (void)error_set(ret_err, may_succeed_later(err) ? ERROR_TEMPORARY : err->kind, "%s", text);
     ret_err->os = err->os;
