@@ -4,6 +4,7 @@
 
 #include "common/apply/apply_internal.h"
 #include "common/apply/managers.h"
+#include "common/apply/merge_internal.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 
@@ -164,18 +165,30 @@ static void send_create(struct apply_job *job)
 
 /* ---- Changing ---- */
 
+/* A write that changes nothing keeps the version, and so does every dry run. */
+static bool is_same(const struct apply_job *job, const json_t *object)
+{
+    cleanup_json json_t *before = NULL;
+    cleanup_json json_t *after = NULL;
+
+    if (!job->live || job->has_taken_over ||
+        strcmp(doc_text_or(job->live, "metadata.resourceVersion", ""),
+               doc_text_or(object, "metadata.resourceVersion", "")) != 0)
+        return false;
+    if (!options_of(job)->is_dry_run)
+        return true;
+    before = merge_without_server_members(job->live);
+    after = merge_without_server_members(object);
+    return merge_is_equal(before, after);
+}
+
 static void on_changed(void *data, json_t *object, const struct error *err)
 {
     struct apply_job *job = data;
-    const char *before = doc_text_or(job->live, "metadata.resourceVersion", "-");
-    const char *after = doc_text_or(object, "metadata.resourceVersion", "");
 
     job->call = NULL;
     if (err->kind == ERROR_NONE) {
-        /* A write that changes nothing keeps the version. */
-        bool is_same = !job->has_taken_over && strcmp(before, after) == 0;
-
-        finish(job, is_same ? APPLY_UNCHANGED : APPLY_CHANGED, object);
+        finish(job, is_same(job, object) ? APPLY_UNCHANGED : APPLY_CHANGED, object);
     } else if (err->kind == ERROR_CONFLICT) {
         if (may_try_again(job, err))
             send_read(job);

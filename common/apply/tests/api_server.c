@@ -115,7 +115,7 @@ static bool has_namespace(struct api_bench *bench, const char *path, char **ret_
     const char *start = found ? found + strlen("/namespaces/") : NULL;
     cleanup_free char *object_path = NULL;
 
-    if (!start || !bench->are_namespaces_checked)
+    if (!start || !strchr(start, '/') || !bench->are_namespaces_checked)
         return true;
     *ret_name = xstrndup(start, strcspn(start, "/"));
     object_path = xasprintf("/api/v1/namespaces/%s", *ret_name);
