@@ -14,7 +14,7 @@ static bool is_same_owner(const json_t *a, const json_t *b)
 {
     const char *uid = doc_text(a, "uid");
 
-    return uid && strcmp(uid, doc_text_or(b, "uid", "")) == 0;
+    return json_equal(a, b) || (uid && strcmp(uid, doc_text_or(b, "uid", "")) == 0);
 }
 
 typedef bool is_same_fn(const json_t *a, const json_t *b);

@@ -6,10 +6,14 @@
 #include <stdbool.h>
 
 enum readiness_rules {
-    /* Pod, Deployment, StatefulSet, DaemonSet, ReplicaSet and ReplicationController have rules, all
-     * others are ready when they exist. Nothing fails early. */
+    /* The rules of the Go deployer: Pod, Deployment, StatefulSet, DaemonSet, ReplicaSet and
+     * ReplicationController have rules, all others are ready when they exist. Nothing fails early.
+     * Unlike there, a StatefulSet with a partition or with OnDelete becomes ready after a change.
+     */
     READINESS_DEFAULT,
-    /* The rules of kstatus for every kind, rules for Flux kinds, and early failures. */
+    /* The rules of kstatus for every kind, rules for Flux kinds, and early failures. A Job is ready
+     * when it has started, and a Pod that cannot be scheduled is waited for, because an autoscaler
+     * may add a node. */
     READINESS_STRICT,
 };
 
@@ -21,7 +25,11 @@ enum readiness {
 
 struct readiness_verdict {
     enum readiness readiness;
-    char reason[256]; /* what is missing, without values of Secrets: "1 of 3 replicas available" */
+    /* What is missing: "1 of 3 replicas available", "condition Ready is False (BuildFailed)". Has
+     * numbers, types and reasons of conditions, but not their messages, which can contain anything.
+     * Empty if the object is ready. */
+    char reason[256];
 };
 
+/* The rules are found by the group and kind of the object, whatever its version. */
 struct readiness_verdict readiness_judge(const json_t *object, enum readiness_rules rules);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* merge_objects(), merge_patch_between() and the comparison of values. */
 #include "common/apply/merge.h"
+#include "common/apply/tests/merge_patch.h"
 #include "common/apply/tests/parse.h"
 #include "common/apply/tests/random.h"
 #include "common/base/memory.h"
@@ -171,34 +172,6 @@ static void a_patch_has_only_the_differences(void **state)
         else
             assert_json(patch, patches[i].patch);
     }
-}
-
-/* RFC 7386, section 2. Takes target over. */
-static json_t *apply_patch(json_t *target, const json_t *patch)
-{
-    const char *key = NULL;
-    json_t *value = NULL;
-
-    if (!json_is_object(patch)) {
-        json_decref(target);
-        return json_deep_copy(patch);
-    }
-    if (!json_is_object(target)) {
-        json_decref(target);
-        target = json_object();
-    }
-    doc_foreach(patch, key, value)
-    {
-        json_t *member = json_incref(json_object_get(target, key));
-
-        if (json_is_null(value)) {
-            (void)json_object_del(target, key);
-            json_decref(member);
-        } else {
-            (void)json_object_set_new(target, key, apply_patch(member, value));
-        }
-    }
-    return target;
 }
 
 /* Few keys and values, so that two values have much in common. */
