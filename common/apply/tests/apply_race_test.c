@@ -63,6 +63,21 @@ static void a_conflict_is_repeated_with_the_new_state(void **state)
     }
 }
 
+static void an_object_that_cannot_be_read_fails(void **state)
+{
+    struct api_bench *bench = *state;
+    struct apply_run run = {0};
+    enum error_kind kind = ERROR_NONE;
+
+    init_change(&run, bench, STRATEGY_UPDATE);
+    (void)api_bench_rule(bench, GET, 1, "403 Forbidden", "no");
+    apply_run_all(&run);
+    assert_string_equal(api_bench_log(bench), GET);
+    assert_string_equal(apply_run_error(&run, &kind), "ConfigMap a/x: cannot be read: no");
+    assert_int_equal(kind, ERROR_DENIED);
+    apply_run_done(&run);
+}
+
 /* Somebody changes the object between our GET and our PUT. */
 static void interfere(void *data, const char *line)
 {
@@ -350,6 +365,7 @@ int main(void)
 #define test(name_) cmocka_unit_test_setup_teardown(name_, api_bench_setup, api_bench_teardown)
     const struct CMUnitTest tests[] = {
         test(a_conflict_is_repeated_with_the_new_state),
+        test(an_object_that_cannot_be_read_fails),
         test(an_object_may_change_appear_and_vanish_meanwhile),
         test(it_gives_up_after_a_few_attempts),
         test(a_lost_answer_to_a_create_does_no_harm),
