@@ -57,5 +57,5 @@ int cluster_connection_for_watch(struct cluster *cluster,
 /* The kinds of a server, shared by all credentials for it and kept when no cluster uses them. */
 struct cluster_kinds *cluster_kinds_get(struct cluster_pool *pool,
                                         const struct kube_config *config);
-void cluster_kinds_put(struct cluster_pool *pool, struct cluster_kinds *kinds); /* NULL is fine */
+void cluster_kinds_put(struct cluster_pool *pool, struct cluster_kinds *kinds);
 void cluster_kinds_free_all(struct cluster_pool *pool);

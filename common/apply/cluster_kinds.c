@@ -181,8 +181,6 @@ struct cluster_kinds *cluster_kinds_get(struct cluster_pool *pool, const struct 
 
 void cluster_kinds_put(struct cluster_pool *pool, struct cluster_kinds *kinds)
 {
-    if (!kinds)
-        return;
     kinds->references--;
     kinds->used_ms = loop_now_ms(pool->loop);
     purge(pool);

@@ -135,6 +135,13 @@ const char *api_bench_log(struct api_bench *bench)
     return bench->log;
 }
 
+void api_bench_forget_requests(struct api_bench *bench)
+{
+    while (bench->server.request_count)
+        free(bench->server.requests[--bench->server.request_count]);
+    bench->mark = 0;
+}
+
 size_t api_bench_count(const struct api_bench *bench, const char *text)
 {
     size_t count = 0;

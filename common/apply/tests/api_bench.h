@@ -69,6 +69,8 @@ void api_bench_run_idle(struct api_bench *bench); /* until nothing happens any m
  * namespace are added. Returns the object, borrowed. */
 json_t *api_bench_put(struct api_bench *bench, const char *path, const char *json);
 json_t *api_bench_get(struct api_bench *bench, const char *path); /* borrowed, or NULL */
+/* Gives it a new version, after the test has changed it. */
+void api_bench_touch(struct api_bench *bench, const char *path);
 /* Removes it at once, whatever its finalizers are. */
 void api_bench_remove(struct api_bench *bench, const char *path);
 /* Sends the events of history from this index on to all watches, again. */
@@ -81,5 +83,7 @@ struct api_rule *api_bench_rule(struct api_bench *bench, const char *match, int 
 /* The requests since the last call: "GET /path; POST /path", watches as "WATCH /path", with the
  * name in brackets if there is a field selector. Borrowed until the next call. */
 const char *api_bench_log(struct api_bench *bench);
+/* Forgets all requests: their number is limited. */
+void api_bench_forget_requests(struct api_bench *bench);
 /* How many of all requests contain this text in their first line. */
 size_t api_bench_count(const struct api_bench *bench, const char *text);

@@ -115,7 +115,7 @@ static bool has_namespace(struct api_bench *bench, const char *path, char **ret_
     const char *start = found ? found + strlen("/namespaces/") : NULL;
     cleanup_free char *object_path = NULL;
 
-    if (!start || !bench->are_namespaces_checked)
+    if (!start || !strchr(start, '/') || !bench->are_namespaces_checked)
         return true;
     *ret_name = xstrndup(start, strcspn(start, "/"));
     object_path = xasprintf("/api/v1/namespaces/%s", *ret_name);
@@ -150,10 +150,28 @@ static void create(struct api_bench *bench, const struct api_request *request, c
         api_bench_establish(bench, path + strlen(API_CRDS));
 }
 
+/* Only {"op": "replace"} of members of metadata. */
+static void json_patch(json_t *object, const json_t *patch)
+{
+    const json_t *step = NULL;
+    size_t i = 0;
+
+    json_array_foreach(patch, i, step)
+    {
+        const char *path = doc_text(step, "path");
+
+        must(strncmp(path, "/metadata/", strlen("/metadata/")) == 0);
+        (void)json_object_set(json_object_get(object, "metadata"), path + strlen("/metadata/"),
+                              json_object_get(step, "value"));
+    }
+}
+
 static void change(struct api_bench *bench, const struct api_request *request)
 {
     const json_t *live = api_bench_get(bench, request->path);
-    const char *wanted = doc_text(request->body, "metadata.resourceVersion");
+    const char *wanted = json_is_array(request->body)
+                             ? doc_text(json_array_get(request->body, 1), "value")
+                             : doc_text(request->body, "metadata.resourceVersion");
     json_t *object = NULL;
 
     if (!live) {
@@ -166,7 +184,10 @@ static void change(struct api_bench *bench, const struct api_request *request)
     }
     if (strcmp(request->method, "PATCH") == 0) {
         object = json_deep_copy(live);
-        api_merge_patch(object, request->body);
+        if (json_is_array(request->body))
+            json_patch(object, request->body);
+        else
+            api_merge_patch(object, request->body);
     } else {
         object = json_deep_copy(request->body);
         doc_set_text(object, "metadata.uid", doc_text_or(live, "metadata.uid", ""));
@@ -174,7 +195,9 @@ static void change(struct api_bench *bench, const struct api_request *request)
             doc_set_text(object, "metadata.deletionTimestamp",
                          doc_text(live, "metadata.deletionTimestamp"));
     }
-    if (strstr(request->query, "dryRun=All")) {
+    doc_set_text(object, "metadata.resourceVersion",
+                 doc_text_or(live, "metadata.resourceVersion", ""));
+    if (strstr(request->query, "dryRun=All") || json_equal(object, doc_writable(live))) {
         answer_object(bench, "200 OK", object);
         json_decref(object);
         return;

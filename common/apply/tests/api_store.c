@@ -100,6 +100,11 @@ json_t *api_bench_get(struct api_bench *bench, const char *path)
     return json_object_get(bench->objects, path);
 }
 
+void api_bench_touch(struct api_bench *bench, const char *path)
+{
+    api_store(bench, path, json_incref(api_bench_get(bench, path)), "MODIFIED");
+}
+
 void api_bench_remove(struct api_bench *bench, const char *path)
 {
     json_t *object = json_incref(api_bench_get(bench, path));
