@@ -26,8 +26,10 @@ struct export_rule {
 
 void export_rule_done(struct export_rule *rule);
 
+enum { EXPORT_KEY_NAMES_MAX = 32 };
+
 /* Checks a key: names separated by dots, with an optional dot in front; in a name a backslash takes
- * the next character literally. Otherwise ERROR_INVALID. */
+ * the next character literally. ERROR_INVALID if it is something else, or has more names. */
 int export_key_check(const char *key, struct error *err) must_check;
 
 /* Everything but seen is borrowed until on_done or exports_cancel(). */

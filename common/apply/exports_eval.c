@@ -42,13 +42,20 @@ static size_t next_name(const char **at, char *ret_name)
 
 int export_key_check(const char *key, struct error *err)
 {
+    cleanup_json json_t *text = json_string(key);
     const char *at = key + (key[0] == '.');
 
-    for (;; at++) {
+    if (!text)
+        return error_set(err, ERROR_INVALID, "invalid key of an export: not UTF-8");
+    for (size_t count = 1;; at++, count++) {
         if (next_name(&at, NULL) == 0)
             return error_set(
                 err, ERROR_INVALID,
                 "invalid key \"%.100s\" of an export: expected names separated by dots", key);
+        if (count > EXPORT_KEY_NAMES_MAX)
+            return error_set(err, ERROR_INVALID,
+                             "invalid key \"%.100s\" of an export: more than %d names", key,
+                             EXPORT_KEY_NAMES_MAX);
         if (!*at)
             return 0;
     }

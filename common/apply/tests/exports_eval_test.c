@@ -16,9 +16,23 @@ static void keys_are_names_separated_by_dots(void **state)
         const char *key;
         bool is_valid;
     } cases[] = {
-        {"a", true},     {"a.b.c", true}, {".a", true},    {"a\\.b", true},
-        {"a\\", true},   {"", false},     {".", false},    {"a.", false},
-        {"a..b", false}, {"..a", false},  {"a.b.", false},
+        {"a", true},
+        {"a.b.c", true},
+        {".a", true},
+        {"a\\.b", true},
+        {"a\\", true},
+        {"", false},
+        {".", false},
+        {"a.", false},
+        {"a\xff", false},
+        {"1.2.3.4.5.6.7.8.9.10.11.12.13.14.15.16.17.18.19.20.21.22.23.24.25.26.27.28.29.30.31.32",
+         true},
+        {"1.2.3.4.5.6.7.8.9.10.11.12.13.14.15.16.17.18.19.20.21.22.23.24.25.26.27.28.29.30.31.32."
+         "33",
+         false},
+        {"a..b", false},
+        {"..a", false},
+        {"a.b.", false},
     };
 
     (void)state;
