@@ -14,7 +14,7 @@
 
 enum {
     CLUSTER_IDLE_MS = 60 * 1000,
-    CLUSTERS_MAX = 512,        /* open at a time; idle ones are closed first */
+    CLUSTERS_MAX = 256, /* open at a time; idle ones are closed first; about 5 descriptors each */
     CLUSTER_WATCHES_MAX = 256, /* per cluster */
     CLUSTER_DISCOVERY_AGE_MS = 60 * 60 * 1000,
 };
@@ -22,11 +22,14 @@ enum {
 struct cluster_pool;
 struct cluster; /* reference counted */
 
-struct cluster_pool *cluster_pool_new(struct loop *loop, struct http_client *http);
-/* All references must have been given back. */
+/* Each cluster gets an HTTP client of its own, so that no connection is ever shared between
+ * clusters or credentials. user_agent is copied. */
+struct cluster_pool *cluster_pool_new(struct loop *loop, const char *user_agent);
+/* All references must have been given back. NULL is fine. */
 void cluster_pool_free(struct cluster_pool *pool);
 
-/* Takes config over. The reference is given back with cluster_put(). */
+/* Takes config over, also on failure. The reference is given back with cluster_put().
+ * ERROR_TEMPORARY: CLUSTERS_MAX clusters are in use. */
 int cluster_get(struct cluster_pool *pool, struct kube_config *config, struct cluster **ret_cluster,
                 struct error *err) must_check;
 struct cluster *cluster_ref(struct cluster *cluster);
@@ -42,14 +45,20 @@ const char *cluster_server(const struct cluster *cluster); /* for messages */
 typedef void cluster_kind_fn(void *data, const struct kind *kind, const struct error *err);
 
 struct cluster_lookup;
-/* Finds a kind: built-in, in extra (may be NULL), cached, else by discovery. Calls on_done exactly
- * once, possibly before it returns; kind is borrowed during the call. An unknown kind is
- * ERROR_NOT_FOUND "the cluster has no kind ...". *ret_lookup is NULL if on_done was called already.
- */
+/* Finds a kind: built-in, in extra (may be NULL; used only before it returns), cached, else by
+ * discovery: one request per server and hour finds the kinds of all API groups, and one more is
+ * sent for a group and version in which a kind is missing, at most every few seconds. Servers
+ * before Kubernetes 1.27 are asked for each group and version.
+ * Calls on_done exactly once, possibly before it returns; kind is borrowed during the call. An
+ * unknown kind is ERROR_NOT_FOUND "the cluster has no kind ...". *ret_lookup is NULL if on_done was
+ * called already. -1, without on_done: api_version is invalid. */
 int cluster_find_kind(struct cluster *cluster, const struct kind_set *extra,
                       const char *api_version, const char *kind, cluster_kind_fn *on_done,
                       void *data, struct cluster_lookup **ret_lookup, struct error *err) must_check;
 void cluster_lookup_cancel(struct cluster_lookup *lookup); /* NULL is fine */
+/* The API server answered 404 for a kind of this group and version: it is discovered again when it
+ * is needed next. */
+void cluster_forget_kinds(struct cluster *cluster, const char *api_version);
 
 /* ---- Watches, shared: one per kind, namespace and label selector ---- */
 
@@ -61,9 +70,18 @@ struct cluster_interest;
 typedef void cluster_object_fn(void *data, const json_t *object, const struct error *err);
 
 /* Calls on_object with the present state of one object and then with each change, or, with name
- * NULL, once for each object that matches label_selector, and once with object NULL and no error
- * when the list is complete. Objects of a single name are watched with a field selector unless more
- * than four names of the same kind and namespace are of interest. */
+ * NULL, once for each object that matches label_selector and then with each change of one of them,
+ * and once with object NULL and no error when the list is complete. With name NULL, object and err
+ * (ERROR_NOT_FOUND) are both set for an object that is gone or does not match any more: object then
+ * has at least metadata.name and metadata.namespace. After an interruption this is reported for
+ * every object that vanished in the meantime, before the list is complete again. Objects of a
+ * single name are watched with a field selector unless more than four names of the same kind and
+ * namespace are of interest. An interest that joins a watch which is under way costs one GET or
+ * list. on_object is never called from inside cluster_watch(). Objects have no managedFields, and
+ * deleted ones neither spec nor status.
+ * A user who may not list or watch, but get, gets the state of a name every few seconds.
+ * ERROR_INVALID for names that cannot be part of a path, ERROR_TEMPORARY if there are
+ * CLUSTER_WATCHES_MAX watches already. */
 int cluster_watch(struct cluster *cluster, const struct kind *kind, const char *namespace_name,
                   const char *name, const char *label_selector, cluster_object_fn *on_object,
                   void *data, struct cluster_interest **ret_interest, struct error *err) must_check;

@@ -43,19 +43,21 @@ struct plan {
 void plan_free(struct plan *plan); /* NULL is fine */
 
 /* Expands lists (one level) and checks each object without asking a server: it is an object, has
- * apiVersion, kind and metadata.name, no nested list, the same object does not occur twice. Every
- * problem is passed to on_problem with the field it concerns. Returns the number of problems. */
+ * apiVersion, kind and metadata.name, no nested list, the same object does not occur twice. A
+ * manifest with "items" is a list if it has no kind or one that ends in "List". Every problem is
+ * passed to on_problem with the field it concerns. Returns the number of problems. */
 typedef void plan_problem_fn(void *data, const char *field, const char *message);
 size_t plan_check(const struct plan_input *inputs, size_t count, plan_problem_fn *on_problem,
                   void *data);
 
 struct planning;
-/* plan belongs to the callee. ERROR_INVALID: an object cannot be applied (namespaced without a
- * namespace, cluster-scoped with one, all problems in one message); ERROR_NOT_FOUND: a kind is
- * unknown (it may appear later); other kinds: discovery failed. */
+/* plan belongs to the callee; NULL after an error. ERROR_INVALID: what plan_check() finds, or an
+ * object cannot be applied (namespaced without a namespace), all problems in one message;
+ * ERROR_NOT_FOUND: kinds are unknown (they may appear later); other kinds: discovery failed. */
 typedef void plan_done_fn(void *data, struct plan *plan, const struct error *err);
-/* Finds the kinds and makes the plan. Calls on_done exactly once, possibly before it returns (then
- * *ret_planning is NULL). */
+/* Finds the kinds and makes the plan. The namespace of a cluster-scoped object is dropped, as the
+ * API server does. Calls on_done exactly once, possibly before it returns (then *ret_planning is
+ * NULL). Does not fail otherwise. */
 int plan_start(struct cluster *cluster, const struct plan_input *inputs, size_t count,
                plan_done_fn *on_done, void *data, struct planning **ret_planning, struct error *err)
     must_check;

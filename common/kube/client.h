@@ -28,6 +28,9 @@ extern const struct kube_resource KUBE_PODS, KUBE_SECRETS, KUBE_CONFIG_MAPS, KUB
 enum kube_verb {
     KUBE_GET,
     KUBE_LIST, /* one page; all pages: list.h */
+    /* All API groups but the core group with their resources: an APIGroupDiscoveryList. Servers
+     * before Kubernetes 1.27 answer with an APIGroupList. resource is not used. */
+    KUBE_DISCOVER,
     KUBE_CREATE,
     KUBE_UPDATE,      /* PUT */
     KUBE_PATCH_MERGE, /* application/merge-patch+json */
@@ -95,6 +98,11 @@ int kube_new(struct loop *loop, struct http_client *http, struct kube_config *co
 void kube_free(struct kube *kube);
 define_cleanup(struct kube *, kube_free)
 #define cleanup_kube __attribute__((cleanup(kube_freep)))
+
+/* For a server that may be away for long while many users send requests: when it cannot be reached
+ * or is silent, calls, lists and watches fail at once with ERROR_TEMPORARY (retry_after_ms says
+ * when to come back), except for one attempt at a time, with back-off up to half a minute. */
+void kube_share_back_off(struct kube *kube);
 
 /* Queues a request. All calls and watches share one HTTP/2 connection. timeout_ms counts from when
  * the call is sent (but see KUBE_LANE_SLOW). Fails only if the request is invalid. ret_call may be
