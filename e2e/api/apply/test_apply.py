@@ -101,7 +101,7 @@ def test_a_crd_its_objects_and_a_new_namespace_in_one_pass(item, namespace, kube
     try:
         answer = item.run(*things)
         assert answer["outcomes"] == ["created"] * 4, answer
-        assert answer["requests"].count("watch customresourcedefinitions") == 1
+        assert answer["requests"].count("list customresourcedefinitions") == 1, "waiting is a list and perhaps a watch"
         assert not [request for request in answer["requests"] if request.startswith("get /")], "no discovery is needed"
         assert kube.get(f"{group}/v1/boats", "boat", inner)["spec"] == {"size": 1}
         # Without the CRD the kind is discovered, with one request for all groups.
@@ -198,48 +198,42 @@ def test_a_dry_run_changes_nothing(item, namespace, kube):
     assert kube.find("configmaps", "new", namespace) is None and kube.find("namespaces", inner) is None
 
 
-@pytest.mark.parametrize("strategy", ["update", "apply"])
-def test_a_crash_at_every_request_leaves_nothing_unrecorded(make_item, namespace, kube, strategy):
+@pytest.mark.parametrize("strategy, points", [("update", ["crashBefore", "crashAfter"]), ("apply", ["crashAfter"])])
+def test_a_crash_at_every_request_leaves_nothing_unrecorded(make_item, namespace, kube, strategy, points):
     """The process ends before, or just after, its n-th request. What exists then is recorded, and the next attempt completes it."""
-    group = f"{namespace}.example.com"
+    places = {"Namespace": ("namespaces", f"{namespace}-inner", None), "Deployment": ("apps/v1/deployments", "web", namespace),
+              "ConfigMap": ("configmaps", "map", namespace)}
+
     def things(value):
-        return [crd(group), boat(group, namespace, size=value), deployment(namespace, image=f"image-{value}"),
+        return [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"{namespace}-inner", "labels": {"value": value}}},
+                deployment(namespace, image=f"image-{value}"),
                 {"manifest": config_map("map", namespace, {"a": value}), "annotateBeforeCreate": {"e2e.example/first": "yes"}}]
-    places = [("apiextensions.k8s.io/v1/customresourcedefinitions", f"boats.{group}", None), (f"{group}/v1/boats", "boat", namespace),
-              ("apps/v1/deployments", "web", namespace), ("configmaps", "map", namespace)]
-    def remove():
-        for place in reversed(places):
-            kube.delete(*place, propagationPolicy="Background")
-        kube.wait_for(*places[0][:2], lambda thing: thing is None)
+
+    def attempt(item, value, point, number):
+        """Returns whether it crashed; then it was completed."""
+        answer = item.run(*things(value), strategy=strategy, crashes=True, **{point: number})
+        assert {kind for kind, place in places.items() if kube.find(*place)} <= {kind for kind, _ in item.record()}
+        completed = answer or item.run(*things(value), strategy=strategy)
+        assert completed["error"] == "", completed
+        return answer is None
 
     crashes = 0
-    for point in ("crashBefore", "crashAfter"):
+    for point in points:
         for number in range(1, 20):
             item = make_item()
-            first = item.run(*things("1"), strategy=strategy, crashes=True, **{point: number})
-            present = {kind for kind, place in zip(("CustomResourceDefinition", "Boat", "Deployment", "ConfigMap"), places)
-                       if place[0].startswith(group) is False and kube.find(*place)}
-            assert present <= {kind for kind, _ in item.record()}
-            if first is None:
-                crashes += 1
-                first = item.run(*things("1"), strategy=strategy)
-            assert first["error"] == "", first
-            assert "e2e.example/first" in kube.get(*places[3])["metadata"]["annotations"]
-            second = item.run(*things("2"), strategy=strategy, crashes=True, **{point: number})
-            is_over = second is not None
-            if second is None:
-                crashes += 1
-                second = item.run(*things("2"), strategy=strategy)
-            assert second["error"] == "", second
-            assert kube.get(*places[1])["spec"] == {"size": "2"}
-            for place in places:
-                live = kube.get(*place)
-                row = next(row for (kind, name), row in item.record().items() if (kind, name) == (live["kind"], place[1]))
-                assert row["resource"]["uid"] == live["metadata"]["uid"]
-            remove()
-            if is_over:
+            crashed = attempt(item, "1", point, number)
+            assert "e2e.example/first" in kube.get(*places["ConfigMap"])["metadata"]["annotations"]
+            crashed_again = attempt(item, "2", point, number)
+            assert kube.get(*places["ConfigMap"])["data"] == {"a": "2"}
+            uids = {kind: row["resource"].get("uid") for (kind, _), row in item.record().items()}
+            assert uids == {kind: kube.get(*place)["metadata"]["uid"] for kind, place in places.items()}
+            kube.delete(*places["ConfigMap"])
+            kube.delete(*places["Deployment"], propagationPolicy="Background")
+            crashes += crashed + crashed_again
+            if not crashed and not crashed_again:
                 break
-    assert crashes >= 12
+    kube.delete(*places["Namespace"])
+    assert crashes >= 7 * len(points)
 
 
 def test_a_hundred_objects_are_a_hundred_requests(item, namespace, kube):
