@@ -134,6 +134,9 @@ const char *apply_run_outcomes(const struct apply_run *run)
                                  names[object->outcome]);
         assert_int_equal(object->object == NULL, object->outcome == APPLY_FAILED);
         assert_null(doc_get(object->object, "metadata.managedFields"));
+        if (object->object)
+            assert_string_equal(doc_text_or(object->object, "kind", ""),
+                                run->plan->objects[i].ref.kind);
         failed += object->outcome == APPLY_FAILED;
     }
     assert_int_equal(failed, run->result->failed);
