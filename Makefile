@@ -53,6 +53,7 @@ e2e: build ## tests against the real parts: API server, registry, kubelet and co
 	@e2e/bench/tools packages
 	@e2e/bench/tools kubernetes
 	@e2e/bench/tools helm
+	@e2e/bench/tools kustomize-controller
 	@images/build packages
 	@e2e/run
 

@@ -185,10 +185,10 @@ enum { SECRET_MAX_BYTES = 1048576, STATE_CHUNK_BYTES = 1048576 };
 /* Sequence number and sha256 of the last complete generation of the state; empty: none. */
 #define ENV_STATE_SEQUENCE "LONGSHORE_STATE_SEQUENCE"
 #define ENV_STATE_SHA256 "LONGSHORE_STATE_SHA256"
-/* The sequence number of the generation that this pod saves. It must be higher than that of every
- * older pod of the item, even one that has not saved yet, so that a delayed pod cannot replace the
- * state of a newer one. Default: max(last sequence + 1, creation time of the pod in Unix seconds).
- */
+/* The sequence number of the generation that this pod saves; a snapshot that it saves before has
+ * the number before it. It must be higher than that of every older pod of the item, even one that
+ * has not saved yet, so that a delayed pod cannot replace the state of a newer one. Default:
+ * max(last sequence + 1, creation time of the pod in Unix seconds), and no snapshot. */
 #define ENV_STATE_NEXT_SEQUENCE "LONGSHORE_STATE_NEXT_SEQUENCE"
 /* Directory with the saved state: one subdirectory for each chunk Secret, or for each generation in
  * a local run. */
@@ -209,6 +209,10 @@ enum { SECRET_MAX_BYTES = 1048576, STATE_CHUNK_BYTES = 1048576 };
 #define ENV_MAIN_GRACE_SECONDS                                                                     \
     "LONGSHORE_MAIN_GRACE_SECONDS" /* how long wait lets main run after SIGTERM; absent: 30 */
 enum { MAIN_GRACE_SECONDS_DEFAULT = 30, POD_SAVE_SECONDS = 600 };
+/* What wait keeps for saving of the grace period with which the pod is deleted: this part of it,
+ * within these limits, and never more than half. The controller adds at least as much to main's
+ * grace period when it deletes a pod. */
+enum { POD_RESERVE_PART = 5, POD_RESERVE_SECONDS_MIN = 8, POD_RESERVE_SECONDS_MAX = 60 };
 /* init: registry options (oci.allowPlainHttp, oci.insecureSkipVerify) and the deadline for retries.
  */
 #define ENV_OCI_PLAIN_HTTP "LONGSHORE_OCI_ALLOW_PLAIN_HTTP"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/archive/beneath.h"
 #include "common/base/file.h"
 #include "common/base/memory.h"
 #include "common/base/number.h"
@@ -170,6 +171,11 @@ static bool has_foreign_sockets(const struct activity *activity)
 
 /* ---- files ---- */
 
+#define WALK_INIT                                                                                  \
+    {                                                                                              \
+        .hash = 0xcbf29ce484222325ULL                                                              \
+    }
+
 struct walk {
     uint64_t hash;
     size_t entries;
@@ -228,9 +234,21 @@ static void walk_place(struct walk *walk, const struct volume_place *place)
         walk_directory(walk, fd, 1);
 }
 
+uint64_t activity_state_fingerprint(const struct volume *volume)
+{
+    struct walk walk = WALK_INIT;
+    struct error ignored = {0};
+    int fd = beneath_open_directory(volume->state.root_fd, volume->state.path, &ignored);
+
+    if (fd < 0)
+        return 0;
+    walk_directory(&walk, fd, 1);
+    return walk.is_too_large ? 0 : walk.hash;
+}
+
 bool activity_is_idle(struct activity *activity)
 {
-    struct walk walk = {.hash = 0xcbf29ce484222325ULL};
+    struct walk walk = WALK_INIT;
     bool is_same = false;
 
     walk_place(&walk, &activity->volume->state);

@@ -28,6 +28,10 @@ define_cleanup(struct activity *, activity_free)
  * first call, and if there are too many files to check. */
 bool activity_is_idle(struct activity *activity);
 
+/* Changes when anything in the state directory changes. 0 if it can't be read or has too many files
+ * to check. */
+uint64_t activity_state_fingerprint(const struct volume *volume);
+
 /* Whether a table of /proc/net lists a socket that is not in own; inode_column counts from 0.
  * Closed sockets (inode 0) are ignored; a line that can't be parsed counts as a foreign socket.
  * Pure. */

@@ -6,9 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/contract.h"
+
 enum {
-    RESERVE_MAX_MS = 60000, /* of the grace period, for storing */
-    MARGIN_MAX_MS = 5000,   /* of the grace period, for the termination message */
+    /* Of the grace period, for storing. */
+    RESERVE_MIN_MS = POD_RESERVE_SECONDS_MIN * 1000,
+    RESERVE_MAX_MS = POD_RESERVE_SECONDS_MAX * 1000,
+    /* Of the grace period, for the termination message. */
+    MARGIN_PART = 20,
+    MARGIN_MAX_MS = 5000,
+    SNAPSHOT_PART = 6, /* of main's time */
 };
 
 static uint64_t at_most(uint64_t value, uint64_t max)
@@ -16,12 +23,17 @@ static uint64_t at_most(uint64_t value, uint64_t max)
     return value < max ? value : max;
 }
 
+static uint64_t reserve_ms(uint64_t grace_ms)
+{
+    uint64_t part_ms = at_most(grace_ms / POD_RESERVE_PART, RESERVE_MAX_MS);
+
+    return at_most(part_ms > RESERVE_MIN_MS ? part_ms : RESERVE_MIN_MS, grace_ms / 2);
+}
+
 /* How long after SIGTERM main is waited for. */
 static uint64_t main_grace_ms(const struct observed *observed)
 {
-    uint64_t grace_ms = observed->grace_ms;
-
-    return at_most(observed->main_grace_ms, grace_ms - at_most(grace_ms / 2, RESERVE_MAX_MS));
+    return at_most(observed->main_grace_ms, observed->grace_ms - reserve_ms(observed->grace_ms));
 }
 
 /* When a main that shows no activity after SIGTERM is taken for ended; UINT64_MAX: never. */
@@ -33,6 +45,12 @@ static uint64_t idle_end_ms(const struct observed *observed)
     return observed->is_idle && observed->idle_ms ? since_ms + observed->idle_ms : UINT64_MAX;
 }
 
+/* 0 as the time means that nothing is planned. */
+static uint64_t earlier(uint64_t time_ms, uint64_t other_ms)
+{
+    return other_ms ? at_most(time_ms, other_ms) : time_ms;
+}
+
 struct plan decide_plan(const struct observed *observed, uint64_t now_ms)
 {
     struct plan plan = {0};
@@ -41,7 +59,7 @@ struct plan decide_plan(const struct observed *observed, uint64_t now_ms)
 
     if (observed->is_stopped)
         plan.give_up_at_ms =
-            observed->stopped_at_ms + grace_ms - at_most(grace_ms / 10, MARGIN_MAX_MS);
+            observed->stopped_at_ms + grace_ms - at_most(grace_ms / MARGIN_PART, MARGIN_MAX_MS);
     switch (observed->end.kind) {
     case MAIN_ENDED:
         plan.is_store_due = true;
@@ -58,11 +76,18 @@ struct plan decide_plan(const struct observed *observed, uint64_t now_ms)
             break;
         plan.is_main_idle = now_ms >= idle_end_ms(observed);
         plan.is_store_due = plan.is_main_idle || now_ms >= end_ms;
-        if (!plan.is_store_due)
-            plan.wake_at_ms = at_most(end_ms, idle_end_ms(observed));
+        if (plan.is_store_due)
+            break;
+        plan.is_snapshot_due = observed->snapshot_at_ms && now_ms >= observed->snapshot_at_ms;
+        plan.wake_at_ms = earlier(at_most(end_ms, idle_end_ms(observed)), observed->snapshot_at_ms);
         break;
     }
     return plan;
+}
+
+uint64_t decide_snapshot_at_ms(const struct observed *observed, uint64_t now_ms)
+{
+    return now_ms + main_grace_ms(observed) / SNAPSHOT_PART;
 }
 
 const char *delivery_name(enum delivery delivery)
@@ -149,6 +174,9 @@ static void append_state(struct verdict *verdict, const struct state_outcome *st
         break;
     case DELIVERY_FAILED:
         append(verdict, "not stored: %s", state->err.text);
+        if (state->snapshot_sequence)
+            append(verdict, " (a snapshot taken after SIGTERM is stored as generation %" PRId64 ")",
+                   state->snapshot_sequence);
         break;
     case DELIVERY_SKIPPED:
     case DELIVERY_NONE:

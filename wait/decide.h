@@ -17,11 +17,13 @@ struct observed {
     uint64_t grace_ms;      /* from then to SIGKILL */
     bool is_idle;           /* main shows no activity (activity.h) */
     uint64_t idle_since_ms;
-    uint64_t idle_ms; /* a stopped main that is idle for this long has ended; 0: never */
+    uint64_t idle_ms;        /* a stopped main that is idle for this long has ended; 0: never */
+    uint64_t snapshot_at_ms; /* when a stopped main's state is stored while main runs; 0: never */
 };
 
 struct plan {
-    bool is_store_due; /* else continue to wait */
+    bool is_store_due;    /* else continue to wait */
+    bool is_snapshot_due; /* store the state as it is now, then continue to wait */
     bool is_export_due;
     bool is_main_idle;      /* main is taken for ended, but its end was not reported */
     uint64_t wake_at_ms;    /* decide again at this time at the latest; 0: at the next event */
@@ -29,10 +31,14 @@ struct plan {
 };
 
 /* After SIGTERM main has main_grace_ms to end: it got the signal at the same time and may still be
- * writing its state. A reserve of the pod's grace period (a minute, at most half of it) is kept for
- * storing. A main that was never started is not waited for, nor one that has been idle for idle_ms,
- * because its end may not be reported (activity.h). */
+ * writing its state. A reserve of the pod's grace period is kept for storing: a fifth of it, but at
+ * least 8 s and at most a minute, and never more than half. A main that was never started is not
+ * waited for, nor one that has been idle for idle_ms, because its end may not be reported
+ * (activity.h). */
 struct plan decide_plan(const struct observed *observed, uint64_t now_ms);
+/* The snapshot_at_ms of a stopped pod: a sixth of main's time from now. A main that ends at once
+ * has written its state by then, and a snapshot that fails can be repeated a few times. */
+uint64_t decide_snapshot_at_ms(const struct observed *observed, uint64_t now_ms);
 
 enum delivery {
     DELIVERY_SKIPPED, /* main did not succeed, so its exports are not stored */
@@ -48,7 +54,9 @@ struct state_outcome {
     enum delivery delivery;
     int64_t sequence, chunks;
     uint64_t files, bytes, packed_bytes;
-    char sha256[65]; /* "": not known */
+    char sha256[65];           /* "": not known */
+    int64_t snapshot_sequence; /* a snapshot that was stored before, though this one failed; or 0 */
+    bool may_be_complete;      /* failed, but chunk 0 was sent: it may exist nevertheless */
     struct error err;
 };
 

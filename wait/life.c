@@ -29,6 +29,11 @@ struct life {
     struct loop_timer activity_timer;
     struct observed observed;
     struct pod_facts facts;
+    struct last_generation last;
+    struct snapshot snapshot;
+    int64_t snapshot_sequence;     /* 0: no snapshot is taken */
+    uint64_t snapshot_fingerprint; /* of the state, from before the snapshot */
+    bool is_snapshot_kept;         /* its upload goes on though main's time is over */
 };
 
 enum { ACTIVITY_CHECK_MS = 4000 };
@@ -68,6 +73,9 @@ static void stop(struct life *life)
         return;
     life->observed.is_stopped = true;
     life->observed.stopped_at_ms = loop_now_ms(life->loop);
+    if (life->snapshot_sequence)
+        life->observed.snapshot_at_ms =
+            decide_snapshot_at_ms(&life->observed, life->observed.stopped_at_ms);
     if (life->activity)
         check_activity(life);
 }
@@ -202,7 +210,125 @@ static int start_waiting(struct life *life, struct error *err)
     return pod_watch_start(life->kube, &options, &life->pod_watch, err);
 }
 
-/* ---- wait, then store ---- */
+/* ---- store ---- */
+
+static void use_last(struct life *life)
+{
+    const struct settings *settings = life->settings;
+
+    life->last.sequence = settings->last_sequence;
+    (void)snprintf(life->last.sha256, sizeof(life->last.sha256), "%s", settings->last_sha256);
+    /* Not in a local run, whose runner reports main's end at once and kills nobody. */
+    if (settings->is_last_known && !settings->sink_dir)
+        life->snapshot_sequence =
+            store_snapshot_sequence(settings->next_sequence, settings->last_sequence);
+}
+
+static void find_last(struct life *life)
+{
+    struct error err = {0};
+
+    /* Not fatal: an unchanged state is then stored once more. */
+    if (!life->settings->is_last_known &&
+        life->sink->operations->read_last(life->sink, &life->last, &err) < 0)
+        log_info("reading the last generation of the state failed", log_text("error", err.text));
+}
+
+static struct origin make_origin(const struct life *life, int64_t sequence)
+{
+    const struct settings *settings = life->settings;
+
+    return (struct origin){
+        .item_name = settings->item_name,
+        .item_namespace = settings->item_namespace,
+        .job = settings->job ? settings->job : "",
+        .pod_uid = settings->pod_uid ? settings->pod_uid : life->facts.uid,
+        .sequence = sequence,
+    };
+}
+
+static struct store make_store(const struct life *life, const struct origin *origin)
+{
+    return (struct store){
+        .sink = life->sink,
+        .volume = &life->volume,
+        .deadline = &life->deadline,
+        .origin = origin,
+        .last = &life->last,
+    };
+}
+
+static void log_state(const char *message, const struct state_outcome *state)
+{
+    log_info(message, log_text("delivery", delivery_name(state->delivery)),
+             log_text("error", state->err.text), log_number("sequence", state->sequence),
+             log_number("files", state->files), log_number("bytes", state->bytes),
+             log_number("packedBytes", state->packed_bytes), log_number("chunks", state->chunks));
+}
+
+/* When main's time is over, the upload of a snapshot goes on only if the state is still the same.
+ * Otherwise the time is needed to store the state that main left. */
+static bool is_snapshot_obsolete(void *data)
+{
+    struct life *life = data;
+    uint64_t fingerprint = 0;
+
+    if (life->is_snapshot_kept ||
+        !decide_plan(&life->observed, loop_now_ms(life->loop)).is_store_due)
+        return false;
+    fingerprint = activity_state_fingerprint(&life->volume);
+    life->is_snapshot_kept = fingerprint && fingerprint == life->snapshot_fingerprint;
+    return !life->is_snapshot_kept;
+}
+
+static bool is_snapshot_repeated(const struct state_outcome *outcome)
+{
+    return !outcome->may_be_complete &&
+           (outcome->delivery == DELIVERY_UNCHANGED || outcome->err.kind == ERROR_CONFLICT);
+}
+
+/* Stores the state while main may still be running, so that little is left to be done when main's
+ * time is over: the pod is killed soon after. */
+static void take_snapshot(struct life *life)
+{
+    struct origin origin = make_origin(life, life->snapshot_sequence);
+    struct store store = make_store(life, &origin);
+    struct state_outcome *outcome = &life->snapshot.outcome;
+
+    memory_trim();
+    store.is_obsolete = is_snapshot_obsolete;
+    store.data = life;
+    life->is_snapshot_kept = false;
+    life->snapshot_fingerprint = activity_state_fingerprint(&life->volume);
+    store_snapshot(&store, outcome);
+    life->snapshot.ended_at_ms = loop_now_ms(life->loop);
+    log_state("snapshot of the state", outcome);
+    life->observed.snapshot_at_ms =
+        is_snapshot_repeated(outcome)
+            ? decide_snapshot_at_ms(&life->observed, life->snapshot.ended_at_ms)
+            : 0;
+}
+
+static void store_all(struct life *life, const struct plan *plan, struct state_outcome *ret_state,
+                      struct export_outcome *ret_exports)
+{
+    struct origin origin = make_origin(life, 0);
+    struct store store = make_store(life, &origin);
+
+    find_last(life);
+    origin.sequence = store_sequence(life->settings->next_sequence, life->last.sequence,
+                                     life->facts.created_unix_seconds);
+    store.snapshot = &life->snapshot;
+    memory_trim();
+    store_state(&store, ret_state);
+    log_state("state", ret_state);
+    if (plan->is_export_due)
+        store_exports(&store, ret_exports);
+    log_info("exports", log_text("delivery", delivery_name(ret_exports->delivery)),
+             log_text("error", ret_exports->err.text), log_number("bytes", ret_exports->bytes));
+}
+
+/* ---- wait ---- */
 
 static int wait_for_main(struct life *life, struct plan *ret_plan, struct error *err)
 {
@@ -215,60 +341,15 @@ static int wait_for_main(struct life *life, struct plan *ret_plan, struct error 
             *ret_plan = plan;
             return 0;
         }
+        if (plan.is_snapshot_due) {
+            take_snapshot(life);
+            continue;
+        }
         if (plan.wake_at_ms)
             turn_ms = plan.wake_at_ms - now_ms > 60000 ? 60000 : (int)(plan.wake_at_ms - now_ms);
         if (loop_run_once(life->loop, turn_ms, err) < 0)
             return -1;
     }
-}
-
-static struct last_generation find_last(struct life *life)
-{
-    const struct settings *settings = life->settings;
-    struct last_generation last = {.sequence = settings->last_sequence};
-    struct error err = {0};
-
-    (void)snprintf(last.sha256, sizeof(last.sha256), "%s", settings->last_sha256);
-    if (settings->is_last_known)
-        return last;
-    /* Not fatal: an unchanged state is then stored once more. */
-    if (life->sink->operations->read_last(life->sink, &last, &err) < 0)
-        log_info("reading the last generation of the state failed", log_text("error", err.text));
-    return last;
-}
-
-static void store_all(struct life *life, const struct plan *plan, struct state_outcome *ret_state,
-                      struct export_outcome *ret_exports)
-{
-    const struct settings *settings = life->settings;
-    struct last_generation last = find_last(life);
-    struct origin origin = {
-        .item_name = settings->item_name,
-        .item_namespace = settings->item_namespace,
-        .job = settings->job ? settings->job : "",
-        .pod_uid = settings->pod_uid ? settings->pod_uid : life->facts.uid,
-        .sequence = store_sequence(settings->next_sequence, last.sequence,
-                                   life->facts.created_unix_seconds),
-    };
-    struct store store = {
-        .sink = life->sink,
-        .volume = &life->volume,
-        .deadline = &life->deadline,
-        .origin = &origin,
-        .last = &last,
-    };
-
-    memory_trim();
-    store_state(&store, ret_state);
-    log_info("state", log_text("delivery", delivery_name(ret_state->delivery)),
-             log_text("error", ret_state->err.text), log_number("sequence", ret_state->sequence),
-             log_number("files", ret_state->files), log_number("bytes", ret_state->bytes),
-             log_number("packedBytes", ret_state->packed_bytes),
-             log_number("chunks", ret_state->chunks));
-    if (plan->is_export_due)
-        store_exports(&store, ret_exports);
-    log_info("exports", log_text("delivery", delivery_name(ret_exports->delivery)),
-             log_text("error", ret_exports->err.text), log_number("bytes", ret_exports->bytes));
 }
 
 int life_run(const struct settings *settings, struct clock *clock, struct verdict *ret_verdict,
@@ -286,6 +367,7 @@ int life_run(const struct settings *settings, struct clock *clock, struct verdic
     struct export_outcome exports = {0};
     struct error report_err = {0};
 
+    use_last(&life);
     if (set_up(&life, clock, err) < 0 || enter_sandbox(&life, err) < 0 ||
         start_waiting(&life, err) < 0)
         return -1;

@@ -12,6 +12,9 @@ enum {
     ROUNDS_MAX = 60, /* attempts to pack a state that main is still changing */
     ROUND_PAUSE_MS = 500,
     SKIPS_LOGGED_MAX = 20, /* main controls how many there are */
+    /* The Go deployer takes the generation that was created last, and creation times have seconds.
+     */
+    SNAPSHOT_DISTANCE_MS = 1100,
 };
 
 int64_t store_sequence(int64_t given, int64_t last, int64_t pod_created_unix_seconds)
@@ -19,6 +22,11 @@ int64_t store_sequence(int64_t given, int64_t last, int64_t pod_created_unix_sec
     if (given > 0)
         return given;
     return last + 1 > pod_created_unix_seconds ? last + 1 : pod_created_unix_seconds;
+}
+
+int64_t store_snapshot_sequence(int64_t given, int64_t last)
+{
+    return given - 1 > last ? given - 1 : 0;
 }
 
 static void on_skip(void *data, const char *path, const char *kind)
@@ -42,24 +50,30 @@ static int summarize(int state_fd, struct state_summary *ret_summary, struct err
 }
 
 struct writing {
-    struct sink *sink;
+    const struct store *store;
     const struct generation *generation;
+    struct state_outcome *outcome;
 };
 
 static int write_chunk(void *data, int64_t number, const void *bytes, size_t size,
                        struct error *err)
 {
     const struct writing *writing = data;
+    const struct store *store = writing->store;
 
-    return writing->sink->operations->write_chunk(writing->sink, writing->generation, number, bytes,
-                                                  size, err);
+    if (store->is_obsolete && store->is_obsolete(store->data))
+        return error_set(err, ERROR_CANCELLED, "main has changed the state since");
+    writing->outcome->may_be_complete = number == 0;
+    return store->sink->operations->write_chunk(store->sink, writing->generation, number, bytes,
+                                                size, err);
 }
 
 static int store_generation(const struct store *store, int state_fd,
-                            const struct state_summary *summary, struct error *err)
+                            const struct state_summary *summary, struct state_outcome *outcome,
+                            struct error *err)
 {
     struct generation generation = {.origin = store->origin, .summary = summary};
-    struct writing writing = {.sink = store->sink, .generation = &generation};
+    struct writing writing = {.store = store, .generation = &generation, .outcome = outcome};
 
     uuid_make(generation.uuid);
     if (state_write_chunks(state_fd, summary, write_chunk, &writing, err) < 0)
@@ -67,6 +81,37 @@ static int store_generation(const struct store *store, int state_fd,
     if (!store->sink->operations->finish_generation)
         return 0;
     return store->sink->operations->finish_generation(store->sink, &generation, err);
+}
+
+static bool has_snapshot(const struct store *store)
+{
+    return store->snapshot && store->snapshot->outcome.delivery == DELIVERY_STORED;
+}
+
+static bool may_have_snapshot(const struct store *store)
+{
+    return has_snapshot(store) || (store->snapshot && store->snapshot->outcome.may_be_complete);
+}
+
+/* Whether the newest generation has this state already. False if it is not known which one that is.
+ */
+static bool is_stored(const struct store *store, struct state_outcome *outcome)
+{
+    if (!may_have_snapshot(store))
+        return strcmp(outcome->sha256, store->last->sha256) == 0;
+    if (!has_snapshot(store) || strcmp(outcome->sha256, store->snapshot->outcome.sha256) != 0)
+        return false;
+    *outcome = store->snapshot->outcome;
+    return true;
+}
+
+/* Lets the creation times of the snapshot and of the next generation differ. */
+static int keep_distance(const struct store *store, struct error *err)
+{
+    uint64_t from_ms = store->snapshot->ended_at_ms + SNAPSHOT_DISTANCE_MS;
+    uint64_t now_ms = loop_now_ms(store->deadline->loop);
+
+    return now_ms < from_ms ? deadline_run(store->deadline, NULL, from_ms - now_ms, err) : 0;
 }
 
 static int try_once(const struct store *store, struct state_outcome *outcome, struct error *err)
@@ -86,11 +131,37 @@ static int try_once(const struct store *store, struct state_outcome *outcome, st
         .packed_bytes = summary.packed_bytes,
     };
     memcpy(outcome->sha256, summary.sha256, sizeof(outcome->sha256));
-    if (strcmp(summary.sha256, store->last->sha256) == 0)
+    if (is_stored(store, outcome))
         return 0;
+    if (may_have_snapshot(store) && keep_distance(store, err) < 0)
+        return -1;
     outcome->delivery = DELIVERY_STORED;
     outcome->sequence = store->origin->sequence;
-    return store_generation(store, state_fd, &summary, err);
+    return store_generation(store, state_fd, &summary, outcome, err);
+}
+
+static void set_failed(const struct store *store, struct error *err,
+                       struct state_outcome *ret_outcome)
+{
+    (void)error_wrap(err, "$" ENV_STATE_PATH);
+    *ret_outcome = (struct state_outcome){
+        .delivery = DELIVERY_FAILED,
+        .snapshot_sequence = has_snapshot(store) ? store->snapshot->outcome.sequence : 0,
+        .err = *err,
+    };
+}
+
+void store_snapshot(const struct store *store, struct state_outcome *ret_outcome)
+{
+    struct error err = {0};
+    bool may_be_complete = false;
+
+    *ret_outcome = (struct state_outcome){0};
+    if (try_once(store, ret_outcome, &err) == 0)
+        return;
+    may_be_complete = ret_outcome->may_be_complete;
+    set_failed(store, &err, ret_outcome);
+    ret_outcome->may_be_complete = may_be_complete;
 }
 
 void store_state(const struct store *store, struct state_outcome *ret_outcome)
@@ -110,8 +181,7 @@ void store_state(const struct store *store, struct state_outcome *ret_outcome)
         if (deadline_run(store->deadline, NULL, ROUND_PAUSE_MS, &ignored) < 0)
             break;
     }
-    (void)error_wrap(&err, "$" ENV_STATE_PATH);
-    *ret_outcome = (struct state_outcome){.delivery = DELIVERY_FAILED, .err = err};
+    set_failed(store, &err, ret_outcome);
 }
 
 void store_exports(const struct store *store, struct export_outcome *ret_outcome)

@@ -108,17 +108,23 @@ static bool has_element(const json_t *list, const json_t *element)
     return false;
 }
 
-/* Adds the elements of other that *list does not have. */
+/* Adds the elements of other that *list does not have. The old *list is not changed, because it may
+ * be part of a manifest. */
 static void unite(json_t **list, const json_t *other)
 {
+    json_t *united = NULL;
+
+    if (json_array_size(other) == 0)
+        return;
+    united = json_is_array(*list) ? json_copy(*list) : json_array();
     for (size_t i = 0; i < json_array_size(other); i++) {
         json_t *element = json_array_get(other, i);
 
-        if (!*list)
-            *list = json_array();
-        if (!has_element(*list, element))
-            (void)json_array_append(*list, element);
+        if (!has_element(united, element))
+            (void)json_array_append(united, element);
     }
+    json_decref(*list);
+    *list = united;
 }
 
 static void keep_text(char **text, char **old)

@@ -62,11 +62,12 @@ json_t *merge_for_create(const json_t *manifest, const json_t *annotations,
  *   - resourceVersion and other metadata of the server; the status, unless the manifest has one;
  *   - finalizers and ownerReferences of others: those of the manifest are added, and those in
  *     entry->own_* that left the manifest are removed;
- *   - unless the manifest sets them: a Service's clusterIP, clusterIPs, ipFamilies and nodePorts, a
- *     ServiceAccount's secrets, a Pod's nodeName, the volumeName and storageClassName of a
- *     PersistentVolumeClaim, and whatever the controllers of the cluster wrote according to
+ *   - unless the manifest sets them: a Service's clusterIP, clusterIPs, ipFamilies, ipFamilyPolicy
+ *     and nodePorts, a ServiceAccount's secrets, a Pod's nodeName, the volumeName and
+ *     storageClassName of a PersistentVolumeClaim;
+ *   - unless the manifest sets it: what the controllers of the cluster wrote, according to
  *     metadata.managedFields: managers such as kube-controller-manager, and everything that was
- *     written through a subresource (replicas that an autoscaler set);
+ *     written through a subresource, such as the replicas that an autoscaler set;
  *   - a Job's selector and pod labels.
  * Everything else that is not in the manifest is removed.
  *
@@ -77,7 +78,8 @@ struct merge_result {
     json_t *body;  /* NULL if nothing changed */
 };
 
-/* entry may be NULL: nothing is known. */
+/* live is the object as the server has it, complete with managedFields. entry may be NULL: nothing
+ * is known. */
 struct merge_result merge_for_change(const json_t *live, const json_t *manifest,
                                      enum update_strategy strategy, const struct apply_owner *owner,
                                      const struct inventory_entry *entry);
@@ -85,8 +87,8 @@ void merge_result_done(struct merge_result *result);
 
 /* Records that the manifest was applied: uid, own_finalizers, own_owners, desired_hash and
  * applied_hash of the entry. To be called after each create or change that succeeded, with the
- * object as the server returned it, and for an unchanged object with the object as it was read.
- * annotations are those that merge_for_create() added, NULL otherwise: STRATEGY_UPDATE and
+ * complete object as the server returned it, and for an unchanged object with the object as it was
+ * read. annotations are those that merge_for_create() added, NULL otherwise: STRATEGY_UPDATE and
  * STRATEGY_PATCH remove them with the next job, therefore no hashes are recorded then. Not to be
  * called after a late patch: the next job applies the manifest again. */
 void merge_note_applied(struct inventory_entry *entry, const json_t *manifest,

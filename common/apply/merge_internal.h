@@ -16,7 +16,7 @@ json_t *merge_without_server_members(const json_t *object);
  * an object that has only these members. Without finalizers, ownerReferences and nodePorts. A new
  * reference. */
 json_t *merge_kept_part(const json_t *live, const json_t *manifest);
-/* Adds the members of part that object does not have, at any depth. */
+/* Sets the members of part in object, at any depth. */
 void merge_overlay(json_t *object, const json_t *part);
 /* Removes the members of part from object, and objects that became empty by that. */
 void merge_subtract(json_t *object, const json_t *part);

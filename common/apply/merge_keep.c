@@ -189,7 +189,7 @@ void merge_overlay(json_t *object, const json_t *part)
 
         if (json_is_object(present) && json_is_object(value))
             merge_overlay(present, value);
-        else if (is_unset(present))
+        else
             (void)json_object_set_new_nocheck(object, key, json_deep_copy(value));
     }
 }

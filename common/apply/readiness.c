@@ -14,20 +14,9 @@ struct readiness_verdict readiness_ready(void)
     return (struct readiness_verdict){.readiness = READINESS_READY};
 }
 
-struct readiness_verdict readiness_waiting(const char *format, ...)
+struct readiness_verdict readiness_not_ready(enum readiness readiness, const char *format, ...)
 {
-    struct readiness_verdict verdict = {.readiness = READINESS_WAITING};
-    va_list arguments;
-
-    va_start(arguments, format);
-    (void)vsnprintf(verdict.reason, sizeof(verdict.reason), format, arguments);
-    va_end(arguments);
-    return verdict;
-}
-
-struct readiness_verdict readiness_failed(const char *format, ...)
-{
-    struct readiness_verdict verdict = {.readiness = READINESS_FAILED};
+    struct readiness_verdict verdict = {.readiness = readiness};
     va_list arguments;
 
     va_start(arguments, format);
@@ -94,12 +83,10 @@ struct readiness_verdict readiness_by_condition(enum readiness readiness, const 
     const char *status = doc_text_or(condition, "status", "");
     const char *reason = doc_text_or(condition, "reason", "");
     bool has_reason = is_word(reason);
-    struct readiness_verdict verdict =
-        readiness_waiting("condition %s is %s%s%s%s", type, is_word(status) ? status : "not set",
-                          has_reason ? " (" : "", has_reason ? reason : "", has_reason ? ")" : "");
 
-    verdict.readiness = readiness;
-    return verdict;
+    return readiness_not_ready(readiness, "condition %s is %s%s%s%s", type,
+                               is_word(status) ? status : "not set", has_reason ? " (" : "",
+                               has_reason ? reason : "", has_reason ? ")" : "");
 }
 
 /* ---- The default rules ---- */

@@ -10,8 +10,10 @@
 enum { READINESS_REASON_MAX = 64 };
 
 struct readiness_verdict readiness_ready(void);
-struct readiness_verdict readiness_waiting(const char *format, ...) printf_like(1, 2);
-struct readiness_verdict readiness_failed(const char *format, ...) printf_like(1, 2);
+struct readiness_verdict readiness_not_ready(enum readiness readiness, const char *format, ...)
+    printf_like(2, 3);
+#define readiness_waiting(...) readiness_not_ready(READINESS_WAITING, __VA_ARGS__)
+#define readiness_failed(...) readiness_not_ready(READINESS_FAILED, __VA_ARGS__)
 
 bool readiness_is_group(const json_t *object, const char *group);
 bool readiness_is_kind(const json_t *object, const char *group, const char *kind);

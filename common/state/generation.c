@@ -247,6 +247,13 @@ int64_t state_set_last_sequence(const struct state_set *set)
     return last;
 }
 
+int64_t state_set_next_sequence(const struct state_set *set, int64_t unix_seconds)
+{
+    int64_t next = state_set_last_sequence(set) + 3;
+
+    return next > unix_seconds ? next : unix_seconds;
+}
+
 bool state_generation_is_interrupted(const struct state_generation *generation)
 {
     return generation->is_ours && !generation->is_complete && generation->chunks[0]->number > 0;

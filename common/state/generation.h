@@ -61,6 +61,10 @@ void state_set_done(struct state_set *set);
 const struct state_generation *state_set_newest(const struct state_set *set);
 /* The highest sequence of all chunks, incomplete generations included. */
 int64_t state_set_last_sequence(const struct state_set *set);
+/* The sequence for a new pod, usually the Unix time. A pod may save a snapshot with the number
+ * before its own one, and what was found may be the snapshot of an older pod that will still save
+ * its own: so this is at least the last one + 3. */
+int64_t state_set_next_sequence(const struct state_set *set, int64_t unix_seconds);
 /* Whether this is an interrupted upload of ours: chunk 0, which is written last, is missing. No
  * state is lost if it is removed. */
 bool state_generation_is_interrupted(const struct state_generation *generation);

@@ -69,15 +69,24 @@ bool pod_has_stopped(const json_t *pod)
     return ended >= POD_CONTAINERS;
 }
 
-/* wait keeps half of the pod's grace period, up to a minute, for the save: what is added to main's
- * time must not be less, or main would not get all of it. */
-enum { SAVE_SECONDS_MIN = 30, SAVE_SECONDS_MAX = 60, SAVE_SECONDS_PER_CHUNK = 2 };
+enum { SAVE_SECONDS_PER_CHUNK = 2 };
+
+/* What wait keeps of the grace period for saving. If less were added to main's time, main would not
+ * get all of it. */
+static int64_t reserve_seconds(int64_t main)
+{
+    int64_t seconds = (main + POD_RESERVE_PART - 2) / (POD_RESERVE_PART - 1);
+
+    if (seconds < POD_RESERVE_SECONDS_MIN)
+        return POD_RESERVE_SECONDS_MIN;
+    return seconds < POD_RESERVE_SECONDS_MAX ? seconds : POD_RESERVE_SECONDS_MAX;
+}
 
 int64_t pod_end_seconds(const json_t *pod, size_t chunks)
 {
     int64_t whole = doc_integer_or(pod, "spec.terminationGracePeriodSeconds", -1);
     int64_t main = whole - POD_SAVE_SECONDS;
-    int64_t save = main < SAVE_SECONDS_MIN ? SAVE_SECONDS_MIN : main;
+    int64_t save = reserve_seconds(main);
 
     if (pod_has_stopped(pod))
         return 0;
@@ -85,10 +94,9 @@ int64_t pod_end_seconds(const json_t *pod, size_t chunks)
         return -1;
     if (pod_wait_has_ended(pod))
         return main;
-    if (save > SAVE_SECONDS_MAX)
-        save = SAVE_SECONDS_MAX;
     if (chunks >= POD_SAVE_SECONDS / SAVE_SECONDS_PER_CHUNK)
         return -1;
-    save += (int64_t)chunks * SAVE_SECONDS_PER_CHUNK;
+    if (chunks > 1)
+        save += (int64_t)(chunks - 1) * SAVE_SECONDS_PER_CHUNK;
     return save < POD_SAVE_SECONDS ? main + save : -1;
 }

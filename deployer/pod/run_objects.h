@@ -31,7 +31,7 @@ struct pod_request {
     const json_t *ocm_config_map;  /* ConfigMap of Context.ocmConfig, or NULL */
     const json_t *docker_configs;  /* array of {"origin", "config"}: see inputs.h; or NULL */
     const struct state_set *state; /* arranged, or NULL: none */
-    int64_t next_sequence; /* of the state that this pod saves: max(last + 1, unix seconds) */
+    int64_t next_sequence;         /* of the state that this pod saves: state_set_next_sequence() */
     int64_t now_unix_ms;
     int64_t deadline_unix_ms; /* item_deadline_unix_ms(); -1: none */
 };

@@ -322,7 +322,6 @@ void pod_make_objects(struct task *task)
     struct controller *controller = task->controller;
     struct pod_inputs *inputs = &pod_task(task)->chain.inputs;
     int64_t now = controller_now_unix_ms(controller);
-    int64_t last = state_set_last_sequence(&inputs->state);
     const struct task_target *target = &task->known.target_read;
     char *target_file = target_document(target->object, target->content ? target->content : "",
                                         target->content_size);
@@ -343,7 +342,7 @@ void pod_make_objects(struct task *task)
         .docker_configs = inputs->docker_configs,
         .state = &inputs->state,
         /* A pod that is created later has a higher number, whatever became of the earlier ones. */
-        .next_sequence = last + 1 > now / 1000 ? last + 1 : now / 1000,
+        .next_sequence = state_set_next_sequence(&inputs->state, now / 1000),
         .now_unix_ms = task_now_unix_ms(task),
         .deadline_unix_ms = deadline_of(task),
     };

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A main container that ignores SIGTERM, as every shell without a trap does as process 1, does not block anything: it is killed after wait
-has saved the state, and the next job runs. Otherwise the kubelet would let it run for the whole grace period of the pod (more than
-10 minutes), which is far longer than the timeouts of these tests."""
+"""A main container that ignores SIGTERM, as every shell without a trap does as process 1, does not block anything: it is killed within
+40 seconds, its state is saved, and the next job, whose timeout is shorter than the grace period in the spec of the pod (630 seconds),
+succeeds."""
 
+import pytest
 import yaml
 
 from bench.waiting import wait_until
 from cluster.test_trouble import reconfigure
 
-IGNORES_TERM = "trap '' TERM; echo kept > $STATE_PATH/mark; echo up; while :; do sleep 1; done"
+SETUP = "trap '' TERM; echo kept > $STATE_PATH/mark; echo up"
+IDLE = f"{SETUP}; while :; do sleep 1; done"
+# wait lets a main that changes files run for all of its 30 seconds. Otherwise it exits earlier; main runs on in both cases.
+ACTIVE = f"{SETUP}; while :; do date > $STATE_PATH/date; sleep 1; done"
 READ_MARK = 'echo "mark: $(cat $STATE_PATH/mark 2>/dev/null)" > $EXPORTS_PATH'
-# Much shorter than the grace period of the pod. The machine may be busy with other tests.
+# Much shorter than the grace period in the spec of the pod. The machine may be busy with other tests.
 POD_GONE_SECONDS = 120
 
 
@@ -20,50 +24,68 @@ def is_up(cluster, name):
     return pod
 
 
-def pod_is_gone(cluster, name, uid=None):
-    """Waits for the deletion of the pod with this uid, or of all pods of the item."""
-    def check():
-        pods = [o for o in cluster.item_objects(name) if o.startswith("pods/")]
-        return not pods if uid is None else uid not in [p["metadata"]["uid"] for p in cluster.pods()]
-    wait_until(check, f"deletion of the pod of {name}", POD_GONE_SECONDS)
+def find_pod(cluster, uid):
+    return next((pod for pod in cluster.pods() if pod["metadata"]["uid"] == uid), None)
 
 
-def next_job_reads_the_state(cluster, name, job="job-2"):
-    """The timeout is shorter than the grace period of the previous pod."""
-    reconfigure(cluster, name, READ_MARK)
+def pod_is_ended(cluster, pod):
+    """Waits until the pod is deleted, and then until it is gone. The kubelet kills main at the end of the grace period."""
+    uid = pod["metadata"]["uid"]
+    deleted = wait_until(lambda: (found := find_pod(cluster, uid)) and "deletionTimestamp" in found["metadata"] and found,
+                         "deletion of the pod")
+    assert 30 < deleted["metadata"]["deletionGracePeriodSeconds"] <= 40
+    wait_until(lambda: find_pod(cluster, uid) is None, "the end of the pod", POD_GONE_SECONDS)
+
+
+def set_timeout(cluster, name):
     cluster.kube.patch("landscaper.gardener.cloud/v1alpha1/deployitems", name, {"spec": {"timeout": "45s"}}, cluster.namespace)
-    cluster.trigger(name, job)
-    cluster.succeeded(name, job, timeout=240)
+
+
+def trigger_next_job(cluster, name):
+    reconfigure(cluster, name, READ_MARK)
+    set_timeout(cluster, name)
+    cluster.trigger(name, "job-2")
+
+
+def next_job_finds_the_state(cluster, name):
+    cluster.succeeded(name, "job-2", timeout=240)
     assert yaml.safe_load(cluster.exports(name)) == {"mark": "kept"}
 
 
-def test_after_an_interrupt(cluster):
-    cluster.shell("interrupted", IGNORES_TERM)
-    is_up(cluster, "interrupted")
+@pytest.mark.parametrize("script", [IDLE, ACTIVE], ids=["idle", "active"])
+def test_after_an_interrupt(cluster, script):
+    cluster.shell("interrupted", script)
+    pod = is_up(cluster, "interrupted")
     cluster.interrupt("interrupted", "job-1")
-    pod_is_gone(cluster, "interrupted")
-    next_job_reads_the_state(cluster, "interrupted")
+    pod_is_ended(cluster, pod)
+    trigger_next_job(cluster, "interrupted")
+    next_job_finds_the_state(cluster, "interrupted")
 
 
 def test_after_a_timeout(cluster):
-    cluster.shell("late", IGNORES_TERM, timeout="10s")
+    cluster.shell("late", ACTIVE, timeout="10s")
+    pod = cluster.pod_of("late")
     assert cluster.failed("late")["lastError"]["codes"] == ["ERR_TIMEOUT"]
-    pod_is_gone(cluster, "late")
-    next_job_reads_the_state(cluster, "late")
+    pod_is_ended(cluster, pod)
+    trigger_next_job(cluster, "late")
+    next_job_finds_the_state(cluster, "late")
 
 
 def test_a_superseding_job_starts_after_the_old_pod_is_deleted_and_its_timeout_counts_from_then(cluster):
-    cluster.shell("superseded", IGNORES_TERM)
+    cluster.shell("superseded", ACTIVE)
     pod = is_up(cluster, "superseded")
-    next_job_reads_the_state(cluster, "superseded")
-    pod_is_gone(cluster, "superseded", uid=pod["metadata"]["uid"])
+    trigger_next_job(cluster, "superseded")
+    pod_is_ended(cluster, pod)
+    next_job_finds_the_state(cluster, "superseded")
 
 
 def test_a_deletion(cluster):
-    cluster.shell("deleted", f'if [ "$OPERATION" = DELETE ]; then test "$(cat $STATE_PATH/mark)" = kept; exit; fi; {IGNORES_TERM}')
-    is_up(cluster, "deleted")
+    cluster.shell("deleted", f'if [ "$OPERATION" = DELETE ]; then test "$(cat $STATE_PATH/mark)" = kept; exit; fi; {ACTIVE}')
+    pod = is_up(cluster, "deleted")
     cluster.interrupt("deleted", "job-1")
+    set_timeout(cluster, "deleted")
     cluster.delete("deleted")
+    pod_is_ended(cluster, pod)
     cluster.deleted("deleted", timeout=240)
 
 
@@ -71,4 +93,5 @@ def test_an_image_that_cannot_be_pulled_leaves_no_pod_behind(cluster):
     """wait runs although main never started; it finds this in the status of the pod and does not wait for main."""
     cluster.item("never-started", config={"image": f"{cluster.node.registry.host}/no/such:1"})
     cluster.failed("never-started", timeout=300)
-    pod_is_gone(cluster, "never-started")
+    wait_until(lambda: not [o for o in cluster.item_objects("never-started") if o.startswith("pods/")], "the end of the pod",
+               POD_GONE_SECONDS)

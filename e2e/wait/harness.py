@@ -116,7 +116,7 @@ class Item:
             if last is None:
                 newest = newest_generation(self.kube, self)
                 last = (newest.sequence, newest.sha256) if newest else ("", "")
-            self.sequence = sequence or max(self.sequence, int(last[0] or 0)) + 1
+            self.sequence = sequence or max(self.sequence, int(last[0] or 0)) + 3  # as the controller does
             environment.update({
                 "LONGSHORE_JOB_ID": job or f"job-{self.runs}", "LONGSHORE_POD_UID": self.pod_uid,
                 "LONGSHORE_STATE_SEQUENCE": str(last[0]), "LONGSHORE_STATE_SHA256": last[1],

@@ -160,6 +160,7 @@ def test_a_main_that_ignores_sigterm_keeps_its_state(make_pod):
     pod = make_pod("trap '' TERM; while true; do date > $STATE_PATH/date; sleep 1; done", main_grace=5)
     pod.wait_for_log("the pod was seen")
     pod.kube.delete("pods", "pod", pod.namespace)
+    pod.wait_for_log("snapshot of the state")
     pod.wait_for_log("main did not end within 5 s of SIGTERM")
     assert set(pod.state()) == {"date"}
     pod.kube.delete("pods", "pod", pod.namespace, gracePeriodSeconds=0)

@@ -184,6 +184,22 @@ static void any_change_on_the_volume_is_activity(void **state)
     assert_true(activity_is_idle(fixture->activity));
 }
 
+static void the_fingerprint_changes_with_the_state_and_with_nothing_else(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t before = activity_state_fingerprint(&fixture->volume);
+
+    assert_true(before != 0);
+    assert_int_equal(activity_state_fingerprint(&fixture->volume), before);
+    add_file(fixture->scratch); /* the export */
+    assert_int_equal(activity_state_fingerprint(&fixture->volume), before);
+    change_file(fixture->scratch);
+    assert_true(activity_state_fingerprint(&fixture->volume) != before);
+    remove_file(fixture->scratch);
+    assert_int_equal(unlinkat(fixture->scratch->fd, "shared/state", AT_REMOVEDIR), 0);
+    assert_int_equal(activity_state_fingerprint(&fixture->volume), 0);
+}
+
 static void an_open_socket_is_activity(void **state)
 {
     static const char busy[] = TCP_HEADER TCP_LINE("77") TCP_LINE("99");
@@ -220,6 +236,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(main_is_idle_if_nothing_changed_between_two_checks, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(any_change_on_the_volume_is_activity, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            the_fingerprint_changes_with_the_state_and_with_nothing_else, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_open_socket_is_activity, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_real_socket_tables_can_be_read, set_up, tear_down),
     };

@@ -116,10 +116,16 @@ static const struct {
     uint64_t main_grace_ms, grace_ms, wait_for_main_ms;
 } graces[] = {
     {30000, 630000, 30000},   /* our controller's default */
-    {300000, 900000, 300000}, /* an item that asks for more */
+    {30000, 38000, 30000},    /* as our controller deletes it */
+    {30000, 76000, 30000},    /* and with a larger state */
+    {60000, 75000, 60000},    /* an item that asks for more */
+    {300000, 360000, 300000}, /* for the maximum */
+    {300000, 900000, 300000}, /* deleted by somebody else */
     {30000, 300000, 30000},   /* a pod of the Go controller */
     {300000, 300000, 240000}, /* a minute is kept for storing */
-    {30000, 30000, 15000},    /* at most half of a short grace period */
+    {300000, 100000, 80000},  /* a fifth */
+    {30000, 30000, 22000},    /* at least 8 s */
+    {30000, 12000, 6000},     /* at most half of a short grace period */
     {0, 630000, 0},
 };
 
@@ -139,7 +145,7 @@ static void main_gets_its_grace_but_never_the_time_that_storing_needs(void **sta
         /* Storing may take until shortly before SIGKILL, however short main's grace is. */
         assert_int_equal(decide_plan(&observed, end_ms).give_up_at_ms,
                          100 + graces[i].grace_ms -
-                             (graces[i].grace_ms / 10 < 5000 ? graces[i].grace_ms / 10 : 5000));
+                             (graces[i].grace_ms / 20 < 5000 ? graces[i].grace_ms / 20 : 5000));
     }
 }
 
@@ -152,9 +158,75 @@ static void half_of_a_short_grace_period_is_kept_for_storing(void **state)
     observed.grace_ms = 10000;
     plan = decide_plan(&observed, 100);
     assert_int_equal(plan.wake_at_ms, 100 + 5000);
-    assert_int_equal(plan.give_up_at_ms, 100 + 9000);
+    assert_int_equal(plan.give_up_at_ms, 100 + 9500);
     observed.grace_ms = 0;
     assert_true(decide_plan(&observed, 100).is_store_due);
+}
+
+static const struct {
+    const char *name;
+    enum main_end_kind end;
+    bool is_stopped;
+    uint64_t snapshot_at_ms, now_ms; /* stopped at 1000000; main's grace ends at 1030000 */
+    bool is_snapshot_due, is_store_due;
+    uint64_t wake_at_ms;
+} snapshots[] = {
+    {"not yet", MAIN_RUNNING, true, 1005000, 1004999, false, false, 1005000},
+    {"due", MAIN_RUNNING, true, 1005000, 1005000, true, false, 1005000},
+    {"late", MAIN_RUNNING, true, 1005000, 1029999, true, false, 1005000},
+    {"main's time is over", MAIN_RUNNING, true, 1005000, 1030000, false, true, 0},
+    {"taken, or not wanted", MAIN_RUNNING, true, 0, 1005000, false, false, 1030000},
+    {"not before main's time is over", MAIN_RUNNING, true, 1031000, 1029999, false, false, 1030000},
+    {"main has ended", MAIN_ENDED, true, 1005000, 1005000, false, true, 0},
+    {"main was never started", MAIN_NOT_STARTED, true, 1005000, 1005000, false, true, 0},
+    {"pod or runner gone", MAIN_LOST, true, 1005000, 1005000, false, true, 0},
+    {"never while main may run on", MAIN_RUNNING, false, 1005000, 1005000, false, false, 0},
+};
+
+static void a_snapshot_is_taken_in_main_s_time_only(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(snapshots); i++) {
+        struct observed observed = {
+            .end = {.kind = snapshots[i].end},
+            .is_stopped = snapshots[i].is_stopped,
+            .stopped_at_ms = 1000000,
+            .main_grace_ms = 30000,
+            .grace_ms = 38000,
+            .snapshot_at_ms = snapshots[i].snapshot_at_ms,
+        };
+        struct plan plan = decide_plan(&observed, snapshots[i].now_ms);
+
+        print_message("%s\n", snapshots[i].name);
+        assert_int_equal(plan.is_snapshot_due, snapshots[i].is_snapshot_due);
+        assert_int_equal(plan.is_store_due, snapshots[i].is_store_due);
+        assert_int_equal(plan.wake_at_ms, snapshots[i].wake_at_ms);
+    }
+}
+
+/* As often as every attempt fails because main changes the state. */
+static void a_snapshot_is_tried_five_times_at_most(void **state)
+{
+    static const struct {
+        uint64_t main_grace_ms, grace_ms, first_ms;
+    } cases[] = {{30000, 38000, 5000}, {300000, 360000, 50000}, {30000, 12000, 1000}};
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        struct observed observed = {.is_stopped = true,
+                                    .stopped_at_ms = 100,
+                                    .main_grace_ms = cases[i].main_grace_ms,
+                                    .grace_ms = cases[i].grace_ms};
+        int attempts = 0;
+
+        observed.snapshot_at_ms = decide_snapshot_at_ms(&observed, 100);
+        assert_int_equal(observed.snapshot_at_ms, 100 + cases[i].first_ms);
+        while (decide_plan(&observed, observed.snapshot_at_ms).is_snapshot_due) {
+            observed.snapshot_at_ms = decide_snapshot_at_ms(&observed, observed.snapshot_at_ms);
+            attempts++;
+        }
+        assert_int_equal(attempts, 5);
+    }
 }
 
 /* All combinations of main's end and of the outcomes of state and exports. */
@@ -227,8 +299,14 @@ static const struct {
      false,
      {.delivery = DELIVERY_UNCHANGED},
      {.delivery = DELIVERY_SKIPPED},
-     "the pod was stopped and main did not end within 10 s of SIGTERM; state: unchanged; exports: "
+     "the pod was stopped and main did not end within 12 s of SIGTERM; state: unchanged; exports: "
      "skipped"},
+    {{.end = {.kind = MAIN_RUNNING}, .is_stopped = true},
+     true,
+     {.delivery = DELIVERY_FAILED, .snapshot_sequence = 6, .err = {.text = "timed out"}},
+     {.delivery = DELIVERY_SKIPPED},
+     "the pod was stopped; main's exit code is unknown; state: not stored: timed out (a snapshot "
+     "taken after SIGTERM is stored as generation 6); exports: skipped"},
     {{.end = {.kind = MAIN_RUNNING}, .is_stopped = true},
      true,
      {.delivery = DELIVERY_UNCHANGED},
@@ -306,6 +384,8 @@ int main(void)
         cmocka_unit_test(a_stopped_main_that_is_idle_is_taken_for_ended),
         cmocka_unit_test(main_gets_its_grace_but_never_the_time_that_storing_needs),
         cmocka_unit_test(half_of_a_short_grace_period_is_kept_for_storing),
+        cmocka_unit_test(a_snapshot_is_taken_in_main_s_time_only),
+        cmocka_unit_test(a_snapshot_is_tried_five_times_at_most),
         cmocka_unit_test(exit_code_is_0_only_if_main_succeeded_and_everything_is_stored),
         cmocka_unit_test(message_says_how_main_ended_and_what_was_stored),
         cmocka_unit_test(message_is_truncated_to_the_limit_of_kubernetes),

@@ -5,10 +5,6 @@
 #include "common/apply/tests/random.h"
 #include "common/base/memory.h"
 
-static const struct apply_owner owner = {"example.com/item", "ours", "example.com/owner",
-                                         "ns/ours"};
-static const struct apply_owner plain_owner = {"example.com/item", "ours", NULL, NULL};
-
 static void policies_have_names(void **state)
 {
     static const struct {
@@ -137,6 +133,26 @@ static void an_added_entry_replaces_the_old_one(void **state)
     assert_null(added->desired_hash);
     assert_null(added->applied_hash);
     assert_int_equal(json_array_size(added->own_finalizers), 3);
+}
+
+/* The list of a new entry may be that of its manifest. */
+static void adding_does_not_change_the_lists_of_the_entry(void **state)
+{
+    cleanup_inventory struct inventory inventory = {0};
+    cleanup_json json_t *manifest = parse("{'finalizers':['a'],'owners':5}");
+    struct inventory_entry entry = make_entry("v1", "ConfigMap", "ns", "a", NULL);
+    const struct inventory_entry *added = add(&inventory, "a", NULL);
+
+    (void)state;
+    inventory.entries[0].own_finalizers = parse("['b']");
+    inventory.entries[0].own_owners = parse("[{'uid':'1'}]");
+    assert_ptr_equal(added, &inventory.entries[0]);
+    entry.own_finalizers = json_incref(json_object_get(manifest, "finalizers"));
+    entry.own_owners = json_incref(json_object_get(manifest, "owners"));
+    added = inventory_add(&inventory, entry);
+    assert_int_equal(json_array_size(added->own_finalizers), 2);
+    assert_int_equal(json_array_size(added->own_owners), 1);
+    assert_int_equal(json_array_size(json_object_get(manifest, "finalizers")), 1);
 }
 
 static void an_entry_of_two_others_replaces_both(void **state)
@@ -375,122 +391,19 @@ static void adding_unites_and_keeps_own_finalizers(void **state)
     }
 }
 
-#define LABEL(value_) "'labels':{'example.com/item':'" value_ "'}"
-#define ANNOTATION(value_) "'annotations':{'example.com/owner':'" value_ "'}"
-
-static const struct {
-    const char *metadata;
-    bool has_object, is_other;             /* with an annotation */
-    bool plain_has_object, plain_is_other; /* by the label alone */
-} owned[] = {
-    {LABEL("ours") "," ANNOTATION("ns/ours"), true, false, true, false},
-    /* Applied by the Go deployer. */
-    {LABEL("ours"), true, false, true, false},
-    /* An owner with the same name in another namespace. */
-    {LABEL("ours") "," ANNOTATION("other/ours"), false, true, true, false},
-    {LABEL("theirs") "," ANNOTATION("ns/theirs"), false, true, false, true},
-    {LABEL("theirs"), false, true, false, true},
-    /* Taken over by the Go deployer, which kept our annotation. */
-    {LABEL("theirs") "," ANNOTATION("ns/ours"), false, true, false, true},
-    {ANNOTATION("ns/ours"), false, false, false, false},
-    {ANNOTATION("ns/theirs"), false, true, false, false},
-    {"'labels':{'other':'ours'},'annotations':{}", false, false, false, false},
-    {"'labels':{'example.com/item':5},'annotations':{'example.com/owner':[]}", false, false, false,
-     false},
-    {"'labels':null", false, false, false, false},
-    {"'name':'a'", false, false, false, false},
-};
-
-static void an_owner_is_recognised_by_label_and_annotation(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < array_length(owned); i++) {
-        cleanup_free char *text = xasprintf("{'metadata':{%s}}", owned[i].metadata);
-        cleanup_json json_t *object = parse(text);
-
-        print_message("%s\n", text);
-        assert_int_equal(owner_has_object(&owner, object), owned[i].has_object);
-        assert_int_equal(owner_is_other(&owner, object), owned[i].is_other);
-        assert_int_equal(owner_has_object(&plain_owner, object), owned[i].plain_has_object);
-        assert_int_equal(owner_is_other(&plain_owner, object), owned[i].plain_is_other);
-    }
-}
-
-static const struct {
-    enum apply_policy policy;
-    const char *uid; /* that was recorded */
-    const char *metadata;
-    enum removal_verdict verdict;
-} removals[] = {
-    {POLICY_MANAGE, "1", "'uid':'1'," LABEL("ours"), REMOVAL_DELETE},
-    {POLICY_MANAGE, "1", "'uid':'1'," LABEL("ours") "," ANNOTATION("ns/ours"), REMOVAL_DELETE},
-    /* Somebody removed the label. */
-    {POLICY_MANAGE, "1", "'uid':'1'", REMOVAL_DELETE},
-    {POLICY_MANAGE, "1", "'uid':'2'," LABEL("ours"), REMOVAL_REPLACED},
-    {POLICY_MANAGE, "1", "'uid':'2'", REMOVAL_REPLACED},
-    {POLICY_MANAGE, "1", LABEL("ours"), REMOVAL_REPLACED},
-    {POLICY_MANAGE, "1", "'uid':1," LABEL("ours"), REMOVAL_REPLACED},
-    {POLICY_MANAGE, "1", "'uid':'1'," LABEL("theirs"), REMOVAL_MOVED},
-    {POLICY_MANAGE, "1", "'uid':'1'," LABEL("ours") "," ANNOTATION("other/ours"), REMOVAL_MOVED},
-    /* Recorded before it was applied. */
-    {POLICY_MANAGE, NULL, "'uid':'1'," LABEL("ours"), REMOVAL_DELETE},
-    {POLICY_MANAGE, "", "'uid':'1'," LABEL("ours"), REMOVAL_DELETE},
-    {POLICY_MANAGE, NULL, "'uid':'1'", REMOVAL_FOREIGN},
-    {POLICY_MANAGE, "", "'uid':'1'", REMOVAL_FOREIGN},
-    {POLICY_MANAGE, NULL, "'uid':'1'," LABEL("theirs"), REMOVAL_MOVED},
-    {POLICY_MANAGE, NULL, "'uid':'1'," LABEL("ours") "," ANNOTATION("other/ours"), REMOVAL_MOVED},
-    /* Without a uid there is no precondition for the DELETE. */
-    {POLICY_MANAGE, NULL, LABEL("ours"), REMOVAL_FOREIGN},
-    {POLICY_IMMUTABLE, "1", "'uid':'1'", REMOVAL_DELETE},
-    {POLICY_IMMUTABLE, "1", "'uid':'1'," LABEL("ours"), REMOVAL_DELETE},
-    {POLICY_IMMUTABLE, "1", "'uid':'1'," LABEL("theirs"), REMOVAL_MOVED},
-    {POLICY_IMMUTABLE, "1", "'uid':'2'," LABEL("ours"), REMOVAL_REPLACED},
-    {POLICY_IMMUTABLE, NULL, "'uid':'1'", REMOVAL_FOREIGN},
-    {POLICY_FALLBACK, "1", "'uid':'1'," LABEL("ours"), REMOVAL_DELETE},
-    {POLICY_FALLBACK, "1", "'uid':'1'", REMOVAL_FOREIGN},
-    {POLICY_FALLBACK, "1", "'uid':'1'," LABEL("theirs"), REMOVAL_MOVED},
-    {POLICY_FALLBACK, "1", "'uid':'2'," LABEL("ours"), REMOVAL_REPLACED},
-    {POLICY_FALLBACK, NULL, "'uid':'1'," LABEL("ours"), REMOVAL_DELETE},
-    {POLICY_FALLBACK, NULL, "'uid':'1'", REMOVAL_FOREIGN},
-    {POLICY_KEEP, "1", "'uid':'1'," LABEL("ours"), REMOVAL_KEPT},
-    {POLICY_KEEP, NULL, "'uid':'1'," LABEL("ours"), REMOVAL_KEPT},
-    {POLICY_KEEP, "1", "'uid':'2'," LABEL("theirs"), REMOVAL_KEPT},
-    {POLICY_IGNORE, "1", "'uid':'1'," LABEL("ours"), REMOVAL_KEPT},
-};
-
-static void only_our_own_objects_are_deleted(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < array_length(removals); i++) {
-        cleanup_free char *text = xasprintf("{'metadata':{%s}}", removals[i].metadata);
-        cleanup_json json_t *live = parse(text);
-        struct inventory_entry entry = make_entry("v1", "ConfigMap", "ns", "a", removals[i].uid);
-        enum removal_verdict verdict = REMOVAL_DELETE;
-
-        entry.policy = removals[i].policy;
-        print_message("%s, recorded uid %s: %s\n", policy_name(entry.policy),
-                      removals[i].uid ? removals[i].uid : "-", text);
-        verdict = removal_judge(&entry, live, &owner);
-        inventory_entry_done(&entry);
-        assert_int_equal(verdict, removals[i].verdict);
-        assert_true(strlen(removal_verdict_text(verdict)) > 0);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(policies_have_names),
         cmocka_unit_test(an_entry_is_found_by_uid_or_name),
         cmocka_unit_test(an_added_entry_replaces_the_old_one),
+        cmocka_unit_test(adding_does_not_change_the_lists_of_the_entry),
         cmocka_unit_test(an_entry_of_two_others_replaces_both),
         cmocka_unit_test(a_copy_is_complete_and_independent),
         cmocka_unit_test(the_list_is_sorted_by_group_and_reference),
         cmocka_unit_test(what_left_the_list_is_an_orphan),
         cmocka_unit_test(no_entry_is_ever_forgotten),
         cmocka_unit_test(adding_unites_and_keeps_own_finalizers),
-        cmocka_unit_test(an_owner_is_recognised_by_label_and_annotation),
-        cmocka_unit_test(only_our_own_objects_are_deleted),
     };
 
     doc_setup();

@@ -177,6 +177,28 @@ static void a_write_keeps_what_controllers_wrote(void **state)
     }
 }
 
+static void replicas_of_the_manifest_win_over_an_autoscaler(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < json_array_size(samples); i++) {
+        cleanup_json json_t *manifest = json_deep_copy(sample_manifest(i));
+        cleanup_json json_t *created = sample(i, "created");
+        cleanup_json json_t *later = sample(i, "later");
+        cleanup_entry struct inventory_entry entry = {0};
+        cleanup_result struct merge_result result = {0};
+
+        if (strcmp(doc_text(manifest, "kind"), "Deployment") != 0)
+            continue;
+        doc_set_new(manifest, "spec.replicas", json_integer(1));
+        assert_int_equal(doc_integer_or(later, "spec.replicas", 0), 3);
+        merge_note_applied(&entry, manifest, STRATEGY_UPDATE, &owner, NULL, created);
+        result = merge_for_change(later, manifest, STRATEGY_UPDATE, &owner, &entry);
+        assert_int_equal(doc_integer_or(result.body, "spec.replicas", 0), 1);
+        return;
+    }
+    fail();
+}
+
 /* Changes that somebody made: each has to be undone by an update. */
 static void change_label(json_t *live)
 {
@@ -329,6 +351,7 @@ int main(void)
         cmocka_unit_test(controllers_do_not_change_an_object),
         cmocka_unit_test(without_a_record_an_object_is_written_in_case_of_doubt),
         cmocka_unit_test(a_write_keeps_what_controllers_wrote),
+        cmocka_unit_test(replicas_of_the_manifest_win_over_an_autoscaler),
         cmocka_unit_test(a_change_by_somebody_is_noticed),
         cmocka_unit_test(another_manifest_strategy_or_owner_is_applied),
         cmocka_unit_test(a_patch_that_was_done_late_is_undone),

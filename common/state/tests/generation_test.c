@@ -365,6 +365,28 @@ static void a_chunk_of_another_item_is_recognized_by_its_hash(void **state)
     }
 }
 
+static void the_next_sequence_leaves_room_for_snapshots(void **state)
+{
+    static const struct {
+        const char *last;
+        int64_t unix_seconds, next;
+    } cases[] = {
+        {NULL, 0, 3}, {NULL, 1700000000, 1700000000}, {"7", 9, 10}, {"7", 10, 10}, {"7", 11, 11},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        struct chunk_spec spec = OURS("s", "u", T("01"), cases[i].last);
+        struct state_set set = {0};
+
+        if (cases[i].last)
+            chunk_add(&set, &spec);
+        state_set_arrange(&set);
+        assert_int_equal(state_set_next_sequence(&set, cases[i].unix_seconds), cases[i].next);
+        state_set_done(&set);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +394,7 @@ int main(void)
         cmocka_unit_test(chunks_are_sorted_by_number_not_by_name),
         cmocka_unit_test(a_chunk_of_another_item_is_recognized_by_its_hash),
         cmocka_unit_test(malformed_objects_are_handled),
+        cmocka_unit_test(the_next_sequence_leaves_room_for_snapshots),
     };
 
     doc_setup();

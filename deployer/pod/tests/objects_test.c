@@ -177,16 +177,21 @@ static void a_pod_is_ended_in_the_time_of_main_and_that_of_saving_its_state(void
         size_t chunks;
         int64_t seconds;
     } cases[] = {
-        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), 0, 60},
-        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), 20, 100},
-        {WITH_GRACE("601", RUNS("main") "," RUNS("wait")), 0, 31},
-        {WITH_GRACE("720", RUNS("main") "," RUNS("wait")), 1, 182},
+        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), 0, 38},
+        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), 1, 38},
+        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), 2, 40},
+        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), 20, 76},
+        {WITH_GRACE("601", RUNS("main") "," RUNS("wait")), 0, 9},
+        {WITH_GRACE("661", RUNS("main") "," RUNS("wait")), 0, 77},
+        {WITH_GRACE("720", RUNS("main") "," RUNS("wait")), 2, 152},
+        {WITH_GRACE("900", RUNS("main") "," RUNS("wait")), 0, 360},
         /* A state that needs all the time there is, or of unknown size. */
-        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), 290, -1},
+        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), 297, -1},
+        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), 296, 628},
         {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), SIZE_MAX, -1},
         /* Nothing is left to be saved. */
         {WITH_GRACE("630", RUNS("main") "," ENDED("wait")), SIZE_MAX, 30},
-        {WITH_GRACE("630", ENDED("main") "," RUNS("wait")), 0, 60},
+        {WITH_GRACE("630", ENDED("main") "," RUNS("wait")), 0, 38},
         {WITH_GRACE("630", ENDED("main") "," ENDED("wait")), 0, 0},
         /* Of the Go deployer. */
         {WITH_GRACE("30", RUNS("main") "," RUNS("wait")), 0, -1},

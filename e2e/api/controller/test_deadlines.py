@@ -80,7 +80,7 @@ def test_the_timeout_of_a_job_counts_from_the_deletion_of_the_previous_pod(world
     assert status["transitionTimes"]["initTime"] > blocked["transitionTimes"]["initTime"]
 
 
-@pytest.mark.parametrize("chunks, seconds", [(0, 60), (5, 70)])
+@pytest.mark.parametrize("chunks, seconds", [(0, 38), (5, 46)])
 def test_a_pod_is_ended_with_the_grace_period_of_main_and_time_for_a_state_like_the_last_one(world, chunks, seconds):
     """A main that ignores SIGTERM runs for all of this time, because the containers of a pod share one grace period."""
     grace = []
@@ -196,7 +196,7 @@ def test_a_pod_that_is_ended_gets_its_whole_grace_period_so_that_wait_can_save_t
     world.wait_for_cleanup()
     [seen] = found_pods
     assert seen and seen["metadata"]["uid"] == pod["metadata"]["uid"], "the pod was removed while its containers ran"
-    assert (seen["metadata"]["deletionGracePeriodSeconds"], seen["spec"]["terminationGracePeriodSeconds"]) == (60, 630)
+    assert (seen["metadata"]["deletionGracePeriodSeconds"], seen["spec"]["terminationGracePeriodSeconds"]) == (38, 630)
     if end == "force-cleanup":
         world.wait_until_deleted("item")
         return
