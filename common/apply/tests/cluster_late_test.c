@@ -143,7 +143,7 @@ static void an_older_state_does_not_undo_a_newer_one(void **state)
     seen_watch(bench, "x", NULL, &one);
     seen_watch(bench, NULL, NULL, &all);
     seen_expect(bench, &one, "x=3");
-    /* It was also told what the other one had read. */
+    /* What the other one had read was reported to it, too. */
     seen_expect(bench, &all, "x=3 x=3 y=1 .");
     api_bench_replay(bench, 0);
     seen_put(bench, "x", 4);
