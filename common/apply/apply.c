@@ -95,6 +95,9 @@ void apply_job_done(struct apply_job *job, enum apply_outcome outcome, const jso
     /* Nobody needs it, and it is often larger than the rest. */
     (void)json_object_del(metadata, "managedFields");
     (void)json_object_set_new(copy, "metadata", metadata);
+    /* The API server leaves them out of the objects of a list, and so of a CRD that was listed. */
+    doc_set_text(copy, "apiVersion", job->object->ref.api_version);
+    doc_set_text(copy, "kind", job->object->ref.kind);
     job->result->outcome = outcome;
     job->result->object = copy;
     end_job(job);

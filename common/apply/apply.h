@@ -42,7 +42,7 @@ struct apply_options {
 
 enum apply_outcome {
     APPLY_CREATED,
-    APPLY_CHANGED, /* or perhaps not: STRATEGY_APPLY does not always tell */
+    APPLY_CHANGED, /* or perhaps not: the response to a server-side apply does not always show it */
     APPLY_UNCHANGED,
     APPLY_LEFT_ALONE, /* by its policy */
     APPLY_FAILED,

@@ -1,42 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "common/apply/apply_internal.h"
+#include "common/apply/readiness_internal.h"
 #include "common/data/doc.h"
-
-static const json_t *find_condition(const json_t *crd, const char *type)
-{
-    const json_t *condition = NULL;
-    size_t i = 0;
-
-    json_array_foreach(doc_get(crd, "status.conditions"), i, condition)
-    {
-        if (strcmp(doc_text_or(condition, "type", ""), type) == 0)
-            return condition;
-    }
-    return NULL;
-}
-
-static bool has_status(const json_t *condition, const char *status)
-{
-    return strcmp(doc_text_or(condition, "status", ""), status) == 0;
-}
 
 /* Ends the job if the CRD says enough. Returns whether it did. */
 static bool judge(struct apply_job *job, const json_t *crd)
 {
-    const json_t *names = find_condition(crd, "NamesAccepted");
     struct error err = {0};
 
-    if (has_status(find_condition(crd, "Established"), "True")) {
+    if (readiness_has_condition(crd, "Established", "True")) {
         apply_job_done(job, job->outcome, crd);
         return true;
     }
     if (doc_text(crd, "metadata.deletionTimestamp"))
         (void)error_set(&err, ERROR_CONFLICT, "it is being deleted");
-    else if (has_status(names, "False"))
-        (void)error_set(&err, ERROR_CONFLICT, "its names were not accepted: %s",
-                        doc_text_or(names, "message", "no reason given"));
+    else if (readiness_has_condition(crd, "NamesAccepted", "False"))
+        (void)error_set(
+            &err, ERROR_CONFLICT, "its names were not accepted: %s",
+            doc_text_or(readiness_condition(crd, "NamesAccepted"), "message", "no reason given"));
     else
         return false;
     apply_job_failed(job, &err);

@@ -96,7 +96,10 @@ static bool may_try_again(struct apply_job *job, const struct error *err)
 
 static void on_served_timer(void *data)
 {
-    apply_job_begin(data);
+    struct apply_job *job = data;
+
+    job->tries = 0;
+    apply_job_begin(job);
 }
 
 /* A dry run creates neither the namespace nor the CRD that an object needs. */

@@ -77,8 +77,8 @@ typedef void cluster_object_fn(void *data, const json_t *object, const struct er
  * every object that vanished in the meantime, before the list is complete again. Objects of a
  * single name are watched with a field selector unless more than four names of the same kind and
  * namespace are of interest. An interest that joins a watch which is under way costs one GET or
- * list. on_object is never called from inside cluster_watch(). Objects have no managedFields, and
- * deleted ones neither spec nor status.
+ * list. on_object is never called from inside cluster_watch(). Objects have no managedFields,
+ * those of a list neither apiVersion nor kind, and deleted ones neither spec nor status.
  * A user who may not list or watch, but get, gets the state of a name every few seconds.
  * ERROR_INVALID for names that cannot be part of a path, ERROR_TEMPORARY if there are
  * CLUSTER_WATCHES_MAX watches already. */

@@ -121,15 +121,15 @@ void cluster_stream_leave(struct cluster_stream *stream)
 
 /* ---- What is passed on ---- */
 
-void cluster_stream_tell(struct cluster_interest *interest, const json_t *object,
-                         const struct error *err)
+void cluster_stream_notify(struct cluster_interest *interest, const json_t *object,
+                           const struct error *err)
 {
     if (!interest->is_dead)
         interest->on_object(interest->data, object, err);
 }
 
-static void tell_state(struct cluster_stream *stream, const json_t *object, bool is_gone,
-                       bool is_changed)
+static void notify_state(struct cluster_stream *stream, const json_t *object, bool is_gone,
+                         bool is_changed)
 {
     const char *name = doc_text_or(object, "metadata.name", "");
     struct error gone = {0};
@@ -142,8 +142,8 @@ static void tell_state(struct cluster_stream *stream, const json_t *object, bool
             (!is_changed && (interest->is_informed || !interest->name)))
             continue;
         interest->is_informed = interest->is_informed || interest->name != NULL;
-        cluster_stream_tell(interest, is_gone && interest->name ? NULL : object,
-                            is_gone && !interest->name ? &gone : NULL);
+        cluster_stream_notify(interest, is_gone && interest->name ? NULL : object,
+                              is_gone && !interest->name ? &gone : NULL);
     }
 }
 
@@ -174,7 +174,7 @@ enum taken cluster_stream_take(struct cluster_stream *stream, const json_t *obje
     else
         (void)json_object_set_new(stream->versions, key,
                                   json_integer(is_gone ? -version : version));
-    tell_state(stream, object, is_gone, is_changed);
+    notify_state(stream, object, is_gone, is_changed);
     return is_changed ? TAKEN_CHANGED : TAKEN_SAME;
 }
 
@@ -189,15 +189,15 @@ void cluster_stream_take_absence(struct cluster_stream *stream, const char *key)
     if (namespace_name[0])
         doc_set_text(object, "metadata.namespace", namespace_name);
     (void)json_object_del(stream->versions, key);
-    tell_state(stream, object, true, is_changed);
+    notify_state(stream, object, true, is_changed);
 }
 
-void cluster_stream_tell_error(struct cluster_stream *stream, const struct error *err)
+void cluster_stream_notify_error(struct cluster_stream *stream, const struct error *err)
 {
     foreach_interest(stream, interest)
     {
         /* Interests in single names can be read one by one. */
         if (!stream->is_denied || !interest->name)
-            cluster_stream_tell(interest, NULL, err);
+            cluster_stream_notify(interest, NULL, err);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A watch that several interests share, and what they are told. It is of one name, of all objects
- * of a kind and namespace, or of those that match a label selector.
+/* A watch that several interests share, and what is reported to them. It is of one name, of all
+ * objects of a kind and namespace, or of those that match a label selector.
  *
  * A stream does not keep objects, only their versions. So an interest that joins a stream whose
  * list has begun reads for itself what it wants to know. What the stream reports meanwhile is not
@@ -44,8 +44,8 @@ struct cluster_interest {
 };
 
 enum taken {
-    TAKEN_OUTDATED, /* or of no interest: nobody was told */
-    TAKEN_SAME,     /* only those were told who did not know it */
+    TAKEN_OUTDATED, /* or of no interest: nothing was reported */
+    TAKEN_SAME,     /* reported only to those who did not know it */
     TAKEN_CHANGED,
 };
 
@@ -68,10 +68,10 @@ char *cluster_stream_key(const char *namespace_name, const char *name);
 void cluster_stream_end_reading(struct cluster_interest *interest);
 void cluster_stream_stop_reading(struct cluster_interest *interest);
 
-void cluster_stream_tell(struct cluster_interest *interest, const json_t *object,
-                         const struct error *err);
-void cluster_stream_tell_error(struct cluster_stream *stream, const struct error *err);
-/* Tells everyone the state of an object who does not know it. */
+void cluster_stream_notify(struct cluster_interest *interest, const json_t *object,
+                           const struct error *err);
+void cluster_stream_notify_error(struct cluster_stream *stream, const struct error *err);
+/* Reports the state of an object to everyone who does not know it. */
 enum taken cluster_stream_take(struct cluster_stream *stream, const json_t *object, bool is_gone);
 /* The object does not exist, as a list or a read has shown. */
 void cluster_stream_take_absence(struct cluster_stream *stream, const char *key);

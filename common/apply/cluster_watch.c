@@ -28,7 +28,7 @@ static void on_read(void *data, json_t *object, const struct error *err)
     else if (err->kind == ERROR_NOT_FOUND)
         cluster_stream_take_absence(stream, key);
     else
-        cluster_stream_tell(interest, NULL, err);
+        cluster_stream_notify(interest, NULL, err);
     if (!interest->is_dead)
         cluster_stream_end_reading(interest);
     cluster_stream_leave(stream);
@@ -42,7 +42,7 @@ static void on_read_item(void *data, const json_t *object, const struct error *e
     (void)err;
     cluster_stream_enter(stream);
     if (object && cluster_stream_take(stream, object, false) == TAKEN_SAME)
-        cluster_stream_tell(interest, object, NULL);
+        cluster_stream_notify(interest, object, NULL);
     cluster_stream_leave(stream);
 }
 
@@ -55,7 +55,7 @@ static void on_read_all(void *data, const char *resource_version, const struct e
     cluster_stream_enter(stream);
     interest->is_informed = err->kind == ERROR_NONE;
     cluster_stream_end_reading(interest);
-    cluster_stream_tell(interest, NULL, interest->is_informed ? NULL : err);
+    cluster_stream_notify(interest, NULL, interest->is_informed ? NULL : err);
     cluster_stream_leave(stream);
 }
 
@@ -151,7 +151,7 @@ static void end_list(struct cluster_stream *stream)
             continue;
         if (!interest->name) {
             interest->is_informed = true;
-            cluster_stream_tell(interest, NULL, NULL);
+            cluster_stream_notify(interest, NULL, NULL);
             continue;
         }
         own = cluster_stream_key(stream->namespace_name, interest->name);
@@ -195,7 +195,7 @@ static void on_event(void *data, enum kube_event event, const json_t *object,
             stream->is_denied = true;
             loop_timer_start(&stream->read_timer, 0);
         }
-        cluster_stream_tell_error(stream, err);
+        cluster_stream_notify_error(stream, err);
         break;
     case KUBE_EVENT_REWOUND:
         forget_versions(stream);

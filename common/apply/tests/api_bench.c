@@ -6,12 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 #include "common/fuzz/must.h"
+
+/* Ends a test that waits for something that never happens, as it does for many a mutant. */
+enum { HANG_SECONDS = 120 };
 
 struct kube_config *api_bench_config(const struct api_bench *bench)
 {
@@ -31,6 +35,7 @@ static int setup(void **state, bool is_fake)
     struct api_bench *bench = xcalloc(1, sizeof(*bench));
     struct error err = {0};
 
+    (void)alarm(HANG_SECONDS);
     (void)unsetenv("http_proxy");
     (void)unsetenv("all_proxy");
     (void)unsetenv("ALL_PROXY");
@@ -62,6 +67,7 @@ int api_bench_teardown(void **state)
 {
     struct api_bench *bench = *state;
 
+    (void)alarm(0);
     cluster_put(bench->cluster);
     cluster_pool_free(bench->pool);
     loopback_done(&bench->server);

@@ -242,8 +242,14 @@ static void list(struct api_bench *bench, const struct api_request *request, con
     (void)snprintf(version, sizeof(version), "%llu", (unsigned long long)bench->version);
     json_object_foreach(bench->objects, path, object)
     {
-        if (api_is_in(path, request->path) && api_matches(object, name, label))
-            (void)json_array_append(items, object);
+        json_t *copy = NULL;
+
+        if (!api_is_in(path, request->path) || !api_matches(object, name, label))
+            continue;
+        copy = json_copy(object);
+        (void)json_object_del(copy, "apiVersion");
+        (void)json_object_del(copy, "kind");
+        (void)json_array_append_new(items, copy);
     }
     doc_set_text(answer, "metadata.resourceVersion", version);
     doc_set_new(answer, "items", items);

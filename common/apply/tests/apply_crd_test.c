@@ -194,6 +194,25 @@ static void a_kind_that_is_not_served_yet_is_tried_again(void **state)
     }
 }
 
+/* The CRD was removed with its objects, which are recorded. */
+static void so_is_a_kind_whose_objects_are_recorded(void **state)
+{
+    struct api_bench *bench = *state;
+    struct apply_run run = {0};
+
+    bench->is_establishing = true;
+    start(&run, bench);
+    api_bench_run(bench, &run.is_done);
+    inventory_done(&run.inventory);
+    run.inventory = inventory_copy(&run.result->inventory);
+    api_bench_remove(bench, BOATS "/b");
+    api_bench_remove(bench, CRDS "/" NAME);
+    (void)api_bench_rule(bench, BOATS, 2 * APPLY_TRIES_MAX + 2, "404 Not Found", "not found");
+    apply_run_all(&run);
+    assert_string_equal(apply_run_outcomes(&run), "created created");
+    apply_run_done(&run);
+}
+
 static void a_kind_that_is_never_served_fails(void **state)
 {
     struct api_bench *bench = *state;
@@ -287,6 +306,7 @@ int main(void)
         test(errors_of_the_watch_are_described),
         test(without_permission_to_look_its_objects_are_tried),
         test(a_kind_that_is_not_served_yet_is_tried_again),
+        test(so_is_a_kind_whose_objects_are_recorded),
         cmocka_unit_test_setup_teardown(a_kind_that_is_never_served_fails, api_bench_setup_fake,
                                         api_bench_teardown),
         test(a_missing_kind_is_forgotten_and_a_missing_namespace_is_not),

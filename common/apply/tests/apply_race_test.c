@@ -271,6 +271,35 @@ static void without_finalizers_it_is_said_as_well(void **state)
     apply_run_done(&run);
 }
 
+/* It shakes hands and then says nothing. */
+static void a_silent_server_ends_in_an_error_that_names_it(void **state)
+{
+    struct api_bench *bench = *state;
+    struct apply_run run = {0};
+    enum error_kind kind = ERROR_NONE;
+    cleanup_free char *text = NULL;
+
+    apply_run_init(&run, bench, STRATEGY_UPDATE);
+    apply_run_add_many(&run, 40, NULL);
+    (void)api_bench_rule(bench, "POST", -1, NULL, NULL);
+    apply_run_start(&run);
+    while (bench->server.request_count < APPLY_PARALLEL_MAX)
+        api_bench_run_once(bench);
+    text = apply_describe(run.apply);
+    assert_non_null(strstr(text, "waits for a response of server 'http://127.0.0.1:"));
+    /* Each request has a deadline, and those behind it are not sent any more. */
+    for (int seconds = 0; !run.is_done; seconds++) {
+        assert_true(seconds < 180);
+        clock_fake_advance(&bench->clock, 1000);
+        api_bench_run_idle(bench);
+    }
+    assert_int_equal(run.result->failed, 40);
+    assert_true(bench->server.request_count < 40);
+    assert_non_null(strstr(apply_run_error(&run, &kind), "http://127.0.0.1:"));
+    assert_int_equal(kind, ERROR_TEMPORARY);
+    apply_run_done(&run);
+}
+
 struct stop {
     struct apply_run *run;
     size_t after; /* so many requests */
@@ -373,6 +402,8 @@ int main(void)
         test(an_object_that_is_being_deleted_is_an_error_that_passes),
         test(without_finalizers_it_is_said_as_well),
         test(it_may_be_stopped_after_every_request),
+        cmocka_unit_test_setup_teardown(a_silent_server_ends_in_an_error_that_names_it,
+                                        api_bench_setup_fake, api_bench_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

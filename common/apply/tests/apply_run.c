@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "common/apply/tests/parse.h"
+#include "common/base/memory.h"
 
 const struct apply_owner OUR_OWNER = {"owner", "us", "full-owner", "space/us"};
 const struct apply_owner OTHER_OWNER = {"owner", "them", "full-owner", "space/them"};
@@ -55,6 +56,20 @@ struct plan_input *apply_run_add(struct apply_run *run, const char *manifest,
     assert_true(run->input_count <= RUN_INPUTS_MAX);
     *input = (struct plan_input){.manifest = parse(manifest), .policy = policy, .source = "m"};
     return input;
+}
+
+void apply_run_add_many(struct apply_run *run, int count, const char *patch_after)
+{
+    for (int i = 0; i < count; i++) {
+        cleanup_free char *manifest =
+            xasprintf("{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'n%d', "
+                      "'namespace': 'a'}}",
+                      i);
+        struct plan_input *input = apply_run_add(run, manifest, POLICY_MANAGE);
+
+        if (patch_after)
+            input->patch_after = parse(patch_after);
+    }
 }
 
 static void take_plan(void *data, struct plan *plan, const struct error *err)
@@ -134,6 +149,9 @@ const char *apply_run_outcomes(const struct apply_run *run)
                                  names[object->outcome]);
         assert_int_equal(object->object == NULL, object->outcome == APPLY_FAILED);
         assert_null(doc_get(object->object, "metadata.managedFields"));
+        if (object->object)
+            assert_string_equal(doc_text_or(object->object, "kind", ""),
+                                run->plan->objects[i].ref.kind);
         failed += object->outcome == APPLY_FAILED;
     }
     assert_int_equal(failed, run->result->failed);

@@ -46,6 +46,8 @@ void apply_run_done(struct apply_run *run);
 /* The input may be changed before the start. Borrowed. */
 struct plan_input *apply_run_add(struct apply_run *run, const char *manifest,
                                  enum apply_policy policy);
+/* ConfigMaps n0, n1 ... with this patchAfterDeployment, or NULL. */
+void apply_run_add_many(struct apply_run *run, int count, const char *patch_after);
 void apply_run_clear_inputs(struct apply_run *run);
 /* Plans, records and starts. */
 void apply_run_start(struct apply_run *run);

@@ -220,14 +220,7 @@ static void objects_of_a_group_are_applied_in_parallel_with_a_limit(void **state
     cleanup_free char *text = NULL;
 
     apply_run_init(&run, bench, STRATEGY_UPDATE);
-    for (int i = 0; i < 40; i++) {
-        cleanup_free char *manifest =
-            xasprintf("{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'n%d', "
-                      "'namespace': 'a'}}",
-                      i);
-
-        (void)apply_run_add(&run, manifest, POLICY_MANAGE);
-    }
+    apply_run_add_many(&run, 40, NULL);
     (void)api_bench_rule(bench, "POST", -1, NULL, NULL);
     apply_run_start(&run);
     while (bench->server.request_count < APPLY_PARALLEL_MAX)

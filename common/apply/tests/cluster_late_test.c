@@ -12,6 +12,16 @@
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 
+/* So many names are watched together. */
+enum { WIDE = 5 };
+
+static void watch_all(struct api_bench *bench, struct seen *seen)
+{
+    for (size_t i = 0; i < WIDE; i++)
+        seen_watch(bench, (char[]){(char)('a' + i), 0}, NULL, &seen[i]);
+    seen_run_until_watched(bench, 1);
+}
+
 /* The Go deployer needs only the permission to get. */
 static void without_the_permission_to_list_objects_are_read_regularly(void **state)
 {
@@ -63,14 +73,12 @@ static void without_the_permission_to_list_objects_are_read_regularly(void **sta
 static void a_late_read_that_fails_is_repeated(void **state)
 {
     struct api_bench *bench = *state;
-    struct seen first[5] = {{.text = ""}};
+    struct seen first[WIDE] = {{.text = ""}};
     struct seen one = {0};
     struct seen all = {0};
 
     seen_put(bench, "x", 1);
-    for (size_t i = 0; i < array_length(first); i++)
-        seen_watch(bench, (char[]){(char)('a' + i), 0}, NULL, &first[i]);
-    seen_run_until_watched(bench, 1);
+    watch_all(bench, first);
     (void)api_bench_rule(bench, "GET " MAPS "/x", 1, "401 Unauthorized", "who?");
     (void)api_bench_rule(bench, "GET " MAPS "?limit", 1, "401 Unauthorized", "who?");
     seen_watch(bench, "x", NULL, &one);
@@ -92,14 +100,12 @@ static void a_late_read_that_fails_is_repeated(void **state)
 static void a_new_list_replaces_late_reads(void **state)
 {
     struct api_bench *bench = *state;
-    struct seen first[5] = {{.text = ""}};
+    struct seen first[WIDE] = {{.text = ""}};
     struct seen one = {0};
     struct seen all = {0};
 
     seen_put(bench, "x", 1);
-    for (size_t i = 0; i < array_length(first); i++)
-        seen_watch(bench, (char[]){(char)('a' + i), 0}, NULL, &first[i]);
-    seen_run_until_watched(bench, 1);
+    watch_all(bench, first);
     (void)api_bench_rule(bench, "GET " MAPS "/x", 1, NULL, NULL);
     (void)api_bench_rule(bench, "GET " MAPS "?limit", 1, NULL, NULL);
     seen_watch(bench, "x", NULL, &one);
@@ -119,14 +125,12 @@ static void a_new_list_replaces_late_reads(void **state)
 static void an_older_state_does_not_undo_a_newer_one(void **state)
 {
     struct api_bench *bench = *state;
-    struct seen first[5] = {{.text = ""}};
+    struct seen first[WIDE] = {{.text = ""}};
     struct seen one = {0};
     struct seen all = {0};
     size_t held = 0;
 
-    for (size_t i = 0; i < array_length(first); i++)
-        seen_watch(bench, (char[]){(char)('a' + i), 0}, NULL, &first[i]);
-    seen_run_until_watched(bench, 1);
+    watch_all(bench, first);
     /* The events of these are held back. */
     held = bench->watcher_count;
     bench->watcher_count = 0;
@@ -139,7 +143,7 @@ static void an_older_state_does_not_undo_a_newer_one(void **state)
     seen_watch(bench, "x", NULL, &one);
     seen_watch(bench, NULL, NULL, &all);
     seen_expect(bench, &one, "x=3");
-    /* It was also told what the other one had read. */
+    /* What the other one had read was reported to it, too. */
     seen_expect(bench, &all, "x=3 x=3 y=1 .");
     api_bench_replay(bench, 0);
     seen_put(bench, "x", 4);

@@ -172,7 +172,7 @@ static void what_vanished_during_an_interruption_is_reported(void **state)
     cluster_unwatch(one.interest);
 }
 
-static void errors_are_told_and_retried(void **state)
+static void errors_are_reported_and_retried(void **state)
 {
     struct api_bench *bench = *state;
     struct seen seen = {0};
@@ -222,7 +222,7 @@ static void interests_can_end_and_begin_in_callbacks(void **state)
 
     seen_put(bench, "x", 1);
     a.also = &b;
-    /* The one that joined last is told first. */
+    /* The one that joined last is notified first. */
     seen_watch(bench, "x", NULL, &b);
     seen_watch(bench, "x", NULL, &a);
     seen_expect(bench, &a, "x=1");
@@ -301,7 +301,7 @@ int main(void)
         test(many_names_at_once_are_one_watch),
         test(all_objects_that_match_are_followed),
         test(what_vanished_during_an_interruption_is_reported),
-        test(errors_are_told_and_retried),
+        test(errors_are_reported_and_retried),
         test(after_a_restore_of_etcd_lower_versions_are_believed),
         test(interests_can_end_and_begin_in_callbacks),
         test(odd_names_are_watched_without_a_field_selector_or_refused),

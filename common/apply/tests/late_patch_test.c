@@ -119,15 +119,7 @@ static void the_first_failure_is_reported_and_the_others_are_patched(void **stat
     struct error err = {0};
 
     apply_run_init(&run, bench, STRATEGY_UPDATE);
-    for (int i = 0; i < 40; i++) {
-        cleanup_free char *manifest =
-            xasprintf("{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'n%d', "
-                      "'namespace': 'a'}}",
-                      i);
-
-        apply_run_add(&run, manifest, POLICY_MANAGE)->patch_after =
-            parse("{'data': {'a': 'late'}}");
-    }
+    apply_run_add_many(&run, 40, "{'data': {'a': 'late'}}");
     apply_run_all(&run);
     api_bench_forget_requests(bench);
     api_bench_remove(bench, MAPS "/n0");
