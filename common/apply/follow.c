@@ -3,6 +3,7 @@
 
 #include "common/base/loop.h"
 #include "common/base/memory.h"
+#include "common/data/doc.h"
 #include "common/net/retry.h"
 
 struct follow {
@@ -67,9 +68,24 @@ static void look_up_again(struct follow *follow, const struct error *err)
     report_and_retry(follow, &unconfirmed);
 }
 
+/* The API server leaves apiVersion and kind out of the objects of a list. A new reference; NULL:
+ * the object has them. */
+static json_t *with_kind(const struct follow *follow, const json_t *object)
+{
+    json_t *complete = NULL;
+
+    if (!object || doc_member(object, "kind"))
+        return NULL;
+    complete = json_copy(doc_writable(object));
+    (void)json_object_set_new(complete, "apiVersion", json_string(follow->options.api_version));
+    (void)json_object_set_new(complete, "kind", json_string(follow->options.kind_name));
+    return complete;
+}
+
 static void on_object(void *data, const json_t *object, const struct error *err)
 {
     struct follow *follow = data;
+    cleanup_json json_t *complete = with_kind(follow, object);
 
     enter(follow);
     if (!err)
@@ -77,7 +93,7 @@ static void on_object(void *data, const json_t *object, const struct error *err)
     if (!object && err && err->kind == ERROR_NOT_FOUND)
         look_up_again(follow, err);
     else
-        follow->options.on_object(follow->options.data, object, err);
+        follow->options.on_object(follow->options.data, complete ? complete : object, err);
     leave(follow);
 }
 

@@ -8,7 +8,8 @@ struct seen {
     char text[2000];
     struct follow *follow;
     enum error_kind last_kind;
-    bool is_stopping; /* follow_stop() from inside the next callback */
+    char object_kind[100]; /* apiVersion and kind of the last object */
+    bool is_stopping;      /* follow_stop() from inside the next callback */
 };
 
 static void note(struct seen *seen, const char *what, const char *detail)
@@ -29,6 +30,10 @@ static void on_kind(void *data, const struct kind *kind)
 static void on_object(void *data, const json_t *object, const struct error *err)
 {
     ((struct seen *)data)->last_kind = err ? err->kind : ERROR_NONE;
+    if (object)
+        (void)snprintf(((struct seen *)data)->object_kind,
+                       sizeof(((struct seen *)data)->object_kind), "%s %s",
+                       doc_text_or(object, "apiVersion", "-"), doc_text_or(object, "kind", "-"));
     if (object)
         note(data, err ? "gone" : "object", doc_text_or(object, "metadata.name", ""));
     else
@@ -67,6 +72,21 @@ static void an_object_is_watched_once_its_kind_is_known(void **state)
     fake_deliver(cluster, "configmaps ns/a", NULL);
     fake_deliver_error(cluster, "configmaps ns/a", ERROR_DENIED, "forbidden");
     assert_string_equal(seen.text, "object a; absent; error forbidden");
+    follow_stop(seen.follow);
+}
+
+/* The objects of a list have neither, those of a watch have both. */
+static void objects_have_apiVersion_and_kind(void **state)
+{
+    struct cluster *cluster = *state;
+    struct seen seen = {0};
+
+    start(cluster, &seen, "ConfigMap", "ns", "a");
+    fake_deliver(cluster, "configmaps ns/a", "{'metadata': {'name': 'a'}}");
+    assert_string_equal(seen.object_kind, "v1 ConfigMap");
+    fake_deliver(cluster, "configmaps ns/a",
+                 "{'apiVersion': 'v2', 'kind': 'Other', 'metadata': {'name': 'a'}}");
+    assert_string_equal(seen.object_kind, "v2 Other");
     follow_stop(seen.follow);
 }
 
@@ -223,6 +243,7 @@ int main(void)
 #define test(name_) cmocka_unit_test_setup_teardown(name_, fake_setup, fake_teardown)
     const struct CMUnitTest tests[] = {
         test(an_object_is_watched_once_its_kind_is_known),
+        test(objects_have_apiVersion_and_kind),
         test(a_known_kind_is_not_looked_up),
         test(the_kind_alone_is_found_without_a_watch),
         test(selections_are_watched_with_their_labels),
