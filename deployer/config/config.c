@@ -36,6 +36,7 @@ enum {
 #define IMAGE_WAIT "longshore-wait:" LONGSHORE_VERSION
 #define SHARED_VOLUME_SIZE "10Gi"
 #define LEASE_NAME "container-deployer-longshore"
+#define LEASE_NAME_MANIFEST "manifest-deployer-longshore"
 
 static void container_done(struct config_container *container)
 {
@@ -237,7 +238,8 @@ static int64_t read_lease(const struct fields *election)
     return LEASE_MS;
 }
 
-static void read_operation_sections(const struct fields *root, struct deployer_config *config)
+static void read_operation_sections(const struct fields *root, bool is_manifest,
+                                    struct deployer_config *config)
 {
     static const char *const state_known[] = {"generations", NULL};
     static const char *const tail_known[] = {"lines", NULL};
@@ -255,7 +257,8 @@ static void read_operation_sections(const struct fields *root, struct deployer_c
     config->log_tail_lines = field_integer(&fields, "lines", LOG_TAIL_LINES, 0, LOG_TAIL_LINES_MAX);
     fields = section(root, "leaderElection", "leaderElection", election_known);
     config->is_electing = field_bool(&fields, "enabled", true);
-    config->lease_name = read_object_name(&fields, "leaseName", LEASE_NAME);
+    config->lease_name =
+        read_object_name(&fields, "leaseName", is_manifest ? LEASE_NAME_MANIFEST : LEASE_NAME);
     config->lease_namespace = read_object_name(&fields, "leaseNamespace", NULL);
     config->lease_ms = read_lease(&fields);
     fields = section(root, "serve", "serve", serve_known);
@@ -304,6 +307,39 @@ static void read_pod(const struct fields *root, struct deployer_config *config)
     read_grace(&fields, config);
 }
 
+/* Returns whether the document is of the manifest deployer. */
+static bool read_kind(const struct fields *root)
+{
+    const char *api_version = field_text(root, "apiVersion");
+    const char *kind = field_text(root, "kind");
+    bool is_manifest = api_version && (strcmp(api_version, MANIFEST_API_VERSION) == 0 ||
+                                       strcmp(api_version, MANIFEST_API_VERSION_OLD) == 0);
+
+    if (api_version && !is_manifest && strcmp(api_version, DEPLOYER_API_VERSION) != 0)
+        mistakes_add(root->mistakes, MISTAKE_INVALID, "apiVersion",
+                     "\"%s\": must be " DEPLOYER_API_VERSION " or " MANIFEST_API_VERSION,
+                     api_version);
+    if (kind && strcmp(kind, KIND_CONFIGURATION) != 0)
+        mistakes_add(root->mistakes, MISTAKE_INVALID, "kind", "\"%s\": must be " KIND_CONFIGURATION,
+                     kind);
+    return is_manifest;
+}
+
+/* The type of the document says which types of items are served. A Configuration of the container
+ * deployer can enable manifest items in addition. */
+static void read_types(const struct fields *root, bool is_manifest, struct deployer_config *config)
+{
+    static const char *const known[] = {"enabled", NULL};
+    static const char *const export_known[] = {"defaultTimeout", NULL};
+    struct fields fields = section(root, "manifest", "manifest", known);
+
+    config->is_manifest_enabled = field_bool(&fields, "enabled", is_manifest);
+    config->is_container_enabled = !is_manifest;
+    config->is_script_enabled = config->is_script_enabled && !is_manifest;
+    fields = section(root, "export", "export", export_known);
+    warn_unused(&fields, "defaultTimeout", "the timeout of the item applies");
+}
+
 static void read_root(const struct fields *root, struct deployer_config *config)
 {
     static const char *const known[] = {"apiVersion",
@@ -327,31 +363,27 @@ static void read_root(const struct fields *root, struct deployer_config *config)
                                         "serve",
                                         "pod",
                                         "script",
+                                        "manifest",
+                                        "export",
                                         NULL};
-    const char *api_version = field_text(root, "apiVersion");
-    const char *kind = field_text(root, "kind");
+    bool is_manifest = read_kind(root);
     const json_t *selector = field_any(root, "targetSelector");
 
     if (root->object)
         mistakes_add_unknown(root->mistakes, "", root->object, known);
-    if (api_version && strcmp(api_version, DEPLOYER_API_VERSION) != 0)
-        mistakes_add(root->mistakes, MISTAKE_INVALID, "apiVersion",
-                     "\"%s\": must be " DEPLOYER_API_VERSION, api_version);
-    if (kind && strcmp(kind, KIND_CONFIGURATION) != 0)
-        mistakes_add(root->mistakes, MISTAKE_INVALID, "kind", "\"%s\": must be " KIND_CONFIGURATION,
-                     kind);
     config->identity = field_text_copy(root, "identity", "");
     config->namespace_name = read_object_name(root, "namespace", "default");
     config->target_selector = selector_parse(selector, "targetSelector", root->mistakes);
     config->target_selector_document = selector ? json_deep_copy(selector) : json_array();
     read_oci(root, config);
     read_go_sections(root, config);
-    read_operation_sections(root, config);
+    read_operation_sections(root, is_manifest, config);
     read_pod(root, config);
     read_container(root, "initContainer", IMAGE_INIT, &config->init);
     read_container(root, "waitContainer", IMAGE_WAIT, &config->wait);
     read_container(root, "defaultImage", IMAGE_DEFAULT, &config->default_image);
     read_script(root, config);
+    read_types(root, is_manifest, config);
     if (!config->init.resources)
         config->init.resources = default_resources("10m", "32Mi", "1", "256Mi");
     if (!config->wait.resources)

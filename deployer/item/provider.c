@@ -52,7 +52,9 @@ const struct item_type *item_type_served(const struct deployer_config *deployer,
 {
     const struct item_type *found = item_type_find(type);
 
-    return found == &ITEM_TYPE_SCRIPT && !deployer->is_script_enabled ? NULL : found;
+    if (found == &ITEM_TYPE_SCRIPT && !deployer->is_script_enabled)
+        return NULL;
+    return deployer->is_container_enabled ? found : NULL;
 }
 
 void run_spec_free(struct run_spec *run)
@@ -256,7 +258,7 @@ int run_spec_parse(const struct item *item, const struct deployer_config *deploy
     if (!run->type) {
         mistakes_add(mistakes, MISTAKE_INVALID, "spec.type",
                      "\"%s\": unsupported type, must be " DEPLOY_ITEM_TYPE_CONTAINER
-                     " or " DEPLOY_ITEM_TYPE_SCRIPT,
+                     ", " DEPLOY_ITEM_TYPE_SCRIPT " or " DEPLOY_ITEM_TYPE_MANIFEST,
                      item_effective_type(item));
         return -1;
     }
