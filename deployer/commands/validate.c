@@ -11,6 +11,7 @@
 #include "deployer/item/bundle.h"
 #include "deployer/item/provider.h"
 #include "deployer/item/target.h"
+#include "deployer/manifest/configuration.h"
 #include "deployer/offline/offline.h"
 #include "deployer/validation/validate.h"
 
@@ -124,6 +125,16 @@ static void check_objects(struct validation *validation, const char *name, const
     object_names_done(&names);
 }
 
+static void validate_manifest_config(const struct item *item, struct mistakes *mistakes)
+{
+    cleanup_manifest_config struct manifest_config *config = NULL;
+
+    if (!item->config)
+        mistakes_add(mistakes, MISTAKE_REQUIRED, "", "provider configuration missing");
+    else
+        (void)!manifest_config_parse(item->config, &config, mistakes);
+}
+
 static void validate_item(struct validation *validation, const char *name, const json_t *object,
                           const struct bundle *bundle)
 {
@@ -142,7 +153,9 @@ static void validate_item(struct validation *validation, const char *name, const
     add_mistakes(validation, name, &item->mistakes);
     if (!*item->type) /* reported by item_parse() */
         return;
-    if (run_spec_parse(item, validation->config, &run, &mistakes) == 0)
+    if (strcmp(item_effective_type(item), DEPLOY_ITEM_TYPE_MANIFEST) == 0)
+        validate_manifest_config(item, &mistakes);
+    else if (run_spec_parse(item, validation->config, &run, &mistakes) == 0)
         check_objects(validation, name, item, run, bundle);
     offline_complete_paths(&mistakes);
     add_mistakes(validation, name, &mistakes);
