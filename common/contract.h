@@ -28,6 +28,16 @@
 #define LOCK_PREFIX "container"
 #define CONTEXT_DEFAULT "default"
 
+/* Manifest items: API group, type, and the label on every applied object. */
+#define MANIFEST_GROUP "manifest.deployer.landscaper.gardener.cloud"
+#define MANIFEST_API_VERSION MANIFEST_GROUP "/v1alpha2"
+#define MANIFEST_API_VERSION_OLD MANIFEST_GROUP "/v1alpha1"
+#define MANIFEST_DEPLOYER_NAME MANIFEST_GROUP
+#define DEPLOY_ITEM_TYPE_MANIFEST "landscaper.gardener.cloud/kubernetes-manifest"
+#define LABEL_MANIFEST_ITEM MANIFEST_GROUP "/deployitem"
+#define LOCK_PREFIX_MANIFEST "manifest"
+#define MANIFEST_GO_FIELD_MANAGER "manifest-deployer-controller" /* of writes of the Go deployer */
+
 /* Environment of the three containers, part of the contract with the user's image. */
 #define ENV_IMPORTS_PATH "IMPORTS_PATH"
 #define ENV_EXPORTS_PATH "EXPORTS_PATH"
@@ -135,6 +145,8 @@ enum { SECRET_MAX_BYTES = 1048576, STATE_CHUNK_BYTES = 1048576 };
 #define PHASE_DELETE_FAILED "DeleteFailed"
 #define CONDITION_INIT "InitContainer"
 #define CONDITION_WAIT "WaitContainer"
+#define CONDITION_APPLIED "Applied" /* of manifest items */
+#define CONDITION_READY "Ready"
 #define CODE_CONFIGURATION_PROBLEM "ERR_CONFIGURATION_PROBLEM"
 #define CODE_INTERNAL_PROBLEM "ERR_INTERNAL_PROBLEM"
 #define CODE_TIMEOUT "ERR_TIMEOUT"
@@ -240,6 +252,10 @@ enum { POD_RESERVE_PART = 5, POD_RESERVE_SECONDS_MIN = 8, POD_RESERVE_SECONDS_MA
 /* Name of the export Secret in the host cluster if it is not "NS-N-export"; also on the pod. */
 #define ENV_EXPORT_NAME "LONGSHORE_EXPORT_NAME"
 #define ANNOTATION_EXPORT_NAME LONGSHORE_PREFIX "/export"
+/* On every object of a manifest item: "namespace/name" of the item. The label has only the name, and
+ * of a long name a hash. */
+#define ANNOTATION_MANIFEST_ITEM "longshore." MANIFEST_GROUP "/item"
+
 /* On every object that we create. */
 #define LABEL_MANAGED_BY "app.kubernetes.io/managed-by"
 #define MANAGED_BY "longshore"

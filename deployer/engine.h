@@ -57,6 +57,9 @@ struct execution {
     bool is_ending;             /* its end was requested */
     bool is_kept;         /* it is over and may stay until another execution needs its place */
     bool needs_step;      /* it makes progress only by the action step, and can do so now */
+    bool is_preparing;    /* EXECUTION_OF_JOB that has not done anything yet: nothing to report */
+    bool needs_report;    /* it goes on only when its state is in the status */
+    bool is_volatile;     /* it exists only in this process: one that is absent is started again */
     bool is_absence_sure; /* EXECUTION_ABSENT was confirmed by an API server */
     bool has_leftovers;   /* an attempt to start left objects behind */
     enum run_history history;
@@ -94,7 +97,17 @@ struct engine_class {
     const char *lock_prefix;     /* of the names of SyncObjects */
     const char *timeout_subject; /* the checkpoint that Landscaper's users see in a timeout */
     const char *start_operation; /* lastError.operation of what keeps an execution from starting */
+    /* Items can be deleted without a provider configuration: executing the deletion needs none. */
+    bool is_config_unneeded_for_deletion;
+    /* providerStatus is the only memory of what was executed: it must never be dropped. */
+    bool is_status_memory;
+    /* The export Secret keeps the name in status.exportRef, and the item is an owner of it that is
+     * not its controller. */
+    bool is_export_plain;
 
+    /* Whether the configuration enables any type of this engine. If not, it is not started. NULL:
+     * always. */
+    bool (*is_enabled)(const struct deployer_config *config);
     /* Whether items of this type are ours. Required. */
     bool (*serves)(const struct deployer_config *config, const char *type);
 
@@ -108,6 +121,8 @@ struct engine_class {
     bool (*is_synced)(const struct engine *engine);
     /* All items are listed, or we lead since a moment ago: a chance to collect garbage. */
     void (*collect)(struct engine *engine);
+    /* Another process may lead now: what is under way outside of chains must stop. */
+    void (*lead_lost)(struct engine *engine);
     /* An item of ours that was there is gone. */
     void (*item_gone)(struct engine *engine, const char *namespace_name, const char *name);
     /* The watch whose idle time is exported as a metric; NULL: none. */

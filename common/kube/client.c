@@ -11,6 +11,7 @@
 #include "common/kube/answer.h"
 #include "common/kube/client_internal.h"
 #include "common/kube/config_internal.h"
+#include "common/kube/gate.h"
 #include "common/kube/request.h"
 #include "common/kube/status.h"
 #include "common/kube/token.h"
@@ -40,6 +41,7 @@ struct kube {
     struct kube_config *config;
     struct http_tls tls;
     struct kube_token token;
+    struct kube_gate gate;
     struct kube_call *first, *last;
     struct loop_timer pump; /* sends queued calls */
     struct lane lanes[KUBE_LANE_COUNT];
@@ -151,9 +153,28 @@ void kube_free(struct kube *kube)
     free(kube);
 }
 
+void kube_share_back_off(struct kube *kube)
+{
+    kube_gate_use(&kube->gate);
+}
+
 struct loop *kube_loop(struct kube *kube)
 {
     return kube->loop;
+}
+
+struct kube_config *kube_config_with_token(const struct kube *kube, const char *token)
+{
+    struct kube_config *config = xcalloc(1, sizeof(*config));
+
+    *config = (struct kube_config){
+        .server = xstrdup(kube->config->server),
+        .ca_pem = xstrdup_or_null(kube->config->ca_pem),
+        .server_name = xstrdup_or_null(kube->config->server_name),
+        .is_insecure = kube->config->is_insecure,
+        .token = xstrdup(token),
+    };
+    return config;
 }
 
 const char *kube_server(const struct kube *kube)
@@ -184,9 +205,12 @@ bool kube_is_busy(const struct kube *kube)
 int kube_http_start(struct kube *kube, struct http_request *request, struct http_call **ret_call,
                     struct error *err)
 {
+    uint64_t now_ms = loop_now_ms(kube->loop);
     const char *token = NULL;
 
-    if (kube_token_get(&kube->token, loop_now_ms(kube->loop), &token, err) < 0) {
+    if (kube_gate_check(&kube->gate, now_ms, kube->config->server, err) < 0)
+        return -1;
+    if (kube_token_get(&kube->token, now_ms, &token, err) < 0) {
         err->kind = ERROR_DENIED; /* NOT_FOUND would mean a missing object */
         return -1;
     }
@@ -207,6 +231,7 @@ int kube_http_result(struct kube *kube, const struct http_response *response,
 {
     kube_counts_add(&kube->counts, response->method,
                     transport->kind == ERROR_NONE ? response->status : 0);
+    kube_gate_note(&kube->gate, loop_now_ms(kube->loop), transport);
     if (transport->kind != ERROR_NONE) {
         *err = *transport;
         return error_wrap(err, "%s", what);
@@ -362,7 +387,7 @@ static void send_call(struct kube_call *call)
         request.stall_timeout_ms = request.total_timeout_ms * 2 / 3;
     if (kube_http_start(kube, &request, &call->http, &err) < 0) {
         (void)error_wrap(&err, "%s", call->wire.what);
-        finish_call(call, NULL, &err);
+        retry_or_fail(call, &err);
         return;
     }
     set_state(call, KUBE_CALL_SENT);

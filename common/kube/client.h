@@ -28,6 +28,9 @@ extern const struct kube_resource KUBE_PODS, KUBE_SECRETS, KUBE_CONFIG_MAPS, KUB
 enum kube_verb {
     KUBE_GET,
     KUBE_LIST, /* one page; all pages: list.h */
+    /* All API groups but the core group with their resources: an APIGroupDiscoveryList. Servers
+     * before Kubernetes 1.27 answer with an APIGroupList. resource is not used. */
+    KUBE_DISCOVER,
     KUBE_CREATE,
     KUBE_UPDATE,      /* PUT */
     KUBE_PATCH_MERGE, /* application/merge-patch+json */
@@ -96,6 +99,11 @@ void kube_free(struct kube *kube);
 define_cleanup(struct kube *, kube_free)
 #define cleanup_kube __attribute__((cleanup(kube_freep)))
 
+/* For a server that may be away for long while many users send requests: when it cannot be reached
+ * or is silent, calls, lists and watches fail at once with ERROR_TEMPORARY (retry_after_ms says
+ * when to come back), except for one attempt at a time, with back-off up to half a minute. */
+void kube_share_back_off(struct kube *kube);
+
 /* Queues a request. All calls and watches share one HTTP/2 connection. timeout_ms counts from when
  * the call is sent (but see KUBE_LANE_SLOW). Fails only if the request is invalid. ret_call may be
  * NULL. */
@@ -109,6 +117,9 @@ int kube_perform(struct kube *kube, const struct kube_request *request, json_t *
                  struct error *err) must_check;
 
 struct loop *kube_loop(struct kube *kube);
+/* A configuration of the same server and CA with a token instead of the client's credentials.
+ * Belongs to the caller. */
+struct kube_config *kube_config_with_token(const struct kube *kube, const char *token);
 const char *kube_server(const struct kube *kube);
 /* The number of requests that wait for a retry or are queued in the slow lane, and so cause no load
  * on the server. */

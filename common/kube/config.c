@@ -31,6 +31,52 @@ void kube_config_hash(const struct kube_config *config, char ret_hash[NAME_HASH_
     name_hash(config->server, config->ca_pem ? config->ca_pem : "", ret_hash);
 }
 
+/* With their lengths, so that two configurations differ if any field differs. */
+static void add_to_identity(struct digest *digest, const char *text)
+{
+    char length[32];
+    int size = snprintf(length, sizeof(length), "%zd:", text ? (ssize_t)strlen(text) : -1);
+
+    digest_update(digest, length, (size_t)size);
+    if (text)
+        digest_update(digest, text, strlen(text));
+}
+
+void kube_config_identity(const struct kube_config *config, bool has_credentials,
+                          char ret_identity[DIGEST_HEX_MAX])
+{
+    cleanup_digest struct digest *digest = digest_new(DIGEST_SHA256);
+    const char *const server[] = {config->server, config->ca_pem, config->server_name,
+                                  config->is_insecure ? "insecure" : NULL};
+    const char *const credentials[] = {config->cert_pem,   config->key_pem, config->token,
+                                       config->token_file, config->user,    config->password};
+
+    for (size_t i = 0; i < array_length(server); i++)
+        add_to_identity(digest, server[i]);
+    for (size_t i = 0; has_credentials && i < array_length(credentials); i++)
+        add_to_identity(digest, credentials[i]);
+    digest_hex(digest, ret_identity);
+}
+
+struct kube_config *kube_config_copy(const struct kube_config *config)
+{
+    struct kube_config *copy = xcalloc(1, sizeof(*copy));
+
+    *copy = (struct kube_config){
+        .server = xstrdup(config->server),
+        .ca_pem = xstrdup_or_null(config->ca_pem),
+        .cert_pem = xstrdup_or_null(config->cert_pem),
+        .key_pem = xstrdup_or_null(config->key_pem),
+        .token = xstrdup_or_null(config->token),
+        .token_file = xstrdup_or_null(config->token_file),
+        .user = xstrdup_or_null(config->user),
+        .password = xstrdup_or_null(config->password),
+        .server_name = xstrdup_or_null(config->server_name),
+        .is_insecure = config->is_insecure,
+    };
+    return copy;
+}
+
 int kube_config_check(const struct kube_config *config, struct error *err)
 {
     bool has_credentials = config->token || config->token_file || config->user || config->cert_pem;

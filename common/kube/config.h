@@ -2,7 +2,10 @@
 /* How to reach an API server: from a kubeconfig or from the pod's service account. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "common/base/error.h"
+#include "common/data/digest.h"
 #include "common/data/names.h"
 
 struct kube_config;
@@ -34,3 +37,8 @@ define_cleanup(struct kube_config *, kube_config_free)
 
 /* Identifies the cluster: 16 hex characters of a hash of server and CA. */
 void kube_config_hash(const struct kube_config *config, char ret_hash[NAME_HASH_SIZE]);
+/* Hex of a hash of everything that decides which server is reached and how it is verified and, if
+ * has_credentials, as whom. Not for messages: it is derived from secrets. */
+void kube_config_identity(const struct kube_config *config, bool has_credentials,
+                          char ret_identity[DIGEST_HEX_MAX]);
+struct kube_config *kube_config_copy(const struct kube_config *config);

@@ -30,6 +30,7 @@ static const struct {
 } verbs[] = {
     [KUBE_GET] = {"get", "GET", NULL, true, false, true},
     [KUBE_LIST] = {"list", "GET", NULL, false, false, true},
+    [KUBE_DISCOVER] = {"discover", "GET", NULL, false, false, true},
     [KUBE_CREATE] = {"create", "POST", "application/json", false, true, false},
     [KUBE_UPDATE] = {"update", "PUT", "application/json", true, true, true},
     [KUBE_PATCH_MERGE] = {"patch", "PATCH", "application/merge-patch+json", true, true, true},
@@ -128,6 +129,8 @@ static char *describe(const struct kube_request *request)
         request->resource.plural ? request->resource.plural : request->resource.group;
     const char *subresource = request->subresource ? request->subresource : "";
 
+    if (request->verb == KUBE_DISCOVER)
+        return xstrdup("discover API groups");
     if (name && request->namespace_name)
         return xasprintf("%s %s%s%s '%s/%s'", verbs[request->verb].name, plural, slash, subresource,
                          request->namespace_name, name);
@@ -172,6 +175,10 @@ static const char *accept_of(const struct kube_request *request)
 {
     if (request->is_raw)
         return "*/*";
+    if (request->verb == KUBE_DISCOVER)
+        return "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
+               "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,"
+               "application/json";
     if (!request->is_unread)
         return "application/json";
     return request->verb == KUBE_DELETE_COLLECTION
@@ -188,9 +195,11 @@ int kube_wire_make(const char *server, const struct kube_request *request,
     /* A create is sent to the collection, or to a subresource of an object ("token"). */
     const char *name = verbs[request->verb].has_name || request->subresource ? request->name : NULL;
 
-    if (check(request, what, err) < 0 ||
-        kube_path_make(server, &request->resource, request->namespace_name, name,
-                       request->subresource, &path, err) < 0)
+    if (request->verb == KUBE_DISCOVER)
+        path = xasprintf("%s/apis", server);
+    else if (check(request, what, err) < 0 ||
+             kube_path_make(server, &request->resource, request->namespace_name, name,
+                            request->subresource, &path, err) < 0)
         return -1;
     *ret_wire = (struct kube_wire){
         .method = verbs[request->verb].method,

@@ -8,6 +8,7 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/commands/commands.h"
+#include "deployer/manifest/render.h"
 #include "deployer/offline/offline.h"
 
 static void print_object(const json_t *object, const char *output, bool is_first)
@@ -63,6 +64,40 @@ static int render_item(const struct render_values *values, struct bundle *bundle
     return 0;
 }
 
+/* Objects of a manifest item need nothing but the item. */
+static int render_manifests(const struct render_values *values, const struct item *item,
+                            struct error *err)
+{
+    cleanup_manifest_config struct manifest_config *config = NULL;
+    cleanup_mistakes struct mistakes mistakes = {0};
+    cleanup_json json_t *objects = NULL;
+
+    if (mistakes_fail(&item->mistakes, err) < 0)
+        return error_wrap(err, "deploy item \"%s\"", item->name);
+    if (manifest_config_parse(item->config, &config, &mistakes) < 0) {
+        offline_complete_paths(&mistakes);
+        if (mistakes_fail(&mistakes, err) < 0)
+            return error_wrap(err, "deploy item \"%s\"", item->name);
+    }
+    objects = manifest_render(config, item->namespace_name, item->name);
+    for (size_t i = 0; i < json_array_size(objects); i++)
+        print_object(json_array_get(objects, i), values->output, i == 0);
+    return 0;
+}
+
+static int render_any(const struct render_values *values, struct bundle *bundle,
+                      const json_t *object, struct error *err)
+{
+    cleanup_json json_t *complete = offline_complete(object);
+    cleanup_item struct item *item = NULL;
+
+    if (item_parse(complete, &item, err) < 0)
+        return -1;
+    if (strcmp(item_effective_type(item), DEPLOY_ITEM_TYPE_MANIFEST) == 0)
+        return render_manifests(values, item, err);
+    return render_item(values, bundle, object, err);
+}
+
 static int render(const struct render_values *values, int count, char **files, struct error *err)
 {
     cleanup_bundle struct bundle bundle = {0};
@@ -77,7 +112,7 @@ static int render(const struct render_values *values, int count, char **files, s
     if (!found)
         return error_set(err, ERROR_INVALID, "the files contain no " KIND_DEPLOY_ITEM);
     item = json_deep_copy(found);
-    return render_item(values, &bundle, item, err);
+    return render_any(values, &bundle, item, err);
 }
 
 int render_main(int argc, char **argv)

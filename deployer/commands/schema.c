@@ -12,13 +12,42 @@
 #include "deployer/config/config.h"
 #include "deployer/item/kinds.h"
 #include "deployer/item/provider.h"
+#include "deployer/manifest/configuration.h"
 #include "deployer/validation/schema.h"
 
 /* Schemas of provider configurations are called "provider-container" etc., by the end of the type.
  */
 #define PROVIDER_PREFIX "provider-"
 
-static json_t *provider_schema(const struct item_type *type)
+/* A type of item and its provider configuration. */
+struct provider {
+    const char *type, *api_version;
+    const struct field_rule *fields;
+};
+
+/* Enumerates the types: those that run as pods, then the others. False after the last one. */
+static bool provider_at(size_t index, struct provider *ret_provider)
+{
+    static const struct provider others[] = {
+        {DEPLOY_ITEM_TYPE_MANIFEST, MANIFEST_API_VERSION, MANIFEST_FIELDS},
+    };
+    size_t pods = 0;
+
+    while (item_type_at(pods))
+        pods++;
+    if (index < pods) {
+        const struct item_type *type = item_type_at(index);
+
+        *ret_provider = (struct provider){type->type, type->api_version, type->fields};
+        return true;
+    }
+    if (index - pods >= array_length(others))
+        return false;
+    *ret_provider = others[index - pods];
+    return true;
+}
+
+static json_t *provider_schema(const struct provider *type)
 {
     cleanup_free char *title = xasprintf(KIND_PROVIDER_CONFIGURATION " of %s items", type->type);
     json_t *schema = schema_document(title, type->fields);
@@ -51,16 +80,16 @@ static json_t *item_schema(void)
     json_t *spec = doc_writable(doc_get(schema, "properties.spec"));
     json_t *types = json_array();
     json_t *alternatives = json_array();
+    struct provider type = {0};
 
-    for (size_t i = 0; item_type_at(i); i++) {
-        const struct item_type *type = item_type_at(i);
-        json_t *config = provider_schema(type);
+    for (size_t i = 0; provider_at(i, &type); i++) {
+        json_t *config = provider_schema(&type);
 
         (void)json_object_del(config, "$schema");
-        (void)json_array_append_new(types, json_string(type->type));
+        (void)json_array_append_new(types, json_string(type.type));
         (void)json_array_append_new(
             alternatives, json_pack("{s:{s:{s:{s:s}}},s:{s:{s:o}}}", "if", "properties", "type",
-                                    "const", type->type, "then", "properties", "config", config));
+                                    "const", type.type, "then", "properties", "config", config));
     }
     doc_set_new(spec, "properties.type.enum", types);
     (void)json_object_set_new(spec, "allOf", alternatives);
@@ -80,17 +109,19 @@ static const struct {
 };
 
 /* The name of the schema of a type. The caller frees it. */
-static char *provider_name(const struct item_type *type)
+static char *provider_name(const struct provider *type)
 {
     return xasprintf(PROVIDER_PREFIX "%s", strrchr(type->type, '/') + 1);
 }
 
 static void print_names(void)
 {
+    struct provider type = {0};
+
     for (size_t i = 0; i < array_length(documents); i++)
         (void)puts(documents[i].name);
-    for (size_t i = 0; item_type_at(i); i++) {
-        cleanup_free char *name = provider_name(item_type_at(i));
+    for (size_t i = 0; provider_at(i, &type); i++) {
+        cleanup_free char *name = provider_name(&type);
 
         (void)puts(name);
     }
@@ -99,15 +130,17 @@ static void print_names(void)
 /* New reference, or NULL. */
 static json_t *make_schema(const char *wanted)
 {
+    struct provider type = {0};
+
     for (size_t i = 0; i < array_length(documents); i++) {
         if (strcmp(documents[i].name, wanted) == 0)
             return documents[i].make();
     }
-    for (size_t i = 0; item_type_at(i); i++) {
-        cleanup_free char *name = provider_name(item_type_at(i));
+    for (size_t i = 0; provider_at(i, &type); i++) {
+        cleanup_free char *name = provider_name(&type);
 
         if (strcmp(name, wanted) == 0)
-            return provider_schema(item_type_at(i));
+            return provider_schema(&type);
     }
     return NULL;
 }

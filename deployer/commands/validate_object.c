@@ -10,6 +10,7 @@
 #include "deployer/item/kinds.h"
 #include "deployer/item/provider.h"
 #include "deployer/item/target.h"
+#include "deployer/manifest/configuration.h"
 #include "deployer/offline/offline.h"
 #include "deployer/pod/names.h"
 #include "deployer/pod/run_objects.h"
@@ -143,12 +144,24 @@ static json_t *complete_copy(const json_t *object)
     return complete;
 }
 
+static void check_manifests(const struct item *item, struct mistakes *mistakes)
+{
+    cleanup_manifest_config struct manifest_config *config = NULL;
+
+    if (!item->config)
+        mistakes_add(mistakes, MISTAKE_REQUIRED, "", "provider configuration missing");
+    else
+        (void)!manifest_config_parse(item->config, &config, mistakes);
+}
+
 static void check_provider(const struct subject *subject, const struct item *item, bool is_alone)
 {
     cleanup_run_spec struct run_spec *run = NULL;
     cleanup_mistakes struct mistakes mistakes = {.is_unbounded = true};
 
-    if (run_spec_parse(item, subject->check->config, &run, &mistakes) == 0 && !is_alone) {
+    if (strcmp(item_effective_type(item), DEPLOY_ITEM_TYPE_MANIFEST) == 0) {
+        check_manifests(item, &mistakes);
+    } else if (run_spec_parse(item, subject->check->config, &run, &mistakes) == 0 && !is_alone) {
         check_objects(subject, item, run);
         check_image(subject, item, run);
     }
@@ -186,23 +199,27 @@ static void check_item(const struct subject *subject)
 static void check_provider_configuration(const struct subject *subject)
 {
     const char *api_version = doc_text_or(subject->object, "apiVersion", "");
+    const char *type = strcmp(api_version, MANIFEST_API_VERSION) == 0 ||
+                               strcmp(api_version, MANIFEST_API_VERSION_OLD) == 0
+                           ? DEPLOY_ITEM_TYPE_MANIFEST
+                           : NULL;
+    cleanup_json json_t *object = NULL;
+    cleanup_item struct item *item = NULL;
     struct error err = {0};
 
-    for (size_t i = 0; item_type_at(i); i++) {
-        const struct item_type *type = item_type_at(i);
-        cleanup_json json_t *object = NULL;
-        cleanup_item struct item *item = NULL;
-
-        if (strcmp(type->api_version, api_version) != 0)
-            continue;
-        object = json_pack("{s:{s:s,s:s},s:{s:s,s:O}}", "metadata", "name", "item", "namespace",
-                           "default", "spec", "type", type->type, "config", subject->object);
-        if (item_parse(object, &item, &err) == 0)
-            check_provider(subject, item, true);
+    for (size_t i = 0; !type && item_type_at(i); i++) {
+        if (strcmp(item_type_at(i)->api_version, api_version) == 0)
+            type = item_type_at(i)->type;
+    }
+    if (!type) {
+        add(subject, "apiVersion", "Invalid value: no item type has such a provider configuration",
+            false);
         return;
     }
-    add(subject, "apiVersion", "Invalid value: no item type has such a provider configuration",
-        false);
+    object = json_pack("{s:{s:s,s:s},s:{s:s,s:O}}", "metadata", "name", "item", "namespace",
+                       "default", "spec", "type", type, "config", subject->object);
+    if (item_parse(object, &item, &err) == 0)
+        check_provider(subject, item, true);
 }
 
 /* ---- Target, Context, Configuration ---- */
@@ -252,7 +269,7 @@ static void check_configuration(const struct subject *subject)
 
 /* ---- kinds ---- */
 
-static const struct kind {
+static const struct checked_kind {
     const char *kind;
     void (*check)(const struct subject *subject); /* NULL: not checked */
 } kinds[] = {

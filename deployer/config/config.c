@@ -31,6 +31,7 @@ enum {
 #define IMAGE_WAIT "longshore-wait:" LONGSHORE_VERSION
 #define SHARED_VOLUME_SIZE "10Gi"
 #define LEASE_NAME "container-deployer-longshore"
+#define LEASE_NAME_MANIFEST "manifest-deployer-longshore"
 
 static void container_done(struct config_container *container)
 {
@@ -160,7 +161,8 @@ static int64_t read_lease(const struct fields *election)
     return LEASE_MS;
 }
 
-static void read_operation_sections(const struct fields *root, struct deployer_config *config)
+static void read_operation_sections(const struct fields *root, bool is_manifest,
+                                    struct deployer_config *config)
 {
     const char *delete_operation = field_text(root, "deleteOperation");
     struct fields fields = {0};
@@ -173,7 +175,8 @@ static void read_operation_sections(const struct fields *root, struct deployer_c
     config->log_tail_lines = field_integer(&fields, "lines", LOG_TAIL_LINES);
     fields = section(root, "leaderElection");
     config->is_electing = field_bool(&fields, "enabled", true);
-    config->lease_name = field_text_copy(&fields, "leaseName", LEASE_NAME);
+    config->lease_name =
+        field_text_copy(&fields, "leaseName", is_manifest ? LEASE_NAME_MANIFEST : LEASE_NAME);
     config->lease_namespace = field_text_copy(&fields, "leaseNamespace", NULL);
     config->lease_ms = read_lease(&fields);
     fields = section(root, "serve");
@@ -211,8 +214,22 @@ static void read_pod(const struct fields *root, struct deployer_config *config)
     read_grace(&fields, config);
 }
 
+/* The type of the document says which types of items are served. A Configuration of the container
+ * deployer can enable manifest items in addition. */
+static void read_types(const struct fields *root, bool is_manifest, struct deployer_config *config)
+{
+    struct fields fields = section(root, "manifest");
+
+    config->is_manifest_enabled = field_bool(&fields, "enabled", is_manifest);
+    config->is_container_enabled = !is_manifest;
+    config->is_script_enabled = config->is_script_enabled && !is_manifest;
+}
+
 static void read_root(const struct fields *root, struct deployer_config *config)
 {
+    const char *api_version = field_text(root, "apiVersion");
+    bool is_manifest = api_version && strncmp(api_version, MANIFEST_GROUP "/",
+                                              sizeof(MANIFEST_GROUP "/") - 1) == 0;
     const json_t *selector = field_any(root, "targetSelector");
 
     rules_check(root->object, CONFIG_FIELDS, "", root->mistakes);
@@ -224,12 +241,13 @@ static void read_root(const struct fields *root, struct deployer_config *config)
     config->target_selector_document = selector ? json_deep_copy(selector) : json_array();
     read_oci(root, config);
     read_go_sections(root, config);
-    read_operation_sections(root, config);
+    read_operation_sections(root, is_manifest, config);
     read_pod(root, config);
     read_container(root, "initContainer", IMAGE_INIT, &config->init);
     read_container(root, "waitContainer", IMAGE_WAIT, &config->wait);
     read_container(root, "defaultImage", IMAGE_DEFAULT, &config->default_image);
     read_script(root, config);
+    read_types(root, is_manifest, config);
     if (!config->init.resources)
         config->init.resources = default_resources("10m", "32Mi", "1", "256Mi");
     if (!config->wait.resources)

@@ -42,8 +42,10 @@ struct deployer_config {
     struct config_container init, wait;
     struct config_container default_image; /* for container items without an image */
     struct config_container
-        script;             /* for script items: image, command (the interpreter), resources */
-    bool is_script_enabled; /* script.enabled: false: script items are ignored */
+        script;                /* for script items: image, command (the interpreter), resources */
+    bool is_script_enabled;    /* script.enabled: false: script items are ignored */
+    bool is_container_enabled; /* false in a Configuration of the manifest deployer */
+    bool is_manifest_enabled;  /* manifest.enabled; true in a Configuration of that deployer */
 
     bool is_collecting; /* !garbageCollection.disable */
     int64_t collection_ms;

@@ -220,7 +220,23 @@ static const struct field_rule pod_fields[] = {
     RULES_END,
 };
 
-static const char *const api_versions[] = {DEPLOYER_API_VERSION, NULL};
+static const struct field_rule manifest_fields[] = {
+    {.name = "enabled",
+     .types = RULE_BOOL,
+     .help = "manifest items are served; default: only with a document of the manifest deployer"},
+    RULES_END,
+};
+
+static const struct field_rule export_fields[] = {
+    {.name = "defaultTimeout",
+     .is_unused = true,
+     .help = "timeout of the Go deployer",
+     .reason = "the timeout of the item applies"},
+    RULES_END,
+};
+
+static const char *const api_versions[] = {DEPLOYER_API_VERSION, MANIFEST_API_VERSION,
+                                           MANIFEST_API_VERSION_OLD, NULL};
 static const char *const kinds[] = {KIND_CONFIGURATION, NULL};
 static const char *const delete_operations[] = {"run", "skip", NULL};
 
@@ -291,5 +307,10 @@ const struct field_rule CONFIG_FIELDS[] = {
      .fields = pod_fields,
      .help = "settings of every pod; items can add to them, but not change them"},
     {.name = "script", .types = RULE_OBJECT, .fields = script_fields, .help = "script items"},
+    {.name = "manifest", .types = RULE_OBJECT, .fields = manifest_fields, .help = "manifest items"},
+    {.name = "export",
+     .types = RULE_OBJECT,
+     .fields = export_fields,
+     .help = "settings of the Go manifest deployer"},
     RULES_END,
 };

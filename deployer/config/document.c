@@ -69,7 +69,8 @@ json_t *config_document(const struct deployer_config *config)
     json_t *doc = json_object();
     json_t *files = json_array();
 
-    doc_set_text(doc, "apiVersion", DEPLOYER_API_VERSION);
+    doc_set_text(doc, "apiVersion",
+                 config->is_container_enabled ? DEPLOYER_API_VERSION : MANIFEST_API_VERSION);
     doc_set_text(doc, "kind", KIND_CONFIGURATION);
     doc_set_text(doc, "identity", config->identity);
     doc_set_text(doc, "namespace", config->namespace_name);
@@ -84,6 +85,7 @@ json_t *config_document(const struct deployer_config *config)
     doc_set_new(doc, "defaultImage", container_document(&config->default_image));
     doc_set_new(doc, "script", container_document(&config->script));
     doc_set_new(doc, "script.enabled", json_boolean(config->is_script_enabled));
+    doc_set_new(doc, "manifest.enabled", json_boolean(config->is_manifest_enabled));
     add_operations(doc, config);
     doc_set_text(doc, "pod.sharedVolumeSizeLimit", config->shared_volume_size);
     set_copy(doc, "pod.nodeSelector", config->node_selector);

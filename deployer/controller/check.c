@@ -18,7 +18,7 @@ static const char *const cluster_names[] = {"host", "landscaper"};
 enum place { PLACE_RUNS, PLACE_LEASE, PLACE_OWN_POD, PLACE_ALL };
 
 /* When a rule is needed. */
-enum need { NEED_ALWAYS, NEED_ELECTION, NEED_LOCKS };
+enum need { NEED_ALWAYS, NEED_ELECTION, NEED_LOCKS, NEED_PODS, NEED_MANIFESTS };
 
 struct rule {
     enum cluster cluster;
@@ -42,31 +42,33 @@ static const struct rule rules[] = {
      "status", "patch", "report the progress and result of a DeployItem"},
     {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_ALWAYS, false, LANDSCAPER_GROUP, RESOURCE_TARGETS, NULL,
      "get", "read the Target of a DeployItem"},
-    {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_ALWAYS, false, LANDSCAPER_GROUP, RESOURCE_CONTEXTS, NULL,
+    {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_PODS, false, LANDSCAPER_GROUP, RESOURCE_CONTEXTS, NULL,
      "get", "read the Context of a DeployItem"},
     {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_LOCKS, false, LANDSCAPER_GROUP, RESOURCE_SYNC_OBJECTS,
      NULL, "get create update", "lock DeployItems among several replicas"},
     {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_ALWAYS, false, "", "secrets", NULL,
      "get create patch delete", "read Targets and pull secrets, write exports"},
-    {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_ALWAYS, false, "", "configmaps", NULL, "get",
+    {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_MANIFESTS, false, "", "serviceaccounts", "token", "create",
+     "request tokens for Targets with oidcConfig or selfConfig"},
+    {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_PODS, false, "", "configmaps", NULL, "get",
      "read the OCM configuration of a Context"},
     {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_ALWAYS, false, "", "events", NULL, "create",
      "report errors as Events"},
-    {CLUSTER_HOST, PLACE_RUNS, NEED_ALWAYS, false, "", "pods", NULL,
+    {CLUSTER_HOST, PLACE_RUNS, NEED_PODS, false, "", "pods", NULL,
      "get list watch create patch delete", "run DeployItems as pods"},
-    {CLUSTER_HOST, PLACE_RUNS, NEED_ALWAYS, false, "", "pods", "log", "get",
+    {CLUSTER_HOST, PLACE_RUNS, NEED_PODS, false, "", "pods", "log", "get",
      "show the end of a failed main's log in lastError"},
-    {CLUSTER_HOST, PLACE_RUNS, NEED_ALWAYS, false, "", "secrets", NULL,
+    {CLUSTER_HOST, PLACE_RUNS, NEED_PODS, false, "", "secrets", NULL,
      "get list create patch delete deletecollection", "store inputs, exports and state of runs"},
-    {CLUSTER_HOST, PLACE_RUNS, NEED_ALWAYS, false, "", "secrets", NULL, "update",
+    {CLUSTER_HOST, PLACE_RUNS, NEED_PODS, false, "", "secrets", NULL, "update",
      "grant it to wait containers, which update their export"},
-    {CLUSTER_HOST, PLACE_RUNS, NEED_ALWAYS, false, "", "configmaps", NULL, "list deletecollection",
+    {CLUSTER_HOST, PLACE_RUNS, NEED_PODS, false, "", "configmaps", NULL, "list deletecollection",
      "remove ConfigMaps that the Go deployer has left"},
-    {CLUSTER_HOST, PLACE_RUNS, NEED_ALWAYS, false, "", "serviceaccounts", NULL,
+    {CLUSTER_HOST, PLACE_RUNS, NEED_PODS, false, "", "serviceaccounts", NULL,
      "get list create patch deletecollection", "create accounts for wait containers"},
-    {CLUSTER_HOST, PLACE_RUNS, NEED_ALWAYS, false, RBAC_GROUP, "roles", NULL,
+    {CLUSTER_HOST, PLACE_RUNS, NEED_PODS, false, RBAC_GROUP, "roles", NULL,
      "list create patch deletecollection", "grant permissions to wait containers"},
-    {CLUSTER_HOST, PLACE_RUNS, NEED_ALWAYS, false, RBAC_GROUP, "rolebindings", NULL,
+    {CLUSTER_HOST, PLACE_RUNS, NEED_PODS, false, RBAC_GROUP, "rolebindings", NULL,
      "list create patch deletecollection", "grant permissions to wait containers"},
     {CLUSTER_HOST, PLACE_LEASE, NEED_ELECTION, false, LEASE_GROUP, "leases", NULL, "create",
      "elect a leader; without it DeployItems are locked with SyncObjects"},
@@ -82,7 +84,7 @@ static const struct {
 } definitions[] = {
     {NEED_ALWAYS, RESOURCE_DEPLOY_ITEMS},
     {NEED_ALWAYS, RESOURCE_TARGETS},
-    {NEED_ALWAYS, RESOURCE_CONTEXTS},
+    {NEED_PODS, RESOURCE_CONTEXTS},
     {NEED_LOCKS, RESOURCE_SYNC_OBJECTS},
 };
 
@@ -114,6 +116,10 @@ static bool is_needed(const struct check *check, enum need need)
         return check->config->is_electing;
     case NEED_LOCKS:
         return check->config->max_replicas > 1;
+    case NEED_PODS:
+        return check->config->is_container_enabled;
+    case NEED_MANIFESTS:
+        return check->config->is_manifest_enabled;
     case NEED_ALWAYS:
         break;
     }

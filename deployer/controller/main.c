@@ -12,6 +12,7 @@
 #include "deployer/commands/commands.h"
 #include "deployer/controller/check.h"
 #include "deployer/controller/setup.h"
+#include "deployer/manifest/engine.h"
 #include "deployer/pod/engine.h"
 
 static void warn_unused(const struct mistakes *mistakes)
@@ -54,7 +55,7 @@ static void print_config(const struct deployer_config *config)
 }
 
 /* Every engine of this program. The first that serves a type of items gets them. */
-static const struct engine_class *const engines[] = {&POD_ENGINE, NULL};
+static const struct engine_class *const engines[] = {&POD_ENGINE, &MANIFEST_ENGINE, NULL};
 
 /* *ret_is_ok: false if --check found a problem. */
 static int run(const struct controller_values *values, bool *ret_is_ok, struct error *err)

@@ -21,8 +21,6 @@
 #include "deployer/protocol/task.h"
 #include "deployer/serve/server.h"
 
-#define USER_AGENT "longshore/" LONGSHORE_VERSION
-
 enum { DRAIN_MS = 10 * 1000, RELEASE_MS = 3 * 1000 };
 
 /* Everything with the lifetime of the process. */
@@ -244,6 +242,8 @@ static int start_engines(struct controller *controller, const struct engine_clas
                          struct error *err)
 {
     for (; *engines; engines++) {
+        if ((*engines)->is_enabled && !(*engines)->is_enabled(controller->config))
+            continue;
         if (controller_add_engine(controller, *engines, err) < 0)
             return -1;
     }
@@ -294,7 +294,9 @@ static void init_controller(struct process *process, const struct deployer_confi
     controller->identity =
         *config->identity
             ? xstrdup(config->identity)
-            : xasprintf(DEPLOYER_NAME "-%lld", (long long)(process->started_unix_ms / 1000));
+            : xasprintf("%s-%lld",
+                        config->is_container_enabled ? DEPLOYER_NAME : MANIFEST_DEPLOYER_NAME,
+                        (long long)(process->started_unix_ms / 1000));
     controller->pod_name = env_or(ENV_MY_POD_NAME, MY_POD_NAME_DEFAULT);
     controller->pod_namespace = env_or(ENV_MY_POD_NAMESPACE, MY_POD_NAMESPACE_DEFAULT);
     controller->index = index_new(controller->engines);
@@ -372,7 +374,7 @@ static int start(struct process *process, const struct controller_options *optio
     name_unused_variables();
     if (loop_set_signals(controller->loop, signals, array_length(signals), on_signal, process,
                          err) < 0 ||
-        http_client_new(controller->loop, USER_AGENT, &controller->http, err) < 0 ||
+        http_client_new(controller->loop, CONTROLLER_USER_AGENT, &controller->http, err) < 0 ||
         connect_clusters(process, options, config, err) < 0 ||
         start_serving(process, options, err) < 0 || enter_sandbox(err) < 0 ||
         election_start(controller, clusters_lease_namespace(config, controller->pod_namespace),

@@ -21,6 +21,7 @@ void item_free(struct item *item)
     free(item->namespace_name);
     free(item->uid);
     free(item->resource_version);
+    json_decref(item->other_finalizers);
     free(item->operation);
     free(item->annotated_type);
     free(item->annotated_target);
@@ -39,17 +40,19 @@ void item_free(struct item *item)
     free(item);
 }
 
-static bool has_finalizer(const json_t *metadata)
+static void read_finalizers(struct item *item, const json_t *metadata)
 {
     const json_t *finalizers = doc_member(metadata, "finalizers");
 
+    item->other_finalizers = json_array();
     for (size_t i = 0; i < json_array_size(finalizers); i++) {
-        const char *name = json_string_value(json_array_get(finalizers, i));
+        json_t *name = json_array_get(finalizers, i);
 
-        if (name && strcmp(name, FINALIZER_DEPLOY_ITEM) == 0)
-            return true;
+        if (json_is_string(name) && strcmp(json_string_value(name), FINALIZER_DEPLOY_ITEM) == 0)
+            item->has_finalizer = true;
+        else
+            (void)json_array_append(item->other_finalizers, name);
     }
-    return false;
 }
 
 static const char *annotation(const json_t *metadata, const char *key)
@@ -66,7 +69,7 @@ static void read_metadata(struct item *item, const json_t *metadata)
     item->resource_version = xstrdup(doc_text_or(metadata, "resourceVersion", ""));
     item->generation = doc_integer_or(metadata, "generation", 0);
     item->is_deleting = deletion && !json_is_null(deletion);
-    item->has_finalizer = has_finalizer(metadata);
+    read_finalizers(item, metadata);
     item->operation = xstrdup_or_null(annotation(metadata, ANNOTATION_OPERATION));
     item->annotated_type = xstrdup_or_null(annotation(metadata, ANNOTATION_DEPLOYER_TYPE));
     item->annotated_target = xstrdup_or_null(annotation(metadata, ANNOTATION_DEPLOYER_TARGET));

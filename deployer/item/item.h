@@ -16,9 +16,10 @@ struct item {
     char *name, *namespace_name, *uid, *resource_version;
     int64_t generation;
     bool is_deleting, has_finalizer;
-    char *operation;        /* annotation landscaper.gardener.cloud/operation, or NULL */
-    char *annotated_type;   /* annotation deployer-type, or NULL */
-    char *annotated_target; /* annotation deployer-target-name, or NULL */
+    json_t *other_finalizers; /* array: all but ours */
+    char *operation;          /* annotation landscaper.gardener.cloud/operation, or NULL */
+    char *annotated_type;     /* annotation deployer-type, or NULL */
+    char *annotated_target;   /* annotation deployer-target-name, or NULL */
     bool is_force_cleanup, is_delete_without_uninstall;
 
     /* spec */

@@ -103,7 +103,9 @@ const struct item_type *item_type_served(const struct deployer_config *deployer,
 {
     const struct item_type *found = item_type_find(type);
 
-    return found == &ITEM_TYPE_SCRIPT && !deployer->is_script_enabled ? NULL : found;
+    if (found == &ITEM_TYPE_SCRIPT && !deployer->is_script_enabled)
+        return NULL;
+    return deployer->is_container_enabled ? found : NULL;
 }
 
 void run_spec_free(struct run_spec *run)
@@ -315,20 +317,22 @@ static const char *short_name(const char *type)
 
 static void refuse_type(const char *type, struct mistakes *mistakes)
 {
+    static const char *const known[] = {DEPLOY_ITEM_TYPE_CONTAINER, DEPLOY_ITEM_TYPE_SCRIPT,
+                                        DEPLOY_ITEM_TYPE_MANIFEST};
     struct suggestion suggestion = {.given = short_name(type)};
     cleanup_buffer struct buffer list = {0};
     const char *meant = NULL;
     struct error err = {0};
 
     buffer_init(&list, MISTAKES_TEXT_MAX);
-    for (size_t i = 0; i < array_length(types); i++) {
-        const char *separator = i == 0 ? "" : i + 1 < array_length(types) ? ", " : " or ";
-        const char *name = short_name(types[i]->type);
+    for (size_t i = 0; i < array_length(known); i++) {
+        const char *separator = i == 0 ? "" : i + 1 < array_length(known) ? ", " : " or ";
+        const char *name = short_name(known[i]);
 
         suggestion_offer(&suggestion, name);
         if (suggestion.best == name)
-            meant = types[i]->type;
-        if (buffer_append_text(&list, &err, "%s%s", separator, types[i]->type) < 0)
+            meant = known[i];
+        if (buffer_append_text(&list, &err, "%s%s", separator, known[i]) < 0)
             break;
     }
     mistakes_add(mistakes, MISTAKE_INVALID, "spec.type",

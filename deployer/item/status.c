@@ -103,6 +103,48 @@ void status_reset_errors(json_t *status)
     (void)json_object_del(status, "lastErrors");
 }
 
+static json_t *find_condition(json_t *conditions, const char *type)
+{
+    for (size_t i = 0; i < json_array_size(conditions); i++) {
+        json_t *condition = json_array_get(conditions, i);
+
+        if (strcmp(doc_text_or(condition, "type", ""), type) == 0)
+            return condition;
+    }
+    return NULL;
+}
+
+static bool is_kept(const json_t *condition, const json_t *next, const char *key)
+{
+    return doc_text(condition, key) && is_same_text(condition, next, key);
+}
+
+void status_set_condition(json_t *status, const char *type, const json_t *next, int64_t now_unix_ms)
+{
+    json_t *conditions = json_object_get(status, "conditions");
+    json_t *condition = NULL;
+    bool is_transition = false;
+
+    if (!json_is_array(conditions)) {
+        conditions = json_array();
+        (void)json_object_set_new(status, "conditions", conditions);
+    }
+    condition = find_condition(conditions, type);
+    if (!condition) {
+        condition = json_pack("{s:s}", "type", type);
+        (void)json_array_append_new(conditions, condition);
+    }
+    is_transition =
+        !is_kept(condition, next, "status") || !doc_text(condition, "lastTransitionTime");
+    if (!is_transition && is_kept(condition, next, "reason") &&
+        is_kept(condition, next, "message") && doc_text(condition, "lastUpdateTime"))
+        return;
+    (void)json_object_update(condition, doc_writable(next));
+    set_time(condition, "lastUpdateTime", now_unix_ms);
+    if (is_transition)
+        set_time(condition, "lastTransitionTime", now_unix_ms);
+}
+
 bool status_is_failed(const char *phase)
 {
     return strcmp(phase, PHASE_FAILED) == 0 || strcmp(phase, PHASE_DELETE_FAILED) == 0;

@@ -28,6 +28,13 @@ void status_clear_error(json_t *status);
 /* Removes all three, at the start of a job. */
 void status_reset_errors(json_t *status);
 
+/* ---- Conditions ---- */
+
+/* Sets the condition of this type to next, {"status", "reason", "message"}: lastTransitionTime
+ * changes only with the status, lastUpdateTime with anything. */
+void status_set_condition(json_t *status, const char *type, const json_t *next,
+                          int64_t now_unix_ms);
+
 /* ---- Phases ---- */
 
 bool status_is_final(const char *phase);

@@ -138,6 +138,11 @@ static void chain_done(struct task *task)
 
 /* ---- The class ---- */
 
+static bool is_enabled(const struct deployer_config *config)
+{
+    return config->is_container_enabled;
+}
+
 static bool serves(const struct deployer_config *config, const char *type)
 {
     return item_type_served(config, type) != NULL;
@@ -148,6 +153,7 @@ const struct engine_class POD_ENGINE = {
     .lock_prefix = LOCK_PREFIX,
     .timeout_subject = "container deployer",
     .start_operation = OPERATION_DEPLOY_POD,
+    .is_enabled = is_enabled,
     .serves = serves,
     .start = start,
     .free = engine_free,

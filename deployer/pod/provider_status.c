@@ -7,6 +7,7 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
+#include "deployer/item/status.h"
 #include "deployer/pod/mask.h"
 #include "deployer/validation/text.h"
 
@@ -171,61 +172,15 @@ static json_t *condition_of(const json_t *state)
                      message_json(doc_text_or(waiting, "message", "")));
 }
 
-static json_t *find_condition(json_t *conditions, const char *type)
-{
-    for (size_t i = 0; i < json_array_size(conditions); i++) {
-        json_t *condition = json_array_get(conditions, i);
-
-        if (strcmp(doc_text_or(condition, "type", ""), type) == 0)
-            return condition;
-    }
-    return NULL;
-}
-
-static bool is_same(const json_t *a, const json_t *b, const char *key)
-{
-    const char *text = doc_text(a, key);
-
-    return text && strcmp(text, doc_text_or(b, key, "")) == 0;
-}
-
-static void merge_condition(json_t *conditions, const char *type, const json_t *state,
-                            int64_t now_unix_ms)
-{
-    cleanup_json json_t *next = condition_of(state);
-    json_t *condition = find_condition(conditions, type);
-    char now[TIMESTAMP_MAX];
-    bool is_transition = false;
-
-    if (!next)
-        return;
-    timestamp_format(now_unix_ms, now);
-    if (!condition) {
-        condition = json_pack("{s:s}", "type", type);
-        (void)json_array_append_new(conditions, condition);
-    }
-    is_transition =
-        !is_same(condition, next, "status") || !doc_text(condition, "lastTransitionTime");
-    if (!is_transition && is_same(condition, next, "reason") &&
-        is_same(condition, next, "message") && doc_text(condition, "lastUpdateTime"))
-        return;
-    (void)json_object_update(condition, next);
-    (void)json_object_set_new(condition, "lastUpdateTime", json_string(now));
-    if (is_transition)
-        (void)json_object_set_new(condition, "lastTransitionTime", json_string(now));
-}
-
 void status_set_conditions(json_t *status, const json_t *pod, int64_t now_unix_ms)
 {
-    json_t *conditions = json_object_get(status, "conditions");
-    cleanup_json json_t *fresh = json_is_array(conditions) ? NULL : json_array();
     const json_t *init = find_container(pod, "initContainerStatuses", CONTAINER_INIT);
     const json_t *wait = find_container(pod, "containerStatuses", CONTAINER_WAIT);
+    cleanup_json json_t *of_init = condition_of(doc_member(init, "state"));
+    cleanup_json json_t *of_wait = condition_of(doc_member(wait, "state"));
 
-    if (fresh)
-        conditions = fresh;
-    merge_condition(conditions, CONDITION_INIT, doc_member(init, "state"), now_unix_ms);
-    merge_condition(conditions, CONDITION_WAIT, doc_member(wait, "state"), now_unix_ms);
-    if (fresh && json_array_size(fresh) > 0)
-        (void)json_object_set(status, "conditions", fresh);
+    if (of_init)
+        status_set_condition(status, CONDITION_INIT, of_init, now_unix_ms);
+    if (of_wait)
+        status_set_condition(status, CONDITION_WAIT, of_wait, now_unix_ms);
 }

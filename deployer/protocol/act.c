@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/base/memory.h"
+#include "common/data/doc.h"
 
 typedef void act_fn(struct task *task);
 
@@ -55,9 +56,18 @@ bool act_is_removed(const struct error *err)
     return err->kind == ERROR_NONE || err->kind == ERROR_NOT_FOUND;
 }
 
+char *act_export_name(const struct task *task)
+{
+    const char *given = doc_text(task->item->status, "exportRef.name");
+
+    if (task->engine->class->is_export_plain && given && *given)
+        return xstrdup(given);
+    return item_export_name(task->record->namespace_name, task->record->name);
+}
+
 void act_remove_exports(struct task *task, task_next_fn *next)
 {
-    cleanup_free char *name = item_export_name(task->record->namespace_name, task->record->name);
+    cleanup_free char *name = act_export_name(task);
     struct kube_request request = {.verb = KUBE_DELETE,
                                    .resource = KUBE_SECRETS,
                                    .namespace_name = task->record->namespace_name,

@@ -2,6 +2,7 @@
 /* The actions: each is a chain of requests that can be abandoned and restarted at any point. */
 #pragma once
 
+#include "common/contract.h"
 #include "deployer/protocol/task.h"
 
 /* Stable lower-case name, for logs and metrics. */
@@ -38,8 +39,13 @@ void act_item_cleaned(struct task *task);
 
 /* ---- Shared by actions ---- */
 
-/* Reads the item and writes its finalizers with or without ours; next gets the answer to the write,
- * or to the read if there was nothing to write. */
+/* What to do about an item whose target will not come back. */
+#define ADVICE_SKIP_UNINSTALL                                                                      \
+    "to delete the item and leave what it deployed as it is, set the "                             \
+    "annotation " ANNOTATION_DELETE_WITHOUT_UNINSTALL ": \"true\" on its Installation"
+
+/* Writes the item's finalizers with or without ours; next gets the answer to the write, or to a
+ * read if there was nothing to write. */
 void act_set_finalizer(struct task *task, bool is_wanted, task_next_fn *next);
 /* The job has ended with this status: counts and logs it. operation is what was executed; a
  * RECONCILE may end while its item is being deleted. */
@@ -47,5 +53,7 @@ void act_note_end(struct task *task, const json_t *status, const char *operation
 /* The answer to a request that removes something: anything but success and "not found" is an error.
  */
 bool act_is_removed(const struct error *err);
+/* The name of the Secret with the item's exports. Belongs to the caller. */
+char *act_export_name(const struct task *task);
 /* A request that deletes the Secret with the item's exports in the item's namespace. */
 void act_remove_exports(struct task *task, task_next_fn *next);

@@ -32,7 +32,7 @@ static void write_end(struct task *task, json_t *status, const char *phase)
 
 static void write_success(struct task *task, bool has_exports)
 {
-    cleanup_free char *name = item_export_name(task->record->namespace_name, task->record->name);
+    cleanup_free char *name = act_export_name(task);
     json_t *status = report_base(task);
 
     task->engine->class->report(task, REPORT_SUCCESS, status);
@@ -79,17 +79,22 @@ static void on_export_written(struct task *task, json_t *object, const struct er
 
 static json_t *export_secret(const struct task *task, const char *name, json_t *exports)
 {
-    return json_pack("{s:s,s:s,s:{s:s,s:s,s:[{s:s,s:s,s:s,s:s,s:b,s:b}]},s:s,s:O}", "apiVersion",
-                     "v1", "kind", "Secret", "metadata", "name", name, "namespace",
-                     task->record->namespace_name, "ownerReferences", "apiVersion",
-                     LANDSCAPER_API_VERSION, "kind", KIND_DEPLOY_ITEM, "name", task->record->name,
-                     "uid", task->record->uid, "controller", 1, "blockOwnerDeletion", 1, "type",
-                     SECRET_TYPE_OPAQUE, "data", exports);
+    json_t *owner =
+        json_pack("{s:s,s:s,s:s,s:s}", "apiVersion", LANDSCAPER_API_VERSION, "kind",
+                  KIND_DEPLOY_ITEM, "name", task->record->name, "uid", task->record->uid);
+
+    if (!task->engine->class->is_export_plain) {
+        (void)json_object_set_new(owner, "controller", json_true());
+        (void)json_object_set_new(owner, "blockOwnerDeletion", json_true());
+    }
+    return json_pack("{s:s,s:s,s:{s:s,s:s,s:[o]},s:s,s:O}", "apiVersion", "v1", "kind", "Secret",
+                     "metadata", "name", name, "namespace", task->record->namespace_name,
+                     "ownerReferences", owner, "type", SECRET_TYPE_OPAQUE, "data", exports);
 }
 
 void act_complete_with(struct task *task, json_t *exports)
 {
-    cleanup_free char *name = item_export_name(task->record->namespace_name, task->record->name);
+    cleanup_free char *name = act_export_name(task);
     cleanup_json json_t *secret = exports ? export_secret(task, name, exports) : NULL;
     struct kube_request request = {.verb = KUBE_APPLY,
                                    .resource = KUBE_SECRETS,
@@ -138,8 +143,9 @@ static void set_no_target(struct task *task, json_t *status)
 {
     cleanup_free char *message =
         xasprintf("setting deploy item to failed due to missing target: there is no Target '%s' in "
-                  "namespace '%s'",
-                  item_effective_target(task->item), task->record->namespace_name);
+                  "namespace '%s'%s",
+                  item_effective_target(task->item), task->record->namespace_name,
+                  task->item->is_deleting ? "; " ADVICE_SKIP_UNINSTALL : "");
 
     set_cause(task, status, "reconcilePrivate", "NoTargetFound", message, NULL);
 }

@@ -143,16 +143,32 @@ void act_remove_annotation(struct task *task)
     task_request(task, task->controller->landscaper, &request, on_metadata);
 }
 
-static void on_item_for_finalizer(struct task *task, json_t *object, const struct error *err)
+/* others: the finalizers that are not ours. */
+static void write_finalizers(struct task *task, const json_t *others, const char *version,
+                             task_next_fn *next)
 {
     bool is_wanted = task->chain.step != 0;
-    cleanup_json json_t *finalizers = NULL;
-    cleanup_json json_t *body = NULL;
+    cleanup_json json_t *finalizers = json_copy(doc_writable(others));
+    cleanup_json json_t *body = json_pack("{s:{s:s,s:O}}", "metadata", "resourceVersion", version,
+                                          "finalizers", finalizers);
     struct kube_request request = {.verb = KUBE_PATCH_MERGE,
                                    .resource = KUBE_DEPLOY_ITEMS,
                                    .skipped_members = OBJECT_SKIPPED_MEMBERS,
                                    .namespace_name = task->record->namespace_name,
-                                   .name = task->record->name};
+                                   .name = task->record->name,
+                                   .body = body};
+
+    if (is_wanted)
+        (void)json_array_append_new(finalizers, json_string(FINALIZER_DEPLOY_ITEM));
+    /* Without its last finalizer the item goes, and the watch may deliver that before the answer
+     * arrives. */
+    task->chain.is_last = !is_wanted;
+    task_request(task, task->controller->landscaper, &request, next);
+}
+
+static void on_item_for_finalizer(struct task *task, json_t *object, const struct error *err)
+{
+    cleanup_json json_t *others = NULL;
 
     if (err->kind != ERROR_NONE) {
         task->chain.after_write(task, object, err);
@@ -165,23 +181,16 @@ static void on_item_for_finalizer(struct task *task, json_t *object, const struc
         task->chain.after_write(task, NULL, &gone);
         return;
     }
-    finalizers = object_other_finalizers(object, FINALIZER_DEPLOY_ITEM);
-    if (is_wanted)
-        (void)json_array_append_new(finalizers, json_string(FINALIZER_DEPLOY_ITEM));
-    if (object_has_finalizer(object, FINALIZER_DEPLOY_ITEM) == is_wanted) {
+    if (object_has_finalizer(object, FINALIZER_DEPLOY_ITEM) == (task->chain.step != 0)) {
         task->chain.after_write(task, object, err);
         return;
     }
-    body = json_pack("{s:{s:s,s:O}}", "metadata", "resourceVersion",
-                     doc_text_or(object, "metadata.resourceVersion", ""), "finalizers", finalizers);
-    request.body = body;
-    /* Without its last finalizer the item goes, and the watch may deliver that before the answer
-     * arrives. */
-    task->chain.is_last = !is_wanted;
-    task_request(task, task->controller->landscaper, &request, task->chain.after_write);
+    others = object_other_finalizers(object, FINALIZER_DEPLOY_ITEM);
+    write_finalizers(task, others, doc_text_or(object, "metadata.resourceVersion", ""),
+                     task->chain.after_write);
 }
 
-void act_set_finalizer(struct task *task, bool is_wanted, task_next_fn *next)
+static void read_item_for_finalizer(struct task *task)
 {
     struct kube_request request = {.verb = KUBE_GET,
                                    .resource = KUBE_DEPLOY_ITEMS,
@@ -189,9 +198,31 @@ void act_set_finalizer(struct task *task, bool is_wanted, task_next_fn *next)
                                    .namespace_name = task->record->namespace_name,
                                    .name = task->record->name};
 
+    task_request(task, task->controller->landscaper, &request, on_item_for_finalizer);
+}
+
+/* The item that we know is older than the server's. */
+static void on_finalizer_written(struct task *task, json_t *object, const struct error *err)
+{
+    if (err->kind == ERROR_CONFLICT) {
+        task->chain.is_last = false;
+        read_item_for_finalizer(task);
+        return;
+    }
+    task->chain.after_write(task, object, err);
+}
+
+void act_set_finalizer(struct task *task, bool is_wanted, task_next_fn *next)
+{
+    const struct item *item = task->item;
+
     task->chain.step = is_wanted ? 1 : 0;
     task->chain.after_write = next;
-    task_request(task, task->controller->landscaper, &request, on_item_for_finalizer);
+    if (item->has_finalizer == is_wanted)
+        read_item_for_finalizer(task);
+    else
+        write_finalizers(task, item->other_finalizers, item->resource_version,
+                         on_finalizer_written);
 }
 
 void act_add_finalizer(struct task *task)

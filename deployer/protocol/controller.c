@@ -108,6 +108,16 @@ void controller_pump(struct controller *controller)
     loop_timer_start(&controller->pump_timer, 0);
 }
 
+void controller_lead_lost(struct controller *controller)
+{
+    for (size_t i = 0; i < controller->engine_count; i++) {
+        struct engine *engine = controller->engines[i];
+
+        if (engine->class->lead_lost)
+            engine->class->lead_lost(engine);
+    }
+}
+
 static void touch(void *data, struct record *record)
 {
     task_wake_record(data, record);

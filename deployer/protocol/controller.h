@@ -18,6 +18,7 @@
 #include "deployer/serve/metrics.h"
 
 #define CONTROLLER_FIELD_MANAGER "longshore"
+#define CONTROLLER_USER_AGENT "longshore/" LONGSHORE_VERSION
 
 enum {
     /* Tasks with a chain of requests under way; the others queue. Each holds everything that its
@@ -84,5 +85,7 @@ bool controller_is_synced(const struct controller *controller);
 /* Runs what is queued, later, from the loop. */
 void controller_pump(struct controller *controller);
 void controller_on_pump(void *data); /* the timer's callback */
+/* Tells the engines that another process may lead now. */
+void controller_lead_lost(struct controller *controller);
 /* Looks at every record again: after a change of leadership, after a list. */
 void controller_touch_all(struct controller *controller);

@@ -142,7 +142,7 @@ static bool is_blocked(const struct observed *o)
 /* The execution that the status promises is not there. */
 static bool is_missing(const struct observed *o)
 {
-    return o->execution.claim == EXECUTION_ABSENT &&
+    return o->execution.claim == EXECUTION_ABSENT && !o->execution.is_volatile &&
            o->phase == (o->is_deleting ? JOB_DELETING : JOB_PROGRESSING);
 }
 
@@ -300,8 +300,10 @@ static bool stuck_too_long(RULE_ARGUMENTS)
 
 static bool started(RULE_ARGUMENTS)
 {
-    return is_watched(o) && o->phase != JOB_PROGRESSING && o->phase != JOB_DELETING &&
-           act(d, ACTION_REPORT);
+    bool is_reported = o->phase == JOB_PROGRESSING || o->phase == JOB_DELETING;
+
+    return is_watched(o) && !o->execution.is_preparing &&
+           (!is_reported || o->execution.needs_report) && act(d, ACTION_REPORT);
 }
 
 static bool reconcile_annotation(RULE_ARGUMENTS)
@@ -317,7 +319,8 @@ static bool next_step(RULE_ARGUMENTS)
 
 static bool report(RULE_ARGUMENTS)
 {
-    return is_watched(o) && o->has_report && now >= o->report_due_unix_ms && act(d, ACTION_REPORT);
+    return is_watched(o) && o->has_report && !o->execution.is_preparing &&
+           now >= o->report_due_unix_ms && act(d, ACTION_REPORT);
 }
 
 static bool running(RULE_ARGUMENTS)
@@ -327,7 +330,7 @@ static bool running(RULE_ARGUMENTS)
 
     if (e->state == EXECUTION_STUCK)
         wake = earlier(wake, e->give_up_unix_ms);
-    if (o->has_report)
+    if (o->has_report && !e->is_preparing)
         wake = earlier(wake, o->report_due_unix_ms);
     return is_watched(o) && wait_in_job(o, d, wake);
 }

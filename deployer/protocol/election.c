@@ -31,8 +31,10 @@ static void on_leadership(void *data, bool is_leader)
     struct election *election = data;
 
     log_info(is_leader ? "leading" : "not leading");
-    if (!is_leader)
+    if (!is_leader) {
+        controller_lead_lost(election->controller);
         return;
+    }
     election->was_won = true;
     controller_touch_all(election->controller);
 }

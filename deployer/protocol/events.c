@@ -91,29 +91,32 @@ void events_send_error(struct task *task)
     send_event(task, id, doc_text_or(last, "reason", ""), doc_text_or(last, "message", ""));
 }
 
+/* A fixed name for each item: when it is sent again, after a crash, a conflict or with a new
+ * generation, the API server rejects it because it exists. */
+void events_send_once(struct task *task, const char *id, const char *reason, const char *message)
+{
+    cleanup_free char *name = xasprintf("%s.%s", id, task->record->uid);
+
+    send_event(task, name, reason, message);
+}
+
 void events_send_continuous(struct task *task)
 {
     const struct item *item = task->item;
     const json_t *continuous = doc_member(item->config, "continuousReconcile");
-    cleanup_free char *id = NULL;
 
     if (item->is_deleting || !json_object_size(continuous))
         return;
-    /* A fixed name for each item: when it is sent again, after a crash, a conflict or with a new
-     * generation, the API server rejects it because it exists. */
-    id = xasprintf("continuous.%s", task->record->uid);
-    send_event(
-        task, id, "ContinuousReconcileIgnored",
+    events_send_once(
+        task, "continuous", "ContinuousReconcileIgnored",
         "continuousReconcile is set, but no Landscaper acts on it: the item runs when Landscaper "
         "or test-reconcile triggers it");
 }
 
 void events_send_too_large(struct task *task)
 {
-    cleanup_free char *id = xasprintf("too-large.%s", task->record->uid);
-
-    send_event(task, id, "ItemTooLarge",
-               "the item is so large that the API server accepts no status for it: the job cannot "
-               "end until "
-               "the item is smaller");
+    events_send_once(
+        task, "too-large", "ItemTooLarge",
+        "the item is so large that the API server accepts no status for it: the job cannot end "
+        "until the item is smaller");
 }

@@ -9,6 +9,9 @@ void events_send_error(struct task *task);
 /* continuousReconcile is set but has no effect. Once for each item, however often this is called;
  * not for deletions. */
 void events_send_continuous(struct task *task);
+/* Something that users should know. Once for each item and id, as long as the API server keeps
+ * Events, however often this is called. */
+void events_send_once(struct task *task, const char *id, const char *reason, const char *message);
 /* There is no room for any status in the item. Once for each item, as long as the API server keeps
  * Events. */
 void events_send_too_large(struct task *task);

@@ -30,13 +30,15 @@ static size_t surplus_kib(const json_t *wanted, const json_t *minimal)
     return (bytes + KIB - 1) / KIB;
 }
 
-static json_t *without_details(const json_t *wanted)
+static json_t *without_details(const json_t *wanted, const json_t *kept_provider_status)
 {
     static const char *const details[] = {"conditions", "providerStatus", "deployer"};
     json_t *minimal = json_deep_copy(wanted);
 
     for (size_t i = 0; i < array_length(details); i++)
         (void)json_object_del(minimal, details[i]);
+    if (kept_provider_status)
+        (void)json_object_set_new(minimal, "providerStatus", json_deep_copy(kept_provider_status));
     status_reset_errors(minimal);
     return minimal;
 }
@@ -59,9 +61,10 @@ static char *message_of(const json_t *wanted, size_t kib)
                      *reason ? "; left out: " : "", reason);
 }
 
-json_t *minimal_status(const json_t *wanted, const char *failed_phase, int64_t now_unix_ms)
+json_t *minimal_status(const json_t *wanted, const json_t *kept_provider_status,
+                       const char *failed_phase, int64_t now_unix_ms)
 {
-    json_t *minimal = without_details(wanted);
+    json_t *minimal = without_details(wanted, kept_provider_status);
     cleanup_free char *message = message_of(wanted, surplus_kib(wanted, minimal));
     struct status_error error = {.operation = "UpdateStatus",
                                  .reason = "ItemTooLarge",
@@ -119,6 +122,9 @@ void minimal_status_write(struct task *task, const struct error *err)
 {
     const json_t *wanted = doc_member(task->chain.wanted, "status");
     const char *phase = doc_text_or(wanted, "phase", "");
+    const json_t *kept = task->engine->class->is_status_memory
+                             ? doc_member(task->item->status, "providerStatus")
+                             : NULL;
     bool is_success = strcmp(phase, PHASE_SUCCEEDED) == 0;
     /* A test-reconcile whose job cannot be written would get new jobs for ever. */
     bool has_job = strcmp(task->item->job, task->item->job_finished) != 0;
@@ -132,7 +138,7 @@ void minimal_status_write(struct task *task, const struct error *err)
         task_back_off(task, "cannot write the status", err);
         return;
     }
-    if (!status_is_final(phase) && is_under_way(task)) {
+    if (!status_is_final(phase) && is_under_way(task) && !task->execution.needs_report) {
         skip_report(task, err);
         return;
     }
@@ -141,7 +147,7 @@ void minimal_status_write(struct task *task, const struct error *err)
               log_text("jobID", task->item->job), log_text("error", err->text));
     task->chain.is_minimal = true;
     report_write(task,
-                 minimal_status(wanted, status_failed_phase(task->item->is_deleting),
+                 minimal_status(wanted, kept, status_failed_phase(task->item->is_deleting),
                                 controller_now_unix_ms(task->controller)),
                  is_success ? task->chain.after_write : on_failed);
 }

@@ -9,8 +9,10 @@
 
 /* wanted without everything that only explains: conditions, providerStatus, older errors. A success
  * stays a success; any other phase becomes failed_phase and ends the job, with an error that says
- * by how much the item has to shrink. Pure. New reference. */
-json_t *minimal_status(const json_t *wanted, const char *failed_phase, int64_t now_unix_ms);
+ * by how much the item has to shrink. kept_provider_status stays (NULL: none does). Pure. New
+ * reference. */
+json_t *minimal_status(const json_t *wanted, const json_t *kept_provider_status,
+                       const char *failed_phase, int64_t now_unix_ms);
 
 /* After the API server has rejected chain.wanted as too large: writes the minimal status. If that
  * is too large as well, sends an Event and backs off. While an execution runs nothing is written.

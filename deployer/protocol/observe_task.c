@@ -106,7 +106,8 @@ static void observe_item(const struct task *task, struct observed *o)
     else if (item->operation && strcmp(item->operation, OPERATION_ANNOTATION_RECONCILE) == 0)
         o->annotation = ANNOTATED_RECONCILE;
     o->phase = job_phase_of(item);
-    o->has_config = item->config != NULL;
+    o->has_config =
+        item->config || (item->is_deleting && task->engine->class->is_config_unneeded_for_deletion);
     o->is_unchanged = item->is_update_on_change_only && o->annotation != ANNOTATED_TEST_RECONCILE &&
                       item->generation == item->observed_generation &&
                       strcmp(item->phase, PHASE_SUCCEEDED) == 0;

@@ -112,7 +112,9 @@ void task_wake(struct task *task)
         return;
     loop_timer_stop(&task->timer);
     task->queued_ms = loop_now_ms(controller->loop);
-    queue_add(&controller->queue, task, task->record->tracked ? QUEUE_BEGUN : QUEUE_NEW);
+    queue_add(&controller->queue, task,
+              task->record->tracked || task->execution.claim == EXECUTION_OF_JOB ? QUEUE_BEGUN
+                                                                                 : QUEUE_NEW);
     controller_pump(controller);
 }
 

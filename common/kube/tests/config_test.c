@@ -143,6 +143,49 @@ static void the_hash_depends_on_server_and_ca_only(void **state)
     }
 }
 
+/* As a client pool needs it: a field that differs gives another identity, a copy gives the same. */
+static void the_identity_depends_on_every_field(void **state)
+{
+    static const struct kube_config configs[] = {
+        {.server = "https://a", .ca_pem = "c", .token = "t"},
+        {.server = "https://b", .ca_pem = "c", .token = "t"},
+        {.server = "https://a", .ca_pem = "d", .token = "t"},
+        {.server = "https://a", .ca_pem = "", .token = "t"},
+        {.server = "https://a", .token = "t"},
+        {.server = "https://a", .token = "t", .is_insecure = true},
+        {.server = "https://a", .ca_pem = "c", .server_name = "n", .token = "t"},
+        /* The same server with other credentials. */
+        {.server = "https://a", .ca_pem = "c", .token = "u"},
+        {.server = "https://a", .ca_pem = "c"},
+        {.server = "https://a", .ca_pem = "c", .token_file = "t"},
+        {.server = "https://a", .ca_pem = "c", .cert_pem = "x", .key_pem = "y"},
+        {.server = "https://a", .ca_pem = "c", .cert_pem = "x", .key_pem = "z"},
+        {.server = "https://a", .ca_pem = "c", .cert_pem = "z", .key_pem = "y"},
+        {.server = "https://a", .ca_pem = "c", .user = "t", .password = ""},
+        {.server = "https://a", .ca_pem = "c", .user = "t", .password = "p"},
+    };
+    enum { SERVERS = 7 };
+    char identities[array_length(configs)][DIGEST_HEX_MAX];
+    char servers[array_length(configs)][DIGEST_HEX_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < array_length(configs); i++) {
+        cleanup_kube_config struct kube_config *copy = kube_config_copy(&configs[i]);
+
+        kube_config_identity(copy, true, identities[i]);
+        kube_config_identity(copy, false, servers[i]);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(identities[i], identities[j]);
+        for (size_t j = 0; i < SERVERS && j < i; j++)
+            assert_string_not_equal(servers[i], servers[j]);
+        if (i >= SERVERS)
+            assert_string_equal(servers[i], servers[0]);
+        kube_config_identity(&configs[i], true, servers[i]);
+        assert_string_equal(servers[i], identities[i]);
+        kube_config_identity(&configs[i], false, servers[i]);
+    }
+}
+
 static void a_server_without_encryption_is_fine_without_credentials(void **state)
 {
     cleanup_kube_config struct kube_config *config = NULL;
@@ -383,6 +426,7 @@ int main(void)
         cmocka_unit_test(reads_a_whole_kubeconfig),
         cmocka_unit_test(rejects_unusable_kubeconfigs_with_a_reason),
         cmocka_unit_test(the_hash_depends_on_server_and_ca_only),
+        cmocka_unit_test(the_identity_depends_on_every_field),
         cmocka_unit_test(a_server_without_encryption_is_fine_without_credentials),
         in_folder(files_are_relative_to_the_kubeconfig),
         in_folder(a_missing_file_is_named),

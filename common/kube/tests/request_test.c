@@ -58,6 +58,7 @@ static const struct {
      NULL,
      "list " LANDSCAPER_GROUP,
      true},
+    {{.verb = KUBE_DISCOVER}, "GET", "https://s/apis", NULL, NULL, "discover API groups", true},
     {{.verb = KUBE_CREATE, .resource = {"", "v1", "secrets"}, .namespace_name = "a"},
      "POST",
      "https://s/api/v1/namespaces/a/secrets",

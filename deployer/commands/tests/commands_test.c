@@ -186,9 +186,51 @@ static void version_lists_the_item_types(void **state)
     assert_int_equal(json_array_size(doc_get(doc, "types")), 2);
 }
 
+static void manifest_items_are_rendered_in_the_order_of_their_application(void **state)
+{
+    static const char *const arguments[] = {"render", "-o", "json", "testdata/manifest.yaml", NULL};
+    int code = -1;
+    cleanup_free char *text = output_of(render_main, arguments, &code);
+    const char *first = strstr(text, "\"first\"");
+    const char *second = strstr(text, "\"second\"");
+
+    (void)state;
+    assert_int_equal(code, 0);
+    assert_true(first && second && first < second);
+    assert_non_null(strstr(text, "\"" LABEL_MANIFEST_ITEM "\":\"item\""));
+    assert_non_null(strstr(text, "\"" ANNOTATION_MANIFEST_ITEM "\":\"team/item\""));
+    assert_non_null(strstr(text, "\"created\":\"by-item\""));
+    assert_null(strstr(text, "ignored"));
+}
+
+static void mistakes_of_manifest_items_are_listed(void **state)
+{
+    static const char *const arguments[] = {"validate", "testdata/manifest-mistakes.yaml", NULL};
+    static const char *const good[] = {"validate", "--strict", "testdata/manifest.yaml", NULL};
+    static const char *const rendered[] = {"render", "testdata/manifest-mistakes.yaml", NULL};
+    int code = 0;
+    cleanup_free char *text = output_of(validate_main, arguments, &code);
+    cleanup_free char *none = NULL;
+    cleanup_free char *refused = NULL;
+
+    (void)state;
+    assert_int_equal(code, 2);
+    assert_non_null(strstr(text, "team/item: spec.config.updateStrategy: Invalid value: "));
+    assert_non_null(strstr(text, "team/item: spec.config.manifests[0].manifest"));
+    assert_non_null(strstr(text, "spec.config.deleteTimeout: has no effect"));
+    none = output_of(validate_main, good, &code);
+    assert_int_equal(code, 0);
+    assert_string_equal(none, "1 DeployItem, no problems found\n");
+    refused = written_by(render_main, rendered, STDERR_FILENO, &code);
+    assert_int_equal(code, 2);
+    assert_non_null(strstr(refused, "spec.config.updateStrategy"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(manifest_items_are_rendered_in_the_order_of_their_application),
+        cmocka_unit_test(mistakes_of_manifest_items_are_listed),
         cmocka_unit_test(exit_codes_are_as_documented),
         cmocka_unit_test(render_prints_every_object_the_same_each_time),
         cmocka_unit_test(render_reads_the_operators_registry_files),

@@ -227,6 +227,41 @@ static const struct {
     {"targetSelector: 5", "targetSelector: expected a list, got a number"},
 };
 
+static void the_document_says_which_types_are_served(void **state)
+{
+    static const struct {
+        const char *document;
+        bool has_container, has_script, has_manifest;
+        const char *lease;
+    } rows[] = {
+        {"{}", true, true, false, "container-deployer-longshore"},
+        {"{manifest: {enabled: true}}", true, true, true, "container-deployer-longshore"},
+        {"{script: {enabled: false}}", true, false, false, "container-deployer-longshore"},
+        {"{apiVersion: " MANIFEST_API_VERSION ", kind: Configuration}", false, false, true,
+         "manifest-deployer-longshore"},
+        {"{apiVersion: " MANIFEST_API_VERSION_OLD ", kind: Configuration, identity: a, export: "
+         "{defaultTimeout: 5m}, hpa: {maxReplicas: 2, averageCpuUtilization: 80}, controller: "
+         "{workers: 30, cacheSyncTimeout: 2m}}",
+         false, false, true, "manifest-deployer-longshore"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(rows); i++) {
+        cleanup_config struct deployer_config *config = sample_config(rows[i].document);
+        cleanup_json json_t *document = config_document(config);
+        cleanup_config struct deployer_config *again = NULL;
+        cleanup_mistakes struct mistakes mistakes = {0};
+
+        assert_int_equal(config_parse(document, &again, &mistakes), 0);
+        assert_int_equal(config->is_container_enabled, rows[i].has_container);
+        assert_int_equal(config->is_script_enabled, rows[i].has_script);
+        assert_int_equal(config->is_manifest_enabled, rows[i].has_manifest);
+        assert_int_equal(again->is_manifest_enabled, rows[i].has_manifest);
+        assert_int_equal(again->is_container_enabled, rows[i].has_container);
+        assert_string_equal(config->lease_name, rows[i].lease);
+    }
+}
+
 static void every_mistake_is_reported_with_its_path(void **state)
 {
     (void)state;
@@ -255,6 +290,7 @@ int main(void)
         cmocka_unit_test(every_field_of_the_go_deployer_is_read_or_reported_as_ignored),
         cmocka_unit_test(the_effective_configuration_reads_back_to_itself),
         cmocka_unit_test(documented_defaults_are_the_effective_ones),
+        cmocka_unit_test(the_document_says_which_types_are_served),
         cmocka_unit_test(every_mistake_is_reported_with_its_path),
         cmocka_unit_test(a_malformed_file_is_reported_as_one_mistake),
     };

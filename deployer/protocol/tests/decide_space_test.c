@@ -71,6 +71,9 @@ static void add_rest(struct space *space, struct observed *o)
     o->execution.give_up_unix_ms = times[pick(space, 3)];
     o->execution.look_again_unix_ms = pick(space, 2) ? LATER - 1 : -1;
     o->is_responsible = pick(space, 2); /* there is no selector */
+    o->execution.is_volatile = pick(space, 2);
+    o->execution.is_preparing = pick(space, 2);
+    o->execution.needs_report = pick(space, 2);
 }
 
 /* observe_task() derives the one from the other. */
@@ -86,7 +89,7 @@ static void agree(struct observed *o)
 
 enum {
     CORE = (1 << 11) * 3 * 6 * 5 * 5 * 3 * 3,
-    REST = 3 * (1 << 10) * 4 * 2 * 3 * 2 * 2,
+    REST = 3 * (1 << 10) * 4 * 2 * 3 * 2 * 2 * 8,
     /* A prime, so that all combinations of any few dimensions occur. */
     STRIDE = 1048583,
     SAMPLES = 4 * 1000 * 1000,
@@ -139,7 +142,8 @@ static void check_start(const struct observed *o, struct decision decision)
     assert_int_not_equal(o->deadline_unix_ms, EARLIER);
     assert_false(o->is_deleting && o->execution.history != RUN_SOME);
     /* Its pod was lost; a second one would run the job twice. */
-    assert_int_not_equal(o->phase, o->is_deleting ? JOB_DELETING : JOB_PROGRESSING);
+    if (!o->execution.is_volatile)
+        assert_int_not_equal(o->phase, o->is_deleting ? JOB_DELETING : JOB_PROGRESSING);
 }
 
 static void a_pod_is_started_only_for_an_open_job_of_ours_without_a_pod(void **state)
@@ -155,6 +159,21 @@ static void check_result(const struct observed *o, struct decision decision)
         assert_int_equal(o->execution.claim, EXECUTION_OF_JOB);
     if (decision.action == ACTION_COMPLETE)
         assert_int_equal(o->execution.state, EXECUTION_SUCCEEDED);
+}
+
+static void check_report(const struct observed *o, struct decision decision)
+{
+    if (o->execution.is_preparing)
+        assert_int_not_equal(decision.action, ACTION_REPORT);
+    /* What has to be stored first is stored first. */
+    if (o->execution.needs_report && !o->execution.is_preparing)
+        assert_int_not_equal(decision.action, ACTION_STEP);
+}
+
+static void an_execution_goes_on_only_when_its_state_is_stored(void **state)
+{
+    (void)state;
+    in_every_state(check_report);
 }
 
 static void the_pod_of_another_job_is_never_a_result(void **state)
@@ -306,6 +325,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_is_started_only_for_an_open_job_of_ours_without_a_pod),
         cmocka_unit_test(the_pod_of_another_job_is_never_a_result),
+        cmocka_unit_test(an_execution_goes_on_only_when_its_state_is_stored),
         cmocka_unit_test(a_running_pod_is_never_discarded_and_a_terminating_one_not_ended_twice),
         cmocka_unit_test(an_item_is_cleaned_up_only_on_deletion_and_if_nothing_runs),
         cmocka_unit_test(after_the_end_of_a_job_only_its_pod_is_removed),

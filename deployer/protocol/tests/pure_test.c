@@ -101,7 +101,7 @@ static void a_minimal_status_ends_the_job_with_advice(void **state)
         "\"transitionTimes\":{\"initTime\":\"i\"},\"lastError\":{\"reason\":\"OOMKilled\"},%s}",
         DETAILS);
     cleanup_json json_t *wanted = parse(text);
-    cleanup_json json_t *minimal = minimal_status(wanted, PHASE_FAILED, 0);
+    cleanup_json json_t *minimal = minimal_status(wanted, NULL, PHASE_FAILED, 0);
 
     (void)state;
     assert_string_equal(doc_text(minimal, "phase"), PHASE_FAILED);
@@ -117,6 +117,18 @@ static void a_minimal_status_ends_the_job_with_advice(void **state)
     assert_no_details(minimal);
 }
 
+/* Of an engine for which it is the only memory of what was executed. */
+static void a_minimal_status_keeps_the_stored_provider_status(void **state)
+{
+    cleanup_free char *text = xasprintf("{\"jobID\":\"j2\",\"phase\":\"Progressing\",%s}", DETAILS);
+    cleanup_json json_t *wanted = parse(text);
+    cleanup_json json_t *stored = parse("{\"managedResources\":[1]}");
+    cleanup_json json_t *minimal = minimal_status(wanted, stored, PHASE_FAILED, 0);
+
+    (void)state;
+    assert_true(json_equal(doc_member(minimal, "providerStatus"), stored));
+}
+
 static void a_minimal_status_of_a_success_is_a_success(void **state)
 {
     cleanup_free char *text =
@@ -124,7 +136,7 @@ static void a_minimal_status_of_a_success_is_a_success(void **state)
                   "\"exportRef\":{\"name\":\"e\"},%s}",
                   DETAILS);
     cleanup_json json_t *wanted = parse(text);
-    cleanup_json json_t *minimal = minimal_status(wanted, PHASE_FAILED, 0);
+    cleanup_json json_t *minimal = minimal_status(wanted, NULL, PHASE_FAILED, 0);
 
     (void)state;
     assert_string_equal(doc_text(minimal, "phase"), PHASE_SUCCEEDED);
@@ -202,6 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_difference_is_the_minimal_merge_patch),
         cmocka_unit_test(a_minimal_status_ends_the_job_with_advice),
+        cmocka_unit_test(a_minimal_status_keeps_the_stored_provider_status),
         cmocka_unit_test(a_minimal_status_of_a_success_is_a_success),
         cmocka_unit_test(a_lock_is_taken_only_if_it_is_free_or_its_holder_is_gone),
         cmocka_unit_test(a_lock_object_has_the_format_of_the_go_deployer),

@@ -27,9 +27,9 @@ class Account:
     def allow(self, rules, namespace=None, name="checked"):
         self.kube.allow(self.user, rules, namespace, kind="ServiceAccount", name=f"{name}-{self.namespace}")
 
-    def allow_chart(self, **values):
+    def allow_chart(self, chart=helm.CHART, **values):
         """Grants the rules of the rendered chart."""
-        for role in helm.template(values, namespace=self.namespace):
+        for role in helm.template(values, namespace=self.namespace, chart=chart):
             if role["kind"] in ("Role", "ClusterRole"):
                 self.allow(role["rules"], role["metadata"].get("namespace"), role["metadata"]["name"])
 
@@ -65,6 +65,16 @@ def granted(rows):
 
 def missing(rows):
     return {(row["CLUSTER"], row["RESOURCE"], row["RESULT"]) for row in rows if row["RESULT"] != "ok"}
+
+
+def test_the_chart_of_the_manifest_deployer_grants_what_is_checked(account):
+    account.allow_chart(chart=helm.CHART.with_name("manifest-deployer"))
+    config = {"apiVersion": "manifest.deployer.landscaper.gardener.cloud/v1alpha2",
+              "leaderElection": {"leaseName": "deployer-manifest-deployer"}}
+    code, rows, last = account.check(**config)
+    assert (code, missing(rows), last) == (0, set(), "no problems found")
+    assert {row["RESOURCE"] for row in rows} >= {"serviceaccounts/token", f"targets.{LANDSCAPER}"}
+    assert f"contexts.{LANDSCAPER}" not in {row["RESOURCE"] for row in rows if row["VERBS"] != "-"}
 
 
 @pytest.mark.parametrize("replicas", [1, 2])

@@ -1,0 +1,1 @@
+../../container-deployer/templates/_helpers.tpl

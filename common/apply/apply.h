@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Applies a plan to a cluster: CRDs first (until they are established), then cluster-scoped, then
+ * namespaced objects; within a group in parallel, with a limit. An object that fails does not stop
+ * the others. The caller has recorded the plan (plan_record()) before.
+ *
+ * An object whose recorded entry has no uid is created; if it exists, or has a uid, it is read and
+ * changed if needed. A change that meets a conflict is repeated with the new state, a few times.
+ * With STRATEGY_APPLY an object without uid is applied at once.
+ *
+ * An entry with the late_patch_hash of the object's patch_after is compared with the patched
+ * manifest, so that repeating the end of a job does not undo the patch. A new job clears the hash.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "common/apply/merge.h"
+#include "common/apply/plan.h"
+
+enum { APPLY_PARALLEL_MAX = 16 };
+
+struct apply_result;
+
+struct apply_options {
+    struct cluster *cluster;
+    const struct plan *plan;          /* borrowed until on_done or apply_cancel() */
+    const struct inventory *recorded; /* borrowed likewise: what plan_record() returned */
+    enum update_strategy strategy;
+    struct apply_owner owner;  /* strings borrowed likewise */
+    const char *field_manager; /* of every write; required */
+    /* STRATEGY_APPLY: managers whose fields become ours, with those that field_manager wrote by
+     * other strategies, so that what leaves the manifest leaves the object. Terminated by NULL;
+     * NULL: none. */
+    const char *const *former_managers;
+    bool is_dry_run;            /* the server checks every request and stores nothing */
+    kube_may_send_fn *may_send; /* as in struct kube_request */
+    const void *may_send_data;
+    void (*on_done)(void *data, struct apply_result *result); /* result belongs to the callee */
+    void *data;
+};
+
+enum apply_outcome {
+    APPLY_CREATED,
+    APPLY_CHANGED, /* or perhaps not: the response to a server-side apply does not always show it */
+    APPLY_UNCHANGED,
+    APPLY_LEFT_ALONE, /* by its policy */
+    APPLY_FAILED,
+};
+
+struct apply_object_result {
+    enum apply_outcome outcome;
+    json_t *object; /* as the server returned it, without managedFields; NULL after a failure */
+    json_t *before; /* of a dry run: as it was; NULL: it did not exist */
+    /* Of APPLY_FAILED; names the object and has the server's message, without the values of a
+     * Secret. */
+    struct error error;
+};
+
+struct apply_result {
+    struct apply_object_result *objects; /* parallel to plan->objects */
+    size_t count;
+    size_t failed;
+    /* The recorded entries with the uids of what was applied, without objects that POLICY_FALLBACK
+     * left alone. Entries that left the plan are still in it. */
+    struct inventory inventory;
+};
+
+void apply_result_free(struct apply_result *result); /* NULL is fine */
+/* All failures in one message: "ConfigMap ns/a: ...; Secret ns/b: ..." (bounded). The kind is
+ * ERROR_DENIED if all failed so, ERROR_TEMPORARY if one may succeed later, else ERROR_INVALID.
+ * http_status is set if it is the same for all, retry_after_ms is the longest. */
+void apply_result_error(const struct apply_result *result, struct error *ret_error);
+
+struct apply;
+/* on_done is called once, from the loop, unless cancelled before; the apply is freed then.
+ * ERROR_INTERNAL: the field manager is missing. */
+int apply_start(const struct apply_options *options, struct apply **ret_apply, struct error *err)
+    must_check;
+/* Requests that were sent may still take effect. NULL is fine; not after on_done. */
+void apply_cancel(struct apply *apply);
+/* What it is waiting for, for people; NULL: nothing in particular. Belongs to the caller. */
+char *apply_describe(const struct apply *apply);

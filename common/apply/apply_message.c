@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "common/apply/apply_internal.h"
+#include "common/base/memory.h"
+#include "common/data/base64.h"
+#include "common/data/doc.h"
+#include "common/kube/status.h"
+
+enum { VALUE_MIN = 4, VALUE_MAX = 1024 * 1024 };
+
+#define REDACTED "[redacted]"
+
+static void replace_all(char **text, const char *value)
+{
+    char *found = NULL;
+
+    while (strlen(value) >= VALUE_MIN && !strstr(REDACTED, value) &&
+           (found = strstr(*text, value))) {
+        char *shorter =
+            xasprintf("%.*s" REDACTED "%s", (int)(found - *text), *text, found + strlen(value));
+
+        free(*text);
+        *text = shorter;
+    }
+}
+
+/* Admission webhooks may quote what they refuse. */
+static void redact(const json_t *secret, char **text)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+
+    doc_foreach(doc_member(secret, "stringData"), key, value)
+    {
+        if (json_is_string(value))
+            replace_all(text, json_string_value(value));
+    }
+    doc_foreach(doc_member(secret, "data"), key, value)
+    {
+        cleanup_buffer struct buffer decoded = {0};
+        struct error ignored = {0};
+        const char *encoded = json_string_value(value);
+
+        if (!encoded)
+            continue;
+        replace_all(text, encoded);
+        buffer_init(&decoded, VALUE_MAX);
+        if (base64_decode(encoded, strlen(encoded), &decoded, &ignored) == 0 && decoded.data)
+            replace_all(text, decoded.data);
+        if (decoded.data)
+            explicit_bzero(decoded.data, decoded.size);
+    }
+}
+
+/* The text without "create configmaps 'a/x': ", which repeats what the message begins with. */
+static const char *without_request(const char *text)
+{
+    const char *end = strstr(text, "': ");
+
+    return end ? end + strlen("': ") : text;
+}
+
+static bool may_succeed_later(const struct error *err)
+{
+    return err->kind == ERROR_TEMPORARY || err->kind == ERROR_CONFLICT ||
+           err->kind == ERROR_EXISTS || err->kind == ERROR_NOT_FOUND || err->kind == ERROR_GONE ||
+           kube_is_namespace_terminating(err);
+}
+
+void apply_message(const struct plan_object *object, const char *doing, const struct error *err,
+                   struct error *ret_err)
+{
+    cleanup_free char *name = object_ref_text(&object->ref);
+    cleanup_free char *text =
+        xasprintf("%s: cannot be %s: %s", name, doing, without_request(err->text));
+
+    if (strcmp(object->ref.kind, "Secret") == 0) {
+        redact(object->manifest, &text);
+        redact(object->patch_after, &text);
+    }
+    *ret_err = *err;
+    (void)error_set(ret_err, may_succeed_later(err) ? ERROR_TEMPORARY : err->kind, "%s", text);
+    ret_err->os = err->os;
+    ret_err->http_status = err->http_status;
+    ret_err->retry_after_ms = err->retry_after_ms;
+}

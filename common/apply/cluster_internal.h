@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of a cluster share. Private to cluster.c, cluster_kinds.c and cluster_watch.c. */
+#pragma once
+
+#include "common/apply/cluster.h"
+#include "common/data/digest.h"
+
+enum {
+    /* API servers allow 100 streams per HTTP/2 connection. Requests need some of them, so further
+     * watches get further connections. */
+    CLUSTER_CONNECTION_WATCHES = 64,
+    CLUSTER_CONNECTIONS_MAX = CLUSTER_WATCHES_MAX / CLUSTER_CONNECTION_WATCHES,
+    /* How often a group and version is asked for a kind that it did not have. */
+    CLUSTER_MISS_MS = 5000,
+    /* How often an object is read that may not be watched. */
+    CLUSTER_POLL_MS = 5000,
+};
+
+struct cluster_connection {
+    struct kube *kube; /* NULL: not needed yet */
+    size_t watch_count;
+};
+
+struct cluster {
+    struct cluster_pool *pool;
+    struct cluster *next;
+    char identity[DIGEST_HEX_MAX]; /* derived from credentials: never shown */
+    char hash[NAME_HASH_SIZE];
+    size_t references;
+    uint64_t idle_since_ms;
+    struct loop_timer idle_timer;
+    struct kube_config *config;
+    struct http_client *http;
+    /* The first one is for requests, too. */
+    struct cluster_connection connections[CLUSTER_CONNECTIONS_MAX];
+    struct cluster_kinds *kinds;
+    struct cluster_lookup *lookups, **lookups_end; /* that wait for discovery, oldest first */
+    struct kube_call *discovery;                   /* the request that is under way, or NULL */
+    char *discovered_version;                      /* its apiVersion; NULL: all groups */
+    struct cluster_stream *streams;
+};
+
+struct cluster_pool {
+    struct loop *loop;
+    char *user_agent;
+    struct cluster *clusters;
+    size_t count;
+    struct cluster_kinds *kinds;
+    size_t kinds_count;
+};
+
+/* A connection for one more watch. */
+int cluster_connection_for_watch(struct cluster *cluster,
+                                 struct cluster_connection **ret_connection, struct error *err)
+    must_check;
+
+/* The kinds of a server, shared by all credentials for it and kept when no cluster uses them. */
+struct cluster_kinds *cluster_kinds_get(struct cluster_pool *pool,
+                                        const struct kube_config *config);
+void cluster_kinds_put(struct cluster_pool *pool, struct cluster_kinds *kinds);
+void cluster_kinds_free_all(struct cluster_pool *pool);

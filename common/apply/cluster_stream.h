@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A watch that several interests share, and what is reported to them. It is of one name, of all
+ * objects of a kind and namespace, or of those that match a label selector.
+ *
+ * A stream does not keep objects, only their versions. So an interest that joins a stream whose
+ * list has begun reads for itself what it wants to know. What the stream reports meanwhile is not
+ * undone by an older state that was read, because versions are compared. Private to cluster_watch.c
+ * and cluster_stream.c. */
+#pragma once
+
+#include "common/apply/cluster_internal.h"
+#include "common/kube/list.h"
+#include "common/kube/watch.h"
+
+struct cluster_stream {
+    struct cluster *cluster;
+    struct cluster_stream *next;
+    struct cluster_connection *connection;
+    char *group, *version, *plural;
+    char *namespace_name, *name, *label_selector; /* or NULL */
+    struct kube_watch *watch;
+    bool has_begun;  /* a list has begun: an interest that joins now may miss objects of it */
+    bool is_listing; /* it is not complete */
+    bool is_denied;  /* the user may not list: objects are read one by one */
+    struct loop_timer read_timer;
+    size_t reader_count;
+    json_t *listed;   /* the objects that were reported since the list began */
+    json_t *versions; /* of what was reported: "namespace/name" -> number; negative: gone */
+    int depth;        /* of callbacks */
+    struct cluster_interest *interests;
+};
+
+struct cluster_interest {
+    struct cluster_stream *stream;
+    struct cluster_interest *next;
+    char *name; /* NULL: all objects of the stream */
+    cluster_object_fn *on_object;
+    void *data;
+    bool is_late;     /* joined after the list had begun: has to read for itself */
+    bool is_informed; /* of the state of its object, or of all objects */
+    bool is_dead;
+    struct kube_call *call; /* reads its object */
+    struct kube_list *list; /* reads all its objects */
+};
+
+enum taken {
+    TAKEN_OUTDATED, /* or of no interest: nothing was reported */
+    TAKEN_SAME,     /* reported only to those who did not know it */
+    TAKEN_CHANGED,
+};
+
+/* Callbacks may add interests, at the head of the list, and mark any as dead. */
+#define foreach_interest(stream_, interest_)                                                       \
+    for (struct cluster_interest *interest_ = (stream_)->interests; interest_;                     \
+         interest_ = interest_->next)
+
+/* Enclose everything that may call on_object. The last cluster_stream_leave() frees interests that
+ * are dead, and the stream if none is left. */
+void cluster_stream_enter(struct cluster_stream *stream);
+void cluster_stream_leave(struct cluster_stream *stream);
+/* Removes it from the cluster. It has no interests. */
+void cluster_stream_close(struct cluster_stream *stream);
+void cluster_stream_free(struct cluster_stream *stream);
+
+/* "namespace/name" */
+char *cluster_stream_key(const char *namespace_name, const char *name);
+/* The read of an interest ended, or is ended. */
+void cluster_stream_end_reading(struct cluster_interest *interest);
+void cluster_stream_stop_reading(struct cluster_interest *interest);
+
+void cluster_stream_notify(struct cluster_interest *interest, const json_t *object,
+                           const struct error *err);
+void cluster_stream_notify_error(struct cluster_stream *stream, const struct error *err);
+/* Reports the state of an object to everyone who does not know it. */
+enum taken cluster_stream_take(struct cluster_stream *stream, const json_t *object, bool is_gone);
+/* The object does not exist, as a list or a read has shown. */
+void cluster_stream_take_absence(struct cluster_stream *stream, const char *key);

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of objects and who owns them: nothing is forgotten, and nothing that belongs to somebody else is deleted."""
+
+import threading
+
+from bench.kube import DEPLOYITEMS
+from bench.waiting import wait_until
+from faults.proxy import PASS, Action
+from manifest_harness import LABEL, managed
+
+
+def test_what_had_to_be_removed_is_remembered_when_a_job_fails(world):
+    """F1: the new object cannot be applied, so the job fails; the old one is removed by a later job."""
+    world.start()
+    world.deploy("item", [managed(world.config("old"))])
+    world.succeeded("item")
+    bad = world.config("new")
+    bad["metadata"]["namespace"] = "does-not-exist"
+    world.update("item", [managed(bad)], job="job-2", spec={"timeout": "2s"})
+    status = world.failed("item", "job-2")
+    assert sorted(world.recorded("item")) == ["new", "old"] and world.names() == ["old"]
+    assert "does-not-exist" in status["lastError"]["message"]
+    world.update("item", job="job-3", spec={"timeout": "10m"})
+    world.succeeded("item", "job-3")
+    assert world.names() == [] and world.recorded("item") == []
+
+
+def test_an_orphan_that_does_not_go_stays_in_the_list(world):
+    """F2, F20: and the error names it with its finalizers."""
+    world.start()
+    world.deploy("item", [managed(world.config("old"))])
+    world.succeeded("item")
+    world.hold("old")
+    world.update("item", [managed(world.config("new"))], job="job-2", spec={"timeout": "2s"})
+    message = world.failed("item", "job-2")["lastError"]["message"]
+    assert "old" in message and "example.com/hold" in message, message
+    assert sorted(world.recorded("item")) == ["new", "old"]
+    world.release("old")
+    world.trigger("item", "job-3")
+    world.succeeded("item", "job-3")
+    assert world.names() == ["new"] and world.recorded("item") == ["new"]
+
+
+def test_an_interrupted_job_leaves_nothing_behind(world):
+    """F3, F4: interrupted, or out of time, after some of its objects were made; then the item is deleted."""
+    gate = threading.Event()
+
+    def plan(request):
+        if request.method == "POST" and "/configmaps" in request.path and b"cm-1" in (request.body or b""):
+            return Action(before=lambda: gate.wait(20))
+        return PASS
+
+    with world.behind_proxies(plan):
+        world.start(proxy=world.proxy)
+        for name, timeout in (("interrupted", "10m"), ("late", "1s")):
+            gate.clear()
+            world.deploy(name, [managed(world.config(f"{name}-cm-{n}")) for n in range(3)], spec={"timeout": timeout})
+            wait_until(lambda: world.found(f"{name}-cm-0"), "the first object")
+            if name == "interrupted":
+                world.interrupt(name, "job-1")
+            world.failed(name)
+            gate.set()
+            world.removed(name)
+            assert world.names() == []
+
+
+def test_objects_that_moved_or_were_replaced_stay(world):
+    """F5, F6."""
+    world.start()
+    world.deploy("first", [managed(world.config("moved")), managed(world.config("replaced"))])
+    world.succeeded("first")
+    world.deploy("second", [managed(world.config("moved"))])
+    world.succeeded("second")
+    world.remote.delete("configmaps", "replaced", world.space)
+    theirs = world.create(world.config("replaced"))
+    world.removed("first")
+    assert world.names() == ["moved", "replaced"]
+    assert world.found("replaced")["metadata"]["uid"] == theirs["metadata"]["uid"]
+    assert world.found("moved")["metadata"]["labels"][LABEL] == "second"
+
+
+def test_an_object_that_moved_is_not_an_orphan_either(world):
+    """F5, when it leaves the list."""
+    world.start()
+    world.deploy("first", [managed(world.config("moved"))])
+    world.succeeded("first")
+    world.deploy("second", [managed(world.config("moved"))])
+    world.succeeded("second")
+    world.update("first", job="job-2")
+    world.succeeded("first", "job-2")
+    assert world.names() == ["moved"] and world.recorded("first") == []
+
+
+def test_a_policy_that_becomes_ignore_leaves_the_object(world):
+    """F7: and fallback compares namespace and name of the item."""
+    world.start()
+    world.deploy("item", [managed(world.config())])
+    world.succeeded("item")
+    world.update("item", [managed(world.config(), policy="ignore")], job="job-2")
+    world.succeeded("item", "job-2")
+    assert world.names() == ["cm"] and world.recorded("item") == []
+    assert "ObjectsReleased" in [e["reason"] for e in world.events("item")]
+
+    world.deploy("twin", [managed(world.config("shared", data={"by": "first"}))])
+    world.succeeded("twin")
+    world.secret("cluster", {"kubeconfig": world.kubeconfig(world.cluster)}, namespace=world.host)
+    world.target("cluster", secret="cluster", key="kubeconfig", namespace=world.host)
+    try:
+        world.deploy("twin", [managed(world.config("shared", data={"by": "second"}), policy="fallback")], namespace=world.host)
+        world.succeeded("twin", namespace=world.host)
+        assert world.found("shared")["data"] == {"by": "first"}
+    finally:
+        world.kube.delete(DEPLOYITEMS, "twin", world.host)
+        world.trigger("twin", "job-delete", world.host)
+        world.wait_until_deleted("twin", world.host)
+    assert world.found("shared")["data"] == {"by": "first"}
+
+
+def test_finalizers_and_owners_of_others_survive(world):
+    """F8: those of the manifest are added, and taken back when they leave the manifest."""
+    world.start()
+    owner = world.create(world.config("owner"))
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
+    for strategy in ("update", "patch"):
+        name = f"cm-{strategy}"
+        world.deploy(name, [managed(world.config(name, finalizers=["example.com/ours"]))], updateStrategy=strategy)
+        world.succeeded(name)
+        world.remote.patch("configmaps", name, {"metadata": {"finalizers": ["example.com/ours", "example.com/theirs"],
+                                                             "ownerReferences": [reference]}}, world.space)
+        world.update(name, [managed(world.config(name, data={"a": "2"}, finalizers=["example.com/ours"]))], job="job-2",
+                     updateStrategy=strategy)
+        world.succeeded(name, "job-2")
+        metadata = world.found(name)["metadata"]
+        assert sorted(metadata["finalizers"]) == ["example.com/ours", "example.com/theirs"], strategy
+        assert len(metadata["ownerReferences"]) == 1, strategy
+        world.update(name, [managed(world.config(name, data={"a": "3"}))], job="job-3", updateStrategy=strategy)
+        world.succeeded(name, "job-3")
+        assert world.found(name)["metadata"]["finalizers"] == ["example.com/theirs"], strategy
+
+
+def test_a_target_that_changed_is_said_and_nothing_is_deleted_in_the_new_cluster(world):
+    """F35."""
+    world.start()
+    world.deploy("item", [managed(world.config("a")), managed(world.config("b"))])
+    world.succeeded("item")
+    theirs = world.kube.create(world.config("a"))
+    world.kube.create(world.config("b"))
+    world.reach(world.apiserver)
+    world.update("item", [managed(world.config("b"))], job="job-2")
+    world.succeeded("item", "job-2")
+    assert world.kube.get("configmaps", "a", world.namespace)["metadata"]["uid"] == theirs["metadata"]["uid"]
+    assert world.names() == ["a", "b"]
+    assert "TargetChanged" in [e["reason"] for e in world.events("item")]
+
+
+def test_a_target_that_is_gone_names_the_way_out(world):
+    """3.7: the Target object is deleted first."""
+    world.start()
+    world.deploy("item", [managed(world.config())])
+    world.succeeded("item")
+    world.kube.delete("landscaper.gardener.cloud/v1alpha1/targets", "cluster", world.namespace)
+    world.delete("item")
+    error = world.failed("item", "job-delete")["lastError"]
+    assert error["reason"] == "NoTargetFound" and "delete-without-uninstall" in error["message"]
+    world.kube.patch(DEPLOYITEMS, "item", {"metadata": {"annotations": {
+        "landscaper.gardener.cloud/delete-without-uninstall": "true"}}}, world.namespace)
+    world.trigger("item", "job-2")
+    world.wait_until_deleted("item")
+    assert world.names() == ["cm"]
