@@ -36,7 +36,8 @@
 #define DEPLOY_ITEM_TYPE_MANIFEST "landscaper.gardener.cloud/kubernetes-manifest"
 #define LABEL_MANIFEST_ITEM MANIFEST_GROUP "/deployitem"
 #define LOCK_PREFIX_MANIFEST "manifest"
-#define MANIFEST_GO_FIELD_MANAGER "manifest-deployer-controller" /* of writes of the Go deployer */
+#define MANIFEST_GO_FIELD_MANAGER "manifest-deployer-controller" /* of writes of the Go deployer   \
+                                                                  */
 
 /* Environment of the three containers, part of the contract with the user's image. */
 #define ENV_IMPORTS_PATH "IMPORTS_PATH"
@@ -252,8 +253,8 @@ enum { POD_RESERVE_PART = 5, POD_RESERVE_SECONDS_MIN = 8, POD_RESERVE_SECONDS_MA
 /* Name of the export Secret in the host cluster if it is not "NS-N-export"; also on the pod. */
 #define ENV_EXPORT_NAME "LONGSHORE_EXPORT_NAME"
 #define ANNOTATION_EXPORT_NAME LONGSHORE_PREFIX "/export"
-/* On every object of a manifest item: "namespace/name" of the item. The label has only the name, and
- * of a long name a hash. */
+/* On every object of a manifest item: "namespace/name" of the item. The label has only the name,
+ * and of a long name a hash. */
 #define ANNOTATION_MANIFEST_ITEM "longshore." MANIFEST_GROUP "/item"
 
 /* On every object that we create. */

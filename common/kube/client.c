@@ -163,18 +163,9 @@ struct loop *kube_loop(struct kube *kube)
     return kube->loop;
 }
 
-struct kube_config *kube_config_with_token(const struct kube *kube, const char *token)
+const struct kube_config *kube_get_config(const struct kube *kube)
 {
-    struct kube_config *config = xcalloc(1, sizeof(*config));
-
-    *config = (struct kube_config){
-        .server = xstrdup(kube->config->server),
-        .ca_pem = xstrdup_or_null(kube->config->ca_pem),
-        .server_name = xstrdup_or_null(kube->config->server_name),
-        .is_insecure = kube->config->is_insecure,
-        .token = xstrdup(token),
-    };
-    return config;
+    return kube->config;
 }
 
 const char *kube_server(const struct kube *kube)

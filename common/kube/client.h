@@ -117,9 +117,7 @@ int kube_perform(struct kube *kube, const struct kube_request *request, json_t *
                  struct error *err) must_check;
 
 struct loop *kube_loop(struct kube *kube);
-/* A configuration of the same server and CA with a token instead of the client's credentials.
- * Belongs to the caller. */
-struct kube_config *kube_config_with_token(const struct kube *kube, const char *token);
+const struct kube_config *kube_get_config(const struct kube *kube);
 const char *kube_server(const struct kube *kube);
 /* The number of requests that wait for a retry or are queued in the slow lane, and so cause no load
  * on the server. */

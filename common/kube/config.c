@@ -77,6 +77,20 @@ struct kube_config *kube_config_copy(const struct kube_config *config)
     return copy;
 }
 
+struct kube_config *kube_config_with_token(const struct kube_config *config, const char *token)
+{
+    struct kube_config *other = xcalloc(1, sizeof(*other));
+
+    *other = (struct kube_config){
+        .server = xstrdup(config->server),
+        .ca_pem = xstrdup_or_null(config->ca_pem),
+        .server_name = xstrdup_or_null(config->server_name),
+        .is_insecure = config->is_insecure,
+        .token = xstrdup(token),
+    };
+    return other;
+}
+
 int kube_config_check(const struct kube_config *config, struct error *err)
 {
     bool has_credentials = config->token || config->token_file || config->user || config->cert_pem;

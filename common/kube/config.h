@@ -42,3 +42,5 @@ void kube_config_hash(const struct kube_config *config, char ret_hash[NAME_HASH_
 void kube_config_identity(const struct kube_config *config, bool has_credentials,
                           char ret_identity[DIGEST_HEX_MAX]);
 struct kube_config *kube_config_copy(const struct kube_config *config);
+/* A configuration of the same server and CA with a token instead of its credentials. */
+struct kube_config *kube_config_with_token(const struct kube_config *config, const char *token);

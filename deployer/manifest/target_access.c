@@ -183,7 +183,7 @@ int target_access_config(const struct target_access *access, const char *token,
         result = oidc_config(access, token, ret_config, err);
         break;
     case ACCESS_SELF:
-        *ret_config = kube_config_with_token(landscaper, token);
+        *ret_config = kube_config_with_token(kube_get_config(landscaper), token);
         break;
     }
     return result < 0 ? error_wrap(err, "the target") : 0;
