@@ -7,7 +7,7 @@ export LONGSHORE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore
 PYTHON := /usr/bin/python3
 
 .DEFAULT_GOAL := build
-.PHONY: help build build-clang build-asan demo test unit lint format e2e bench mutants images fuzz coverage clean \
+.PHONY: help build build-clang build-asan demo test unit lint format reference e2e bench mutants images fuzz coverage clean \
         cluster-up cluster-down
 
 help: ## this list
@@ -48,7 +48,13 @@ format: ## reformats all C files with clang-format
 	@.ci/packages lint
 	@git ls-files --cached --others --exclude-standard '*.c' '*.h' | xargs clang-format -i
 
-e2e: build ## tests against the real parts: API server, registry, kubelet and containerd, OCI runtime
+reference: build ## writes docs/schemas (JSON Schemas, for editors) and the tables of the reference and troubleshooting pages
+	@for name in $$(build/dev/deployer/longshore schema); do \
+	    build/dev/deployer/longshore schema $$name >docs/schemas/$$name.schema.json || exit 1; \
+	done
+	@.ci/reference build/dev/deployer/longshore
+
+e2e: build ## tests against the real parts: API server, registry, kubelet and containerd, OCI runtime (KUBERNETES=1.31: that release)
 	@.ci/packages run test
 	@e2e/bench/tools packages
 	@e2e/bench/tools kubernetes

@@ -203,6 +203,9 @@ enum { SECRET_MAX_BYTES = 1048576, STATE_CHUNK_BYTES = 1048576 };
  * the exit of main is read as one JSON line. */
 #define ENV_SINK_DIR "LONGSHORE_SINK_DIR"
 #define ENV_MAIN_END_FD "LONGSHORE_MAIN_END_FD"
+/* init in a local run: the message of its log line about a failed request, with the fields error
+ * and delayMs. The runner shows it. */
+#define LOG_RETRYING_REGISTRY "retrying registry request"
 /* wait: all the seconds between SIGTERM and SIGKILL; default: the grace period of the pod object,
  * else MAIN_GRACE_SECONDS_DEFAULT + POD_SAVE_SECONDS. */
 #define ENV_GRACE_SECONDS "LONGSHORE_GRACE_SECONDS"

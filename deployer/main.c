@@ -20,10 +20,17 @@ static const struct runner {
     const struct option_command *command;
     int (*run)(int argc, char **argv);
 } runners[] = {
-    {&COMMAND_RUN, run_main},         {&COMMAND_VALIDATE, validate_main},
-    {&COMMAND_RENDER, render_main},   {&COMMAND_CONTROLLER, controller_main},
-    {&COMMAND_VERSION, version_main}, {&COMMAND_COMPLETION, completion_main},
-    {&COMMAND_MAN, man_main},         {&COMMAND_HELP, help_main},
+    {&COMMAND_RUN, run_main},
+    {&COMMAND_VALIDATE, validate_main},
+    {&COMMAND_RENDER, render_main},
+    {&COMMAND_CONTROLLER, controller_main},
+    {&COMMAND_STATUS, status_main},
+    {&COMMAND_LOGS, logs_main},
+    {&COMMAND_SCHEMA, schema_main},
+    {&COMMAND_VERSION, version_main},
+    {&COMMAND_COMPLETION, completion_main},
+    {&COMMAND_MAN, man_main},
+    {&COMMAND_HELP, help_main},
 };
 
 static const struct runner *find_runner(const char *name)
@@ -37,7 +44,10 @@ static const struct runner *find_runner(const char *name)
 
 static int refuse_command(const char *name)
 {
-    (void)fprintf(stderr, "longshore: unknown command \"%s\"; see 'longshore --help'\n", name);
+    struct error err = {0};
+
+    (void)!option_refuse_command(&COMMAND_LONGSHORE, name, &err);
+    (void)fprintf(stderr, "longshore: %s\n", err.text);
     return EXIT_USAGE;
 }
 

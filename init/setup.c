@@ -211,8 +211,7 @@ int setup_configure(struct setup *setup, const struct options *options, struct e
 static void on_retry(void *data, const struct error *err, uint32_t delay_ms)
 {
     progress_clear(data);
-    log_info("retrying registry request", log_text("error", err->text),
-             log_number("delayMs", delay_ms));
+    log_info(LOG_RETRYING_REGISTRY, log_text("error", err->text), log_number("delayMs", delay_ms));
 }
 
 static int open_registries(struct setup *setup, const struct options *options,

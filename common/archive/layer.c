@@ -27,6 +27,7 @@ const struct archive_limits ARCHIVE_LIMITS_LAYER = {
 struct layer {
     int root_fd;
     const struct layer_options *options;
+    struct fd_source *source;
     struct tar_reader *reader;
     struct unpack_counts counts;
     struct layer_placed placed;
@@ -36,6 +37,7 @@ struct layer {
 static void layer_done(struct layer *layer)
 {
     tar_reader_free(layer->reader);
+    free(layer->source);
     layer_placed_done(&layer->placed);
     directory_spool_done(&layer->directories);
 }
@@ -227,19 +229,30 @@ static int place(struct layer *layer, struct tar_entry *entry, struct error *err
     return 0;
 }
 
+static ssize_t read_block(void *data, const void **ret_bytes, struct error *err)
+{
+    struct layer *layer = data;
+    const struct layer_options *options = layer->options;
+
+    if (options->on_block && options->on_block(options->data, layer->counts.bytes, err) < 0)
+        return -1;
+    return fd_source_read(layer->source, ret_bytes, err);
+}
+
 int layer_unpack(int root_fd, const struct layer_options *options, int packed_fd,
                  struct unpack_counts *ret_counts, struct error *err)
 {
     const struct plain_options plain_options = {.limits = options->limits};
-    cleanup_free struct fd_source *source = fd_source_new(packed_fd);
     cleanup_plain struct plain *plain = NULL;
-    cleanup_layer struct layer layer = {
-        .root_fd = root_fd, .options = options, .directories = DIRECTORY_SPOOL_INIT};
+    cleanup_layer struct layer layer = {.root_fd = root_fd,
+                                        .options = options,
+                                        .source = fd_source_new(packed_fd),
+                                        .directories = DIRECTORY_SPOOL_INIT};
     struct tar_entry entry = {0};
     int found = 0;
 
     layer.directories.is_missing_ignored = true;
-    if (plain_new(&plain_options, fd_source_read, source, &plain, err) < 0 ||
+    if (plain_new(&plain_options, read_block, &layer, &plain, err) < 0 ||
         tar_reader_new(plain, &layer.reader, err) < 0)
         return -1;
     while ((found = tar_reader_next(layer.reader, &entry, err)) > 0) {

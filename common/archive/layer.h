@@ -15,6 +15,10 @@
 struct layer_options {
     const struct archive_limits *limits;
     bool is_owner_kept; /* chown as the layer says; ids that can't be mapped become 0 */
+    /* Called before each block that is read, with the bytes unpacked so far; -1 with err set stops
+     * the unpacking. NULL: not called. */
+    int (*on_block)(void *data, uint64_t bytes, struct error *err);
+    void *data;
 };
 
 /* 16 GiB, 8 GiB per file, 2 000 000 entries, depth 128, no ratio, windows of 128 MiB. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/memory.h"
+#include "common/base/suggest.h"
 
 /* Long options without a letter get values past all characters. */
 enum { LONG_ONLY = 256 };
@@ -113,20 +114,46 @@ static int refuse(const struct option_command *command, const char *name, const 
                      command->program);
 }
 
+/* Why getopt() does not know a long option, which is given without its dashes: getopt() accepts
+ * the beginning of a name, but it must be the beginning of only one. The caller frees. */
+static char *explain_unknown(const struct option_row *rows, const char *given)
+{
+    struct suggestion suggestion = {.given = given};
+    const char *first = NULL;
+
+    for (const struct option_row *row = rows; row->name; row++) {
+        bool is_prefix = *given && strncmp(row->name, given, strlen(given)) == 0;
+
+        if (is_prefix && first)
+            return xasprintf("is ambiguous (--%s or --%s?)", first, row->name);
+        if (is_prefix)
+            first = row->name;
+        suggestion_offer(&suggestion, row->name);
+    }
+    if (suggestion.best)
+        return xasprintf("is unknown (did you mean '--%s'?)", suggestion.best);
+    return xstrdup("is unknown");
+}
+
 /* getopt() leaves the option in optopt, or 0 for an unknown long one. What follows '=' may be a
  * secret and is not shown. */
 static int refuse_option(const struct option_command *command, char *const *argv, bool is_missing,
                          struct error *err)
 {
     cleanup_free char *name = NULL;
+    cleanup_free char *fault = NULL;
 
-    if (optopt >= LONG_ONLY)
+    if (optopt >= LONG_ONLY) {
         name = xasprintf("--%s", command->rows[optopt - LONG_ONLY].name);
-    else if (optopt)
+    } else if (optopt) {
         name = xasprintf("-%c", optopt);
-    else
+    } else {
         name = xstrndup(argv[optind - 1], strcspn(argv[optind - 1], "="));
-    return refuse(command, name, is_missing ? "requires a value" : "is unknown", err);
+        fault = explain_unknown(command->rows, name + strspn(name, "-"));
+    }
+    if (!fault)
+        fault = xstrdup(is_missing ? "requires a value" : "is unknown");
+    return refuse(command, name, fault, err);
 }
 
 /* "a, b or c". */
@@ -170,27 +197,29 @@ int options_parse(const struct option_command *command, int argc, char **argv, v
                   int *ret_first, struct error *err)
 {
     struct tables tables = {0};
-    int value = 0;
+    struct error later = {0};
     int result = 0;
 
     store_fallbacks(command->rows, record);
     tables_init(&tables, command->rows);
     opterr = 0;
     optind = 0; /* glibc and musl: start over, so that tests and subcommands can parse again */
-    while (result == 0) {
+    for (;;) {
         const struct option_row *row = NULL;
+        struct error *fault = result == 0 ? err : &later;
+        int value = 0;
 
         optopt = 0;
         value = getopt_long(argc, argv, tables.shorts, tables.longs, NULL);
         if (value == -1)
             break;
         if (value == ':' || value == '?') {
-            result = refuse_option(command, argv, value == ':', err);
-            break;
+            result = refuse_option(command, argv, value == ':', fault);
+            continue;
         }
         row = find_row(command->rows, value);
         if (!store(row, record, value_of(value, optarg)))
-            result = refuse_value(command, row, err);
+            result = refuse_value(command, row, fault);
     }
     *ret_first = optind;
     tables_done(&tables);
@@ -202,6 +231,18 @@ const char *option_command_name(const struct option_command *command)
     const char *blank = strrchr(command->program, ' ');
 
     return blank ? blank + 1 : command->program;
+}
+
+int option_refuse_command(const struct option_command *program, const char *name, struct error *err)
+{
+    struct suggestion suggestion = {.given = name};
+
+    for (size_t i = 0; program->commands[i]; i++)
+        suggestion_offer(&suggestion, option_command_name(program->commands[i]));
+    return error_set(err, ERROR_INVALID, "unknown command \"%s\"%s%s%s; see '%s --help'", name,
+                     suggestion.best ? " (did you mean \"" : "",
+                     suggestion.best ? suggestion.best : "", suggestion.best ? "\"?)" : "",
+                     program->program);
 }
 
 const char *option_next_choice(const char **rest, int *ret_length)
@@ -221,38 +262,6 @@ char *option_describe(const struct option_row *row)
     return xasprintf("%s%s%s%s%s%s", row->help, *choices ? ": " : "", choices,
                      row->fallback ? " (default " : "", row->fallback ? row->fallback : "",
                      row->fallback ? ")" : "");
-}
-
-static void print_commands(const struct option_command *command, FILE *out)
-{
-    (void)fprintf(out, "\nCommands:\n");
-    for (size_t i = 0; command->commands[i]; i++)
-        (void)fprintf(out, "  %-12s%s\n", option_command_name(command->commands[i]),
-                      command->commands[i]->brief);
-}
-
-void options_print_help(const struct option_command *command, FILE *out)
-{
-    (void)fprintf(out, "Usage: %s %s\n%s.\n", command->program, command->synopsis,
-                  command->summary);
-    if (command->commands)
-        print_commands(command, out);
-    if (command->rows[0].name)
-        (void)fprintf(out, "\nOptions:\n");
-    for (const struct option_row *row = command->rows; row->name; row++) {
-        cleanup_free char *text = option_describe(row);
-        char letter[6] = "    ";
-        int width = 0;
-
-        if (row->letter)
-            (void)snprintf(letter, sizeof(letter), "-%c, ", row->letter);
-        width = fprintf(out, "  %s--%s%s%s", letter, row->name, row->value_name ? " " : "",
-                        row->value_name ? row->value_name : "");
-        (void)fprintf(out, "%*s%s\n", width < 32 ? 32 - width : 1, "", text);
-    }
-    if (command->commands)
-        (void)fprintf(out, "\nRun '%s COMMAND --help' for the options of a command.\n",
-                      command->program);
 }
 
 void option_list_done(struct option_list *list)

@@ -70,7 +70,7 @@ struct option_row {
         .help = (help_)                                                                            \
     }
 
-/* A line of a further section of the man page: {"EXIT STATUS", "2", "wrong usage"}. */
+/* A line of a further section of --help and the man page: {"EXIT STATUS", "2", "wrong usage"}. */
 struct option_fact {
     const char *section; /* NULL ends the table; lines of a section are adjacent */
     const char *term, *text;
@@ -90,14 +90,20 @@ struct option_command {
 
 /* Parses argv[1..] into record, in which the fields of options that are not given get their default
  * or keep their value. Moves the operands to the end of argv; *ret_first is the index of the first
- * one. --help is a row like any other. ERROR_INVALID names the option, but never its value. */
+ * one. --help is a row like any other. ERROR_INVALID names the first wrong option, but never its
+ * value, and a similar option if there is one; the options after it are stored in record as well,
+ * so that an option for the format of errors has its effect. A wrong choice is stored as given. */
 int options_parse(const struct option_command *command, int argc, char **argv, void *record,
                   int *ret_first, struct error *err) must_check;
+/* options_help.c: synopsis, commands, options and facts, in lines of at most 80 columns. */
 void options_print_help(const struct option_command *command, FILE *out);
 void option_list_done(struct option_list *list);
 
 /* The last word of the program: "run" for "longshore run". */
 const char *option_command_name(const struct option_command *command);
+/* Fails with ERROR_INVALID: name is not a command of the program. Names a similar one. */
+int option_refuse_command(const struct option_command *program, const char *name, struct error *err)
+    must_check;
 /* Help, choices and default of a row, as shown by --help and the man page. The caller frees it. */
 char *option_describe(const struct option_row *row);
 /* Returns the next word of *rest (which may be NULL) and its length, and moves *rest behind it.

@@ -38,7 +38,8 @@ static const struct option_row run_rows[] = {
                 "YAML or JSON file that replaces the item's importValues"),
     option_text("image", 0, struct run_values, image, "IMAGE",
                 "replaces the item's image: a reference, oci:DIR, oci-archive:FILE, "
-                "docker-archive:FILE, rootfs:DIR or an absolute path"),
+                "docker-archive:FILE, rootfs:DIR, or a path that begins with / or ./ (paths, also "
+                "those in the item, are relative to the current directory)"),
     option_choice("operation", 0, struct run_values, operation, "OP", OPERATION_HELP, OPERATIONS,
                   OPERATION_RECONCILE),
     option_text("from-cluster", 0, struct run_values, from_cluster, "NS/NAME",
@@ -55,10 +56,11 @@ static const struct option_row run_rows[] = {
                 "directory for images (default: ~/.cache/longshore/images)"),
     option_text_with("cache-size", 0, struct run_values, cache_size, "SIZE",
                      "maximum size of the image cache", NULL, "10Gi"),
-    option_text_with("runtime", 0, struct run_values, runtime, "NAME",
-                     "OCI runtime, by default the first that is installed", "crun runc", NULL),
+    option_choice("runtime", 0, struct run_values, runtime, "NAME",
+                  "OCI runtime, by default the first that is installed", "crun runc", NULL),
     option_text("timeout", 0, struct run_values, timeout, "TIME",
-                "stop main after this time, or 'none' (default: the item's timeout, else 10m)"),
+                "time for image, init and main together, or 'none' (default: the item's timeout, "
+                "else 10m)"),
     option_text_with("grace", 0, struct run_values, grace, "TIME",
                      "time between SIGTERM and SIGKILL", NULL, "30s"),
     option_choice("network", 0, struct run_values, network, "NET", "network of main", "host none",
@@ -82,6 +84,8 @@ static const struct option_fact run_facts[] = {
     {"EXIT STATUS", "2", "usage or configuration error, found before main was started"},
     {"EXIT STATUS", "124", "timed out"},
     {"EXIT STATUS", "125", "longshore failed: image, inputs, state or exports"},
+    {"EXIT STATUS", "126", "main's program cannot be executed"},
+    {"EXIT STATUS", "127", "the image does not have main's program or its interpreter"},
     {"EXIT STATUS", "130", "interrupted"},
     {"EXIT STATUS", "any other", "exit code of main"},
     {"ENVIRONMENT", "XDG_STATE_HOME, XDG_CACHE_HOME",
@@ -89,9 +93,11 @@ static const struct option_fact run_facts[] = {
      "~/.local/state and ~/.cache)"},
     {"ENVIRONMENT", "KUBECONFIG", "kubeconfig for --from-cluster, unless --kubeconfig is given"},
     {"ENVIRONMENT", "HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "proxy for registries"},
+    {"ENVIRONMENT", "NO_COLOR", "if not empty: no colors on a terminal"},
     {"EXAMPLES", "longshore run item.yaml", "runs an item and prints its exports"},
     {"EXAMPLES", "longshore run item.yaml --target cluster.yaml --operation DELETE",
      "deletes what the item created in a cluster"},
+    {"EXAMPLES", "longshore run item.yaml -o json | jq .exports", "prints only the exports"},
     {"EXAMPLES", "longshore run --from-cluster team/item --shell",
      "opens a shell with the inputs of an item in a cluster"},
     {0},
@@ -116,7 +122,8 @@ static const struct option_row validate_rows[] = {
     option_text("config", 0, struct validate_values, config, "FILE", CONFIG_HELP),
     option_choice("output", 'o', struct validate_values, output, "FORMAT", OUTPUT_HELP, "text json",
                   "text"),
-    option_flag("strict", 0, struct validate_values, is_strict, "treat unknown fields as errors"),
+    option_flag("strict", 0, struct validate_values, is_strict,
+                "treat warnings, such as unknown fields, as errors"),
     TABLE_LAST_ROWS(struct validate_values),
 };
 
@@ -128,10 +135,10 @@ static const struct option_fact validate_facts[] = {
 
 const struct option_command COMMAND_VALIDATE = {
     COMMAND_OF_FILES(validate),
-    .brief = "check DeployItems for mistakes",
+    .brief = "check DeployItems and what they refer to for mistakes",
     .summary =
-        "Lists the mistakes in DeployItems, Targets and Configurations that can be found without a "
-        "cluster, each with its path. FILE '-' is standard input",
+        "Lists the mistakes in DeployItems, Targets, Contexts and Configurations that can be found "
+        "without a cluster, each with file, line, column and path. FILE '-' is standard input",
     .facts = validate_facts,
 };
 
@@ -159,6 +166,90 @@ const struct option_command COMMAND_RENDER = {
     .summary =
         "Prints the objects that the controller would create for a DeployItem, including Secrets",
     .facts = usual_exits,
+};
+
+/* ---- status, logs ---- */
+
+#define CLUSTER_ROWS(record)                                                                       \
+    option_text("kubeconfig", 0, record, cluster.kubeconfig, "FILE",                               \
+                "kubeconfig of Landscaper's cluster (default: found like kubectl's)"),             \
+        option_text("host-kubeconfig", 0, record, cluster.host_kubeconfig, "FILE",                 \
+                    "kubeconfig of the cluster in which the pods run (default: the same)"),        \
+        option_text("host-namespace", 0, record, cluster.host_namespace, "NS",                     \
+                    "namespace of the pods (default: all are searched)")
+
+#define KUBECONFIG_FACT                                                                            \
+    {                                                                                              \
+        "ENVIRONMENT", "KUBECONFIG", "kubeconfig, unless --kubeconfig is given"                    \
+    }
+
+static const struct option_row status_rows[] = {
+    option_text("namespace", 'n', struct status_values, namespace_name, "NS",
+                "list the items of this namespace only"),
+    option_flag("watch", 'w', struct status_values, is_watch,
+                "print changes: of one item until its job is finished, else until interrupted"),
+    option_text_with("lines", 0, struct status_values, lines, "N",
+                     "lines of the log to show for one item", NULL, "20"),
+    CLUSTER_ROWS(struct status_values),
+    option_flag("hints", 0, struct status_values, is_hints,
+                "print all known errors with cause and solution, without a cluster"),
+    option_choice("output", 'o', struct status_values, output, "FORMAT", OUTPUT_HELP, "text json",
+                  "text"),
+    TABLE_LAST_ROWS(struct status_values),
+};
+
+static const struct option_fact status_facts[] = {
+    EXIT_DONE,
+    {"EXIT STATUS", "1", "failed; with --watch of one item also if its job failed"},
+    EXIT_INVALID,
+    KUBECONFIG_FACT,
+    {"EXAMPLES", "longshore status", "lists all items with phase, age, duration and reason"},
+    {"EXAMPLES", "longshore status team/item",
+     "shows what an item is doing, what it waits for, its error and what to do about it"},
+    {"EXAMPLES", "longshore status team/item --watch", "waits until the job is finished"},
+    {0},
+};
+
+const struct option_command COMMAND_STATUS = {
+    .program = "longshore status",
+    .brief = "show what the DeployItems of a cluster are doing",
+    .synopsis = "[OPTIONS] [NAMESPACE/NAME]",
+    .summary = "Lists the DeployItems of a cluster, or shows one of them: its timeline, what it "
+               "waits for, its last error with cause and solution, and the end of the log. Reads "
+               "with the permissions of your kubeconfig and changes nothing",
+    .operand = "ITEM",
+    .rows = status_rows,
+    .facts = status_facts,
+};
+
+static const struct option_row logs_rows[] = {
+    option_flag("follow", 'f', struct logs_values, is_follow,
+                "wait for the run to start, and print its log until it ends"),
+    option_choice("container", 'c', struct logs_values, container, "NAME", "container of the pod",
+                  CONTAINER_INIT " " CONTAINER_MAIN " " CONTAINER_WAIT, CONTAINER_MAIN),
+    option_text("lines", 0, struct logs_values, lines, "N", "only the last N lines"),
+    CLUSTER_ROWS(struct logs_values),
+    TABLE_LAST_ROWS(struct logs_values),
+};
+
+static const struct option_fact logs_facts[] = {
+    EXIT_DONE,
+    EXIT_FAILED,
+    EXIT_INVALID,
+    KUBECONFIG_FACT,
+    {"EXAMPLES", "longshore logs team/item --follow", "prints the log of the present or next run"},
+    {0},
+};
+
+const struct option_command COMMAND_LOGS = {
+    .program = "longshore logs",
+    .brief = "print the log of a DeployItem's run",
+    .synopsis = "[OPTIONS] NAMESPACE/NAME",
+    .summary = "Prints the log of the pod of a DeployItem. If the pod is gone, prints the lines "
+               "that the status of the item has. Reads with the permissions of your kubeconfig",
+    .operand = "ITEM",
+    .rows = logs_rows,
+    .facts = logs_facts,
 };
 
 /* ---- controller ---- */
@@ -205,7 +296,7 @@ const struct option_command COMMAND_CONTROLLER = {
     .facts = controller_facts,
 };
 
-/* ---- version, completion, man, help ---- */
+/* ---- schema, version, completion, man, help ---- */
 
 static const struct option_row version_rows[] = {
     option_flag("json", 0, struct version_values, is_json, "print a JSON document"),
@@ -222,6 +313,24 @@ const struct option_command COMMAND_VERSION = {
 
 static const struct option_row plain_rows[] = {
     TABLE_LAST_ROWS(struct plain_values),
+};
+
+static const struct option_fact schema_facts[] = {
+    {"EXAMPLES", "longshore schema", "lists the names"},
+    {"EXAMPLES", "longshore schema deployitem > deployitem.json",
+     "writes a schema that an editor can use to check DeployItems"},
+    {0},
+};
+
+const struct option_command COMMAND_SCHEMA = {
+    .program = "longshore schema",
+    .brief = "print the JSON Schema of a document, for editors",
+    .synopsis = "[NAME]",
+    .summary = "Prints the JSON Schema of a document, or the names of all schemas",
+    .operand = "NAME",
+    .operand_choices = "configuration context deployitem target provider-container provider-script",
+    .rows = plain_rows,
+    .facts = schema_facts,
 };
 
 static const struct option_fact completion_facts[] = {
@@ -257,7 +366,8 @@ const struct option_command COMMAND_MAN = {
     .summary = "Prints the man page of longshore, of one of its commands, or of longshore-init or "
                "longshore-wait if COMMAND is init or wait",
     .operand = "COMMAND",
-    .operand_choices = "run validate render controller version completion man help init wait",
+    .operand_choices =
+        "run validate render status logs controller schema version completion man help init wait",
     .rows = plain_rows,
     .facts = man_facts,
 };
@@ -268,7 +378,7 @@ const struct option_command COMMAND_HELP = {
     .synopsis = "[COMMAND]",
     .summary = "Prints the list of commands, or the help of COMMAND",
     .operand = "COMMAND",
-    .operand_choices = "run validate render controller version completion man",
+    .operand_choices = "run validate render status logs controller schema version completion man",
     .rows = plain_rows,
 };
 
@@ -279,9 +389,9 @@ static const struct option_row longshore_rows[] = {
 };
 
 static const struct option_command *const longshore_commands[] = {
-    &COMMAND_RUN,        &COMMAND_VALIDATE, &COMMAND_RENDER,
-    &COMMAND_CONTROLLER, &COMMAND_VERSION,  &COMMAND_COMPLETION,
-    &COMMAND_MAN,        &COMMAND_HELP,     NULL,
+    &COMMAND_RUN,        &COMMAND_VALIDATE,   &COMMAND_RENDER, &COMMAND_STATUS,
+    &COMMAND_LOGS,       &COMMAND_CONTROLLER, &COMMAND_SCHEMA, &COMMAND_VERSION,
+    &COMMAND_COMPLETION, &COMMAND_MAN,        &COMMAND_HELP,   NULL,
 };
 
 const struct option_command COMMAND_LONGSHORE = {

@@ -32,6 +32,23 @@ struct render_values {
     bool is_help;
 };
 
+/* How status and logs reach the clusters. */
+struct cluster_values {
+    const char *kubeconfig, *host_kubeconfig, *host_namespace;
+};
+
+struct status_values {
+    struct cluster_values cluster;
+    const char *namespace_name, *lines, *output;
+    bool is_watch, is_hints, is_help;
+};
+
+struct logs_values {
+    struct cluster_values cluster;
+    const char *container, *lines;
+    bool is_follow, is_help;
+};
+
 /* The last three are flags of Go's logger and have no effect: log lines have neither stack traces
  * nor callers, and always a timestamp. */
 struct log_values {
@@ -49,7 +66,7 @@ struct version_values {
     bool is_json, is_help;
 };
 
-/* For completion, man and help. */
+/* For schema, completion, man and help. */
 struct plain_values {
     bool is_help;
 };
@@ -67,7 +84,8 @@ struct wait_values {
 
 extern const struct option_command COMMAND_LONGSHORE; /* its commands are the following */
 extern const struct option_command COMMAND_RUN, COMMAND_VALIDATE, COMMAND_RENDER;
-extern const struct option_command COMMAND_CONTROLLER, COMMAND_VERSION;
+extern const struct option_command COMMAND_STATUS, COMMAND_LOGS;
+extern const struct option_command COMMAND_CONTROLLER, COMMAND_SCHEMA, COMMAND_VERSION;
 extern const struct option_command COMMAND_COMPLETION, COMMAND_MAN, COMMAND_HELP;
 /* table_helpers.c */
 extern const struct option_command COMMAND_INIT, COMMAND_WAIT;

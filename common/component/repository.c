@@ -7,6 +7,7 @@
 #include "common/component/typed.h"
 #include "common/component/yamlfs.h"
 #include "common/data/digest.h"
+#include "common/data/doc.h"
 
 static const char *const type_registry[] = {"ociRegistry", "OCIRegistry",   "oci",
                                             "OCI",         "OCIRepository", NULL};
@@ -140,6 +141,19 @@ int repository_parse(const json_t *spec, struct repository **ret_repository, str
         return -1;
     *ret_repository = steal(&repository);
     return 0;
+}
+
+bool repository_type_is_known(const char *type)
+{
+    static const char *const *const lists[] = {type_registry, type_transport, type_archive,
+                                               type_local, type_inline};
+    cleanup_json json_t *spec = json_pack("{s:s}", "type", type);
+
+    for (size_t i = 0; i < array_length(lists); i++) {
+        if (typed_is(spec, lists[i]))
+            return true;
+    }
+    return false;
 }
 
 struct repository *repository_new_descriptors(void)

@@ -44,6 +44,8 @@ struct repository {
  * error only if the repository is asked. */
 int repository_parse(const json_t *spec, struct repository **ret_repository, struct error *err)
     must_check;
+/* Whether a specification of this type can be read; "/v1" at the end is allowed. */
+bool repository_type_is_known(const char *type);
 /* An empty repository of kind REPOSITORY_DESCRIPTORS. Belongs to the caller. */
 struct repository *repository_new_descriptors(void);
 void repository_take_descriptor(struct repository *repository, struct descriptor *descriptor);

@@ -7,7 +7,10 @@
 
 int validate_main(int argc, char **argv);
 int render_main(int argc, char **argv);
+int schema_main(int argc, char **argv);
 int version_main(int argc, char **argv);
 int man_main(int argc, char **argv);
 int completion_main(int argc, char **argv);
 int controller_main(int argc, char **argv); /* deployer/controller/main.c */
+int status_main(int argc, char **argv);     /* deployer/status/main.c */
+int logs_main(int argc, char **argv);       /* deployer/status/logs.c */

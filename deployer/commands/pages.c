@@ -54,8 +54,7 @@ int man_main(int argc, char **argv)
         return finish();
     page = manual_find(operands[0]);
     if (!page) {
-        (void)error_set(&err, ERROR_INVALID, "unknown command \"%s\"; see 'longshore --help'",
-                        operands[0]);
+        (void)!option_refuse_command(&COMMAND_LONGSHORE, operands[0], &err);
         return fail(&COMMAND_MAN, &err);
     }
     manual_print(page, stdout);

@@ -25,16 +25,6 @@ static void print_object(const json_t *object, const char *output, bool is_first
     (void)printf("%s%s", is_first ? "" : "---\n", text);
 }
 
-/* The default Context exists in every namespace and is usually empty, so that it is optional here.
- */
-static void warn_of_missing_context(const struct offline *offline)
-{
-    if (!offline_context(offline))
-        (void)fprintf(stderr, "warning: context \"" CONTEXT_DEFAULT
-                              "\" not found in the files; the controller would use its pull "
-                              "Secrets and OCM configuration, too (add it with --context FILE)\n");
-}
-
 /* Comments on values that depend on the cluster. */
 static void print_unknown(const struct offline *offline)
 {
@@ -58,7 +48,8 @@ static int render_item(const struct render_values *values, struct bundle *bundle
 
     if (offline_load(bundle, values->config, item, &offline, err) < 0)
         return -1;
-    warn_of_missing_context(&offline);
+    if (offline_missing_context(&offline))
+        (void)fprintf(stderr, "warning: %s\n", offline_missing_context(&offline));
     if (offline_objects(&offline, values->operation, &objects, err) < 0)
         return -1;
     if (strcmp(values->output, "json") != 0)

@@ -9,6 +9,7 @@
 
 #include "common/data/names.h"
 #include "deployer/validation/mistakes.h"
+#include "deployer/validation/rules.h"
 #include "deployer/validation/selector.h"
 
 enum { CONFIG_BYTES_MAX = 1 << 20 };
@@ -71,6 +72,9 @@ struct deployer_config {
     /* How long main may run after SIGTERM: the default, and the maximum for an item. */
     int64_t grace_seconds, max_grace_seconds; /* pod.[max]TerminationGracePeriodSeconds */
 };
+
+/* The fields of the document. */
+extern const struct field_rule CONFIG_FIELDS[];
 
 /* Parses a document; NULL gives the defaults. All errors and unknown fields are added to mistakes.
  * Fails if there is an error; only otherwise *ret_config is set. */

@@ -44,7 +44,7 @@ static int fold_string_data(json_t *object, struct error *err)
     return json_object_del(object, "stringData");
 }
 
-static int add_object(struct bundle *bundle, json_t *object, struct error *err)
+int bundle_add_document(struct bundle *bundle, json_t *object, struct error *err)
 {
     const char *kind = doc_text(object, "kind");
 
@@ -63,7 +63,7 @@ static int add_object(struct bundle *bundle, json_t *object, struct error *err)
             if (strcmp(doc_text_or(item, "kind", ""), "List") == 0)
                 return error_set(err, ERROR_INVALID, "items[%zu]: a List must not contain a List",
                                  i);
-            if (add_object(bundle, item, err) < 0)
+            if (bundle_add_document(bundle, item, err) < 0)
                 return error_wrap(err, "items[%zu]", i);
         }
         return 0;
@@ -81,7 +81,7 @@ int bundle_add_text(struct bundle *bundle, const char *origin, const char *text,
     if (doc_parse_yaml_stream(text, size, BUNDLE_BYTES_MAX, &docs, err) < 0)
         return error_wrap(err, "'%s'", origin);
     for (size_t i = 0; i < json_array_size(docs); i++) {
-        if (add_object(bundle, json_array_get(docs, i), err) < 0)
+        if (bundle_add_document(bundle, json_array_get(docs, i), err) < 0)
             return error_wrap(err, "'%s', document %zu", origin, i + 1);
     }
     return 0;

@@ -25,11 +25,12 @@ static inline void bundle_donep(struct bundle *bundle)
 /* Adds the objects of a file; "-" is standard input. ERROR_INVALID, naming the file and the number
  * of the document, for a document that is not an object or has no kind. */
 int bundle_load(struct bundle *bundle, const char *path, struct error *err) must_check;
+/* Adds an object, or the objects of a List. stringData of Secrets is converted into data, as the
+ * API server does. */
+int bundle_add_document(struct bundle *bundle, json_t *object, struct error *err) must_check;
 /* The same from memory; origin is for messages. */
 int bundle_add_text(struct bundle *bundle, const char *origin, const char *text, size_t size,
                     struct error *err) must_check;
-
-/* Converts stringData of Secrets into data, as the API server does. */
 
 /* Finds an object; NULL if there is none. name NULL: the first of its kind. namespace_name NULL:
  * any. An object without a namespace matches every namespace. Borrowed. */

@@ -7,14 +7,11 @@
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "common/data/duration.h"
 #include "common/data/names.h"
 #include "common/data/timestamp.h"
 #include "common/kube/object.h"
+#include "deployer/item/kinds.h"
 #include "deployer/validation/fields.h"
-#include "deployer/validation/validate.h"
-
-enum { NS_PER_MS = 1000000 };
 
 void item_free(struct item *item)
 {
@@ -79,25 +76,14 @@ static void read_metadata(struct item *item, const json_t *metadata)
     item->is_delete_without_uninstall = without_uninstall && strcmp(without_uninstall, "true") == 0;
 }
 
-static void read_timeout(struct item *item, const struct fields *spec)
+static int64_t timeout_of(const struct fields *spec)
 {
     const char *text = field_text(spec, "timeout");
-    struct error err = {0};
-    int64_t ns = 0;
+    int64_t timeout_ms = field_duration_ms(spec, "timeout", ITEM_TIMEOUT_DEFAULT_MS);
 
-    item->timeout_ms = ITEM_TIMEOUT_DEFAULT_MS;
-    if (!text)
-        return;
-    if (strcmp(text, "none") == 0)
-        item->timeout_ms = ITEM_TIMEOUT_NONE;
-    else if (duration_parse(text, &ns, &err) < 0)
-        mistakes_add(spec->mistakes, MISTAKE_INVALID, "spec.timeout",
-                     "\"%s\": must be none or a duration such as 90s, 10m or 1h30m", text);
-    else if (ns < 0)
-        mistakes_add(spec->mistakes, MISTAKE_INVALID, "spec.timeout",
-                     "\"%s\": must not be negative", text);
-    else
-        item->timeout_ms = ns / NS_PER_MS;
+    if (text && strcmp(text, "none") == 0)
+        return ITEM_TIMEOUT_NONE;
+    return timeout_ms < 0 ? ITEM_TIMEOUT_DEFAULT_MS : timeout_ms;
 }
 
 static void read_spec(struct item *item, const json_t *object)
@@ -108,15 +94,10 @@ static void read_spec(struct item *item, const json_t *object)
     const json_t *config = field_object(&spec, "config");
     const char *unreadable = doc_text(object, KUBE_UNREADABLE);
 
+    rule_check(field_any(&root, "spec"), rules_find(ITEM_FIELDS, "spec"), "spec", &item->mistakes);
     item->type = field_text_copy(&spec, "type", "");
-    if (!*item->type)
-        mistakes_add(&item->mistakes, MISTAKE_REQUIRED, "spec.type", "type of the item");
     item->target = field_text_copy(&target, "name", NULL);
-    if (target.object && !item->target)
-        mistakes_add(&item->mistakes, MISTAKE_REQUIRED, "spec.target.name", "name of the target");
-    validate_name(item->target, "spec.target.name", &item->mistakes);
     item->context = field_text_copy(&spec, "context", CONTEXT_DEFAULT);
-    validate_name(item->context, "spec.context", &item->mistakes);
     if (json_object_size(config) > 0)
         item->config = json_incref((json_t *)(uintptr_t)config);
     /* Without a readable spec assume that there is a configuration: an item without one is cleaned
@@ -126,7 +107,7 @@ static void read_spec(struct item *item, const json_t *object)
     if (unreadable)
         mistakes_add(&item->mistakes, MISTAKE_INVALID, "spec", "can't be read: %s", unreadable);
     item->is_update_on_change_only = field_bool(&spec, "updateOnChangeOnly", false);
-    read_timeout(item, &spec);
+    item->timeout_ms = timeout_of(&spec);
 }
 
 static int64_t time_or_zero(const json_t *doc, const char *path)

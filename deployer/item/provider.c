@@ -5,33 +5,84 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/buffer.h"
 #include "common/base/memory.h"
+#include "common/base/suggest.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/validation/fields.h"
+#include "deployer/validation/shared_rules.h"
 #include "deployer/validation/validate.h"
 
 static const struct item_type *const types[] = {&ITEM_TYPE_CONTAINER, &ITEM_TYPE_SCRIPT};
 
-/* Fields of all types; struct item_type has those of one type. */
-static const char *const common_fields[] = {
-    "apiVersion",
-    "kind",
-    "image",
-    "command",
-    "args",
-    "imagePullPolicy",
-    "registryPullSecrets",
-    "env",
-    "resources",
-    "runtimeClassName",
-    "nodeSelector",
-    "tolerations",
-    "importValues",
-    "componentDescriptor",
-    "blueprint",
-    "continuousReconcile",
-    "terminationGracePeriodSeconds",
+const struct field_rule PROVIDER_FIELDS[] = {
+    {.name = "apiVersion",
+     .types = RULE_TEXT,
+     .is_checked_by_code = true,
+     .help = "version of the provider configuration, by the type of the item"},
+    {.name = "kind",
+     .types = RULE_TEXT,
+     .is_checked_by_code = true,
+     .help = "always " KIND_PROVIDER_CONFIGURATION},
+    {.name = "image",
+     ROW_IMAGE,
+     .help = "image reference with a tag or digest; default: from the Configuration"},
+    {.name = "command", ROW_TEXT_LIST, .help = "replaces the entrypoint of the image"},
+    {.name = "args", ROW_TEXT_LIST, .help = "arguments; default: those of the image"},
+    {.name = "imagePullPolicy",
+     .types = RULE_TEXT,
+     .choices = PULL_POLICIES,
+     .fallback = "\"IfNotPresent\"",
+     .help = "when the image is pulled"},
+    {.name = "registryPullSecrets",
+     .types = RULE_LIST,
+     .elements = &ELEMENT_PULL_SECRET,
+     .max = VALIDATE_LIST_MAX,
+     .help = "Secrets of the Landscaper cluster with registry credentials"},
+    {.name = "env",
+     .types = RULE_LIST,
+     .elements = &ELEMENT_ENV,
+     .max = VALIDATE_ENV_MAX,
+     .help = "environment variables of main"},
+    {.name = "resources",
+     ROW_RESOURCES,
+     .help = "requests and limits of main; default: from the Configuration"},
+    {.name = "runtimeClassName",
+     ROW_OBJECT_NAME,
+     .is_empty_allowed = true,
+     .help = "RuntimeClass; must not contradict the Configuration"},
+    {.name = "nodeSelector",
+     ROW_NODE_SELECTOR,
+     .help = "labels of nodes, added to those of the Configuration"},
+    {.name = "tolerations",
+     ROW_TOLERATIONS,
+     .help = "tolerations, added to those of the Configuration"},
+    {.name = "importValues",
+     .types = RULE_ANY,
+     .help = "content of the file at " ENV_IMPORTS_PATH "; null is a value, too"},
+    {.name = "componentDescriptor",
+     .types = RULE_OBJECT,
+     .fields = FIELDS_COMPONENT_DESCRIPTOR,
+     .is_not_empty = true,
+     .missing = "ref or inline",
+     .help = "component whose descriptors main finds at " ENV_COMPONENT_DESCRIPTOR_PATH},
+    {.name = "blueprint",
+     .types = RULE_OBJECT,
+     .fields = FIELDS_BLUEPRINT,
+     .is_not_empty = true,
+     .missing = "ref or inline",
+     .help = "blueprint whose files main finds at " ENV_CONTENT_PATH},
+    {.name = "continuousReconcile",
+     .types = RULE_OBJECT,
+     .fields = FIELDS_CONTINUOUS_RECONCILE,
+     .help = "checked, but has no effect"},
+    {.name = "terminationGracePeriodSeconds",
+     .types = RULE_INTEGER,
+     .min = 1,
+     .max = INT32_MAX,
+     .help = "how long main may run after SIGTERM; the Configuration has default and maximum"},
+    RULES_END,
 };
 
 const struct item_type *item_type_at(size_t index)
@@ -80,17 +131,31 @@ void run_spec_free(struct run_spec *run)
     free(run);
 }
 
-static void check_unknown(const json_t *config, const struct item_type *type,
-                          struct mistakes *mistakes)
+/* Another type that has this field, or NULL. */
+static const struct item_type *type_with(const struct item_type *type, const char *field)
 {
-    const char *known[array_length(common_fields) + ITEM_TYPE_FIELDS_MAX + 1] = {0};
-    size_t count = 0;
+    for (size_t i = 0; i < array_length(types); i++) {
+        if (types[i] != type && rules_find(types[i]->fields, field))
+            return types[i];
+    }
+    return NULL;
+}
 
-    for (size_t i = 0; i < array_length(common_fields); i++)
-        known[count++] = common_fields[i];
-    for (size_t i = 0; i < ITEM_TYPE_FIELDS_MAX && type->fields[i]; i++)
-        known[count++] = type->fields[i];
-    mistakes_add_unknown(mistakes, "", config, known);
+/* Says where fields of another type belong. */
+static void explain_unknown(const struct item_type *type, size_t first, struct mistakes *mistakes)
+{
+    for (size_t i = first; i < mistakes->count; i++) {
+        struct mistake *mistake = &mistakes->items[i];
+        const struct item_type *other =
+            mistake->kind == MISTAKE_UNKNOWN && !rules_find(type->fields, mistake->path)
+                ? type_with(type, mistake->path)
+                : NULL;
+
+        if (!other)
+            continue;
+        free(mistake->text);
+        mistake->text = xasprintf("unknown field; only items of type %s have it", other->type);
+    }
 }
 
 static void check_kind(const struct fields *fields, const struct item_type *type)
@@ -105,17 +170,6 @@ static void check_kind(const struct fields *fields, const struct item_type *type
     if (kind && strcmp(kind, KIND_PROVIDER_CONFIGURATION) != 0)
         mistakes_add(fields->mistakes, MISTAKE_TYPE, "kind",
                      "\"%s\": must be " KIND_PROVIDER_CONFIGURATION, kind);
-}
-
-static json_t *checked_copy(const struct fields *fields, const char *key,
-                            void (*check)(const json_t *value, const char *path,
-                                          struct mistakes *mistakes))
-{
-    const json_t *value = field_any(fields, key);
-    size_t errors = fields->mistakes->errors;
-
-    check(value, key, fields->mistakes);
-    return value && fields->mistakes->errors == errors ? json_deep_copy(value) : NULL;
 }
 
 /* A new object with only these fields, so that nothing else the user wrote reaches the pod. */
@@ -140,8 +194,6 @@ static void read_runtime_class(const struct fields *fields, const struct deploye
     const char *wanted = field_text(fields, "runtimeClassName");
 
     if (wanted && *wanted) {
-        validate_object_name(field_any(fields, "runtimeClassName"), "runtimeClassName",
-                             fields->mistakes);
         if (deployer->runtime_class && strcmp(deployer->runtime_class, wanted) != 0)
             mistakes_add(fields->mistakes, MISTAKE_FORBIDDEN, "runtimeClassName",
                          "the deployer's configuration sets \"%s\"", deployer->runtime_class);
@@ -154,7 +206,7 @@ static void read_runtime_class(const struct fields *fields, const struct deploye
 static void read_node_selector(const struct fields *fields, const struct deployer_config *deployer,
                                struct run_spec *run)
 {
-    cleanup_json json_t *own = checked_copy(fields, "nodeSelector", validate_node_selector);
+    cleanup_json json_t *own = field_copy(fields, "nodeSelector");
     json_t *merged = own ? json_incref(own) : json_object();
     const char *key = NULL;
     json_t *value = NULL;
@@ -178,7 +230,7 @@ static void read_tolerations(const struct fields *fields, const struct deployer_
                              struct run_spec *run)
 {
     static const char *const known[] = {"key", "operator", "value", "effect", "tolerationSeconds"};
-    cleanup_json json_t *own = checked_copy(fields, "tolerations", validate_tolerations);
+    cleanup_json json_t *own = field_copy(fields, "tolerations");
     json_t *all = deployer->tolerations ? json_deep_copy(deployer->tolerations) : json_array();
 
     for (size_t i = 0; i < json_array_size(own); i++)
@@ -193,7 +245,7 @@ static void read_grace(const struct fields *fields, const struct deployer_config
 {
     static const char key[] = "terminationGracePeriodSeconds";
 
-    run->grace_seconds = field_integer(fields, key, deployer->grace_seconds, 1, INT32_MAX);
+    run->grace_seconds = field_integer(fields, key, deployer->grace_seconds);
     if (run->grace_seconds > deployer->max_grace_seconds)
         mistakes_add(fields->mistakes, MISTAKE_INVALID, key,
                      "%" PRId64 ": must not be above %" PRId64
@@ -204,7 +256,7 @@ static void read_grace(const struct fields *fields, const struct deployer_config
 static json_t *read_env(const struct fields *fields)
 {
     static const char *const known[] = {"name", "value"};
-    cleanup_json json_t *env = checked_copy(fields, "env", validate_env);
+    cleanup_json json_t *env = field_copy(fields, "env");
     json_t *clean = json_array();
 
     for (size_t i = 0; i < json_array_size(env); i++)
@@ -216,33 +268,72 @@ static json_t *read_env(const struct fields *fields)
 static void read_common(const struct fields *fields, const struct deployer_config *deployer,
                         struct run_spec *run)
 {
-    struct mistakes *mistakes = fields->mistakes;
-    const json_t *blueprint = field_any(fields, "blueprint");
-
     run->image = field_text_copy(fields, "image", NULL);
-    validate_image(run->image, "image", mistakes);
     run->command = field_text_list(fields, "command");
     run->args = field_text_list(fields, "args");
-    validate_pull_policy(field_any(fields, "imagePullPolicy"), "imagePullPolicy", mistakes);
     run->image_pull_policy = field_text_copy(fields, "imagePullPolicy", NULL);
     run->env = read_env(fields);
-    run->resources = checked_copy(fields, "resources", validate_resources);
+    run->resources = field_copy(fields, "resources");
     if (!run->resources)
         run->resources = json_deep_copy(deployer->main_resources);
     read_runtime_class(fields, deployer, run);
     read_node_selector(fields, deployer, run);
     read_tolerations(fields, deployer, run);
     read_grace(fields, deployer, run);
-    run->pull_secrets = checked_copy(fields, "registryPullSecrets", validate_pull_secrets);
+    run->pull_secrets = field_copy(fields, "registryPullSecrets");
     if (!run->pull_secrets)
         run->pull_secrets = json_array();
-    run->component_descriptor =
-        checked_copy(fields, "componentDescriptor", validate_component_descriptor);
-    validate_blueprint(blueprint, "blueprint", field_any(fields, "componentDescriptor"), mistakes);
-    run->blueprint = blueprint ? json_deep_copy(blueprint) : NULL;
+    run->component_descriptor = field_copy(fields, "componentDescriptor");
+    run->blueprint = field_copy(fields, "blueprint");
     run->has_import_values = json_object_get(fields->object, "importValues");
+}
+
+/* What depends on more than one field, or on the deployer. */
+static void check_relations(const struct fields *fields, const struct deployer_config *deployer,
+                            struct run_spec *run)
+{
+    struct mistakes *mistakes = fields->mistakes;
+    const json_t *descriptor = field_any(fields, "componentDescriptor");
+
+    validate_env(field_any(fields, "env"), "env", mistakes);
+    validate_resources(field_any(fields, "resources"), "resources", mistakes);
+    validate_tolerations(field_any(fields, "tolerations"), "tolerations", mistakes);
+    validate_component_descriptor(descriptor, "componentDescriptor", deployer->init.is_go_image,
+                                  mistakes);
+    validate_blueprint(field_any(fields, "blueprint"), "blueprint", descriptor, mistakes);
     run->is_continuous = validate_continuous_reconcile(field_any(fields, "continuousReconcile"),
                                                        "continuousReconcile", mistakes);
+}
+
+/* The part after the last '/', in which types differ. */
+static const char *short_name(const char *type)
+{
+    const char *slash = strrchr(type, '/');
+
+    return slash ? slash + 1 : type;
+}
+
+static void refuse_type(const char *type, struct mistakes *mistakes)
+{
+    struct suggestion suggestion = {.given = short_name(type)};
+    cleanup_buffer struct buffer list = {0};
+    const char *meant = NULL;
+    struct error err = {0};
+
+    buffer_init(&list, MISTAKES_TEXT_MAX);
+    for (size_t i = 0; i < array_length(types); i++) {
+        const char *separator = i == 0 ? "" : i + 1 < array_length(types) ? ", " : " or ";
+        const char *name = short_name(types[i]->type);
+
+        suggestion_offer(&suggestion, name);
+        if (suggestion.best == name)
+            meant = types[i]->type;
+        if (buffer_append_text(&list, &err, "%s%s", separator, types[i]->type) < 0)
+            break;
+    }
+    mistakes_add(mistakes, MISTAKE_INVALID, "spec.type",
+                 "\"%s\": unsupported type, must be %s%s%s%s", type, list.data,
+                 meant ? "; did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
 }
 
 int run_spec_parse(const struct item *item, const struct deployer_config *deployer,
@@ -251,13 +342,11 @@ int run_spec_parse(const struct item *item, const struct deployer_config *deploy
     cleanup_run_spec struct run_spec *run = xcalloc(1, sizeof(*run));
     const struct fields fields = {item->config, "", mistakes};
     size_t errors = mistakes->errors;
+    size_t first = mistakes->count;
 
     run->type = item_type_find(item_effective_type(item));
     if (!run->type) {
-        mistakes_add(mistakes, MISTAKE_INVALID, "spec.type",
-                     "\"%s\": unsupported type, must be " DEPLOY_ITEM_TYPE_CONTAINER
-                     " or " DEPLOY_ITEM_TYPE_SCRIPT,
-                     item_effective_type(item));
+        refuse_type(item_effective_type(item), mistakes);
         return -1;
     }
     if (!item->config) {
@@ -265,8 +354,10 @@ int run_spec_parse(const struct item *item, const struct deployer_config *deploy
         return -1;
     }
     check_kind(&fields, run->type);
-    check_unknown(item->config, run->type, mistakes);
+    rules_check(item->config, run->type->fields, "", mistakes);
+    explain_unknown(run->type, first, mistakes);
     read_common(&fields, deployer, run);
+    check_relations(&fields, deployer, run);
     run->type->parse(item->config, deployer, run, mistakes);
     if (mistakes->errors > errors)
         return -1;

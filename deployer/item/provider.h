@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses a provider configuration into a run_spec. Everything after this is independent of the type
- * of the item: a new type is one file with a parse function and a row in the table of provider.c.
- */
+ * of the item: a new type is one file with a table of fields and a parse function, and a row in the
+ * table of provider.c. The table is also the source of the type's JSON Schema. */
 #pragma once
 
 #include <jansson.h>
@@ -12,9 +12,8 @@
 #include "deployer/config/config.h"
 #include "deployer/item/item.h"
 #include "deployer/validation/mistakes.h"
+#include "deployer/validation/rules.h"
 
-/* Maximum of fields that only one type has. */
-enum { ITEM_TYPE_FIELDS_MAX = 32 };
 /* Of the script and each of its files, all of which are stored in one Secret. */
 enum { RUN_FILE_BYTES_MAX = 512 * 1024, RUN_FILES_MAX = 64 };
 
@@ -49,16 +48,20 @@ struct run_spec {
 };
 
 /* Fills in the fields of run that depend on the type; the common ones are set. config is an object,
- * never NULL. Paths of mistakes are relative to the provider configuration, as in Go. */
+ * never NULL, that was checked by the table of fields; parts of the wrong type are reported and
+ * count as absent. Paths of mistakes are relative to the provider configuration, as in Go. */
 typedef void item_type_parse_fn(const json_t *config, const struct deployer_config *deployer,
                                 struct run_spec *run, struct mistakes *mistakes);
 
 struct item_type {
-    const char *type;          /* DeployItem spec.type */
-    const char *api_version;   /* of its provider configuration */
-    const char *const *fields; /* fields that only this type has; NULL at the end */
+    const char *type;                /* DeployItem spec.type */
+    const char *api_version;         /* of its provider configuration */
+    const struct field_rule *fields; /* of its provider configuration; continues PROVIDER_FIELDS */
     item_type_parse_fn *parse;
 };
+
+/* The fields that all types have. */
+extern const struct field_rule PROVIDER_FIELDS[];
 
 /* NULL if this deployer does not know the type. */
 const struct item_type *item_type_find(const char *type);

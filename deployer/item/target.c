@@ -147,7 +147,10 @@ static int check_kubeconfig(const json_t *config, struct error *err)
     const json_t *users = doc_member(config, "users");
 
     if (!json_is_object(config))
-        return error_set(err, ERROR_INVALID, "the target's content is not a kubeconfig");
+        return error_set(
+            err, ERROR_INVALID,
+            "the target's content is not a kubeconfig; deployers accept only content that "
+            "is an object, such as {\"token\": \"...\"}");
     if (strcmp(doc_text_or(config, "kind", "Config"), "Config") != 0 ||
         strcmp(doc_text_or(config, "apiVersion", "v1"), "v1") != 0)
         return error_set(

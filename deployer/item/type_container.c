@@ -25,11 +25,9 @@ static void parse_container(const json_t *config, const struct deployer_config *
     run->configuration = json_deep_copy(config);
 }
 
-static const char *const no_fields[] = {NULL};
-
 const struct item_type ITEM_TYPE_CONTAINER = {
     .type = DEPLOY_ITEM_TYPE_CONTAINER,
     .api_version = DEPLOYER_API_VERSION,
-    .fields = no_fields,
+    .fields = PROVIDER_FIELDS,
     .parse = parse_container,
 };

@@ -2,35 +2,19 @@
 /* landscaper.gardener.cloud/script: an inline program that runs in a default image. The script is
  * mounted as a file, which the kernel or the interpreter opens: no shell is involved, and nothing
  * is passed by env or args. Its text must not be part of a message. */
-#include <ctype.h>
 #include <string.h>
 
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "common/data/names.h"
 #include "deployer/item/provider.h"
 #include "deployer/validation/fields.h"
+#include "deployer/validation/shared_rules.h"
 
 #define INTERPRETER_DEFAULT "/bin/sh"
 
 /* They share the input Secret with the target and the imports. */
 enum { FILES_TOTAL_MAX = 768 * 1024 };
-
-/* The name is also a key of a Secret: letters, digits, '-', '_', '.'. */
-static bool is_file_name(const char *name)
-{
-    size_t length = strlen(name);
-
-    if (length == 0 || length > NAME_MAX_SUBDOMAIN || strncmp(name, "..", 2) == 0 ||
-        strcmp(name, ".") == 0)
-        return false;
-    for (; *name; name++) {
-        if (!isalnum((unsigned char)*name) && !strchr("-_.", *name))
-            return false;
-    }
-    return true;
-}
 
 static void add_file(struct run_spec *run, const char *name, const json_t *text)
 {
@@ -45,14 +29,6 @@ static void add_file(struct run_spec *run, const char *name, const json_t *text)
     };
 }
 
-static void check_size(const json_t *text, const char *path, struct mistakes *mistakes)
-{
-    if (json_string_length(text) > RUN_FILE_BYTES_MAX)
-        mistakes_add(mistakes, MISTAKE_TOO_LONG, path,
-                     "must not exceed %d KiB; put larger programs into an image",
-                     RUN_FILE_BYTES_MAX / 1024);
-}
-
 static void read_files(const struct fields *fields, struct run_spec *run)
 {
     const json_t *files = field_object(fields, "files");
@@ -60,26 +36,15 @@ static void read_files(const struct fields *fields, struct run_spec *run)
     json_t *text = NULL;
     size_t total = 0;
 
-    if (json_object_size(files) > RUN_FILES_MAX) {
-        mistakes_add(fields->mistakes, MISTAKE_TOO_LONG, "files",
-                     "must not have more than %d files", RUN_FILES_MAX);
-        return;
-    }
     json_object_foreach(field_each(files), name, text)
     {
         cleanup_free char *path = path_member("files", name);
 
-        if (!is_file_name(name))
-            mistakes_add(fields->mistakes, MISTAKE_INVALID, path,
-                         "\"%s\": must be a file name of letters, digits, '-', '_' and '.'", name);
-        else if (strcmp(name, FILE_SCRIPT) == 0)
+        if (strcmp(name, FILE_SCRIPT) == 0)
             mistakes_add(fields->mistakes, MISTAKE_FORBIDDEN, path,
                          "the name " FILE_SCRIPT " is reserved for the script itself");
-        if (!json_is_string(text)) {
-            mistakes_add_type(fields->mistakes, path, "a string", text);
+        if (!json_is_string(text) || run->file_count > RUN_FILES_MAX)
             continue;
-        }
-        check_size(text, path, fields->mistakes);
         add_file(run, name, text);
     }
     for (size_t i = 0; i < run->file_count; i++)
@@ -95,8 +60,8 @@ static json_t *read_interpreter(const struct fields *fields)
     const json_t *value = field_any(fields, "interpreter");
     json_t *list = NULL;
 
-    if (json_is_string(value) && json_string_length(value) > 0)
-        return json_pack("[O]", value);
+    if (json_is_string(value))
+        return json_string_length(value) > 0 ? json_pack("[O]", value) : NULL;
     list = field_text_list(fields, "interpreter");
     if (list && (json_array_size(list) == 0 || !*json_string_value(json_array_get(list, 0)))) {
         mistakes_add(fields->mistakes, MISTAKE_INVALID, "interpreter",
@@ -155,12 +120,9 @@ static void parse_script(const json_t *config, const struct deployer_config *dep
     const struct fields fields = {config, "", mistakes};
     const json_t *script = field_any(&fields, "script");
 
-    if (run->command) {
-        mistakes_add(mistakes, MISTAKE_FORBIDDEN, "command",
-                     "a script item has 'interpreter' and 'args' instead");
-        json_decref(run->command);
-        run->command = NULL;
-    }
+    /* Refused by the table below; the program is the script. */
+    json_decref(run->command);
+    run->command = NULL;
     if (!run->image) {
         run->image = xstrdup(deployer->script.image);
         if (!run->image_pull_policy)
@@ -171,21 +133,44 @@ static void parse_script(const json_t *config, const struct deployer_config *dep
         run->resources = json_deep_copy(deployer->script.resources);
     }
     run->configuration = make_configuration(config);
-    if (script && !json_is_string(script)) {
-        mistakes_add_type(mistakes, "script", "a string", script);
-        return;
-    }
-    if (!script || json_string_length(script) == 0) {
-        mistakes_add(mistakes, MISTAKE_REQUIRED, "script", "text of the program");
-        return;
-    }
-    check_size(script, "script", mistakes);
+    if (!json_is_string(script) || json_string_length(script) == 0)
+        return; /* reported by the table */
     add_file(run, FILE_SCRIPT, script);
     make_command(&fields, script, deployer, run);
     read_files(&fields, run);
 }
 
-static const char *const script_fields[] = {"script", "interpreter", "files", NULL};
+#define TOO_LARGE "put larger programs into an image"
+
+static const struct field_rule file_text = {
+    .types = RULE_TEXT, .max = RUN_FILE_BYTES_MAX, .reason = TOO_LARGE};
+
+static const struct field_rule script_fields[] = {
+    {.name = "script",
+     .types = RULE_TEXT,
+     .max = RUN_FILE_BYTES_MAX,
+     .is_required = true,
+     .help = "text of the program",
+     .reason = TOO_LARGE},
+    {.name = "interpreter",
+     .types = RULE_TEXT | RULE_LIST,
+     .format = &FORMAT_PROGRAM,
+     .elements = &ELEMENT_TEXT,
+     .help = "program that runs the script, and its arguments; default: the script's #! line, else "
+             "that of the Configuration",
+     .expected = "a string or a list of strings"},
+    {.name = "files",
+     .types = RULE_OBJECT,
+     .keys = &FORMAT_FILE_NAME,
+     .elements = &file_text,
+     .max = RUN_FILES_MAX,
+     .help = "further files, by name, in the directory of the script"},
+    {.name = "command",
+     .is_forbidden = true,
+     .help = "not supported: use interpreter and args",
+     .reason = "a script item has 'interpreter' and 'args' instead"},
+    RULES_CONTINUE(PROVIDER_FIELDS),
+};
 
 const struct item_type ITEM_TYPE_SCRIPT = {
     .type = DEPLOY_ITEM_TYPE_SCRIPT,

@@ -7,12 +7,16 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/item/target.h"
+#include "deployer/offline/missing.h"
 #include "deployer/pod/docker_files.h"
 #include "deployer/pod/inputs.h"
 #include "deployer/pod/pull_secrets.h"
 
 /* Replaces the jobID of an item that Landscaper has not triggered yet. */
 #define JOB_NONE "00000000-0000-4000-8000-000000000000"
+
+/* Bytes of an error that its first line needs. */
+enum { ITEM_ERROR_ROOM = 250 };
 
 int offline_config(const char *path, struct deployer_config **ret_config, struct error *err)
 {
@@ -26,6 +30,37 @@ int offline_config(const char *path, struct deployer_config **ret_config, struct
         return error_set(err, ERROR_INTERNAL, "configuration \"%s\" is not usable",
                          path ? path : "");
     return error_wrap(err, "configuration \"%s\"", path ? path : "");
+}
+
+/* Fails with ERROR_INVALID if there is an error; several are listed one per line, as many as fit.
+ */
+static int fail_by_lines(const struct item *item, const struct mistakes *mistakes,
+                         struct error *err)
+{
+    cleanup_buffer struct buffer list = {0};
+    struct error full = {0};
+    size_t listed = 0;
+
+    if (mistakes->errors < 2)
+        return mistakes_fail(mistakes, err) < 0 ? error_wrap(err, "deploy item \"%s\"", item->name)
+                                                : 0;
+    buffer_init(&list, sizeof(err->text) - ITEM_ERROR_ROOM);
+    for (size_t i = 0; i < mistakes->count; i++) {
+        const struct mistake *mistake = &mistakes->items[i];
+
+        if (mistake->kind == MISTAKE_UNKNOWN)
+            continue;
+        if (buffer_append_text(&list, &full, "\n  %s%s%s", mistake->path,
+                               *mistake->path ? ": " : "", mistake->text) < 0)
+            break;
+        listed++;
+    }
+    if (listed == mistakes->errors)
+        return error_set(err, ERROR_INVALID, "deploy item \"%.100s\" has %zu mistakes:%s",
+                         item->name, mistakes->errors, list.data);
+    return error_set(err, ERROR_INVALID,
+                     "deploy item \"%.100s\" has %zu mistakes ('longshore validate' lists all):%s",
+                     item->name, mistakes->errors, list.data ? list.data : "");
 }
 
 void offline_complete_paths(struct mistakes *mistakes)
@@ -51,15 +86,23 @@ json_t *offline_complete(const json_t *item)
     return copy;
 }
 
+static int load_file(struct bundle *bundle, const char *path, struct error *err)
+{
+    if (bundle_load(bundle, path, err) == 0)
+        return 0;
+    err->kind = ERROR_INVALID;
+    return -1;
+}
+
 int offline_load_files(struct bundle *bundle, const char *const *files, size_t count,
                        const struct option_list *more, struct error *err)
 {
     for (size_t i = 0; i < count; i++) {
-        if (bundle_load(bundle, files[i], err) < 0)
+        if (load_file(bundle, files[i], err) < 0)
             return -1;
     }
     for (size_t i = 0; i < more->count; i++) {
-        if (bundle_load(bundle, more->items[i], err) < 0)
+        if (load_file(bundle, more->items[i], err) < 0)
             return -1;
     }
     return 0;
@@ -100,6 +143,17 @@ const json_t *offline_context(const struct offline *offline)
                        offline->item->context);
 }
 
+/* The default Context exists in every namespace and is usually empty, so that it is optional here.
+ */
+const char *offline_missing_context(const struct offline *offline)
+{
+    return offline_context(offline)
+               ? NULL
+               : "context \"" CONTEXT_DEFAULT
+                 "\" not found in the files; the controller would use its pull Secrets and OCM "
+                 "configuration, too (add it with --context FILE)";
+}
+
 static int load_item(struct offline *offline, const json_t *object, struct error *err)
 {
     cleanup_json json_t *complete = offline_complete(object);
@@ -107,8 +161,8 @@ static int load_item(struct offline *offline, const json_t *object, struct error
 
     if (item_parse(complete, &offline->item, err) < 0)
         return -1;
-    if (mistakes_fail(&offline->item->mistakes, err) < 0)
-        return error_wrap(err, "deploy item \"%s\"", offline->item->name);
+    if (fail_by_lines(offline->item, &offline->item->mistakes, err) < 0)
+        return -1;
     if (run_spec_parse(offline->item, offline->config, &offline->run, &mistakes) == 0) {
         /* All errors would have failed, so only unknown fields are left. */
         offline_complete_paths(&mistakes);
@@ -117,9 +171,9 @@ static int load_item(struct offline *offline, const json_t *object, struct error
         return 0;
     }
     offline_complete_paths(&mistakes);
-    if (mistakes_fail(&mistakes, err) == 0)
+    if (fail_by_lines(offline->item, &mistakes, err) == 0)
         return error_set(err, ERROR_INTERNAL, "the provider configuration is not usable");
-    return error_wrap(err, "deploy item \"%s\"", offline->item->name);
+    return -1;
 }
 
 static int check_context(const struct offline *offline, struct error *err)
@@ -128,10 +182,10 @@ static int check_context(const struct offline *offline, struct error *err)
 
     if (offline_context(offline) || strcmp(item->context, CONTEXT_DEFAULT) == 0)
         return 0;
-    return error_set(err, ERROR_INVALID,
-                     "context \"%s/%s\" of the item not found in the files; add it with --context "
-                     "FILE",
-                     item->namespace_name, item->context);
+    return missing_fail(&offline->bundle,
+                        &(struct missing_object){"the item's context", KIND_CONTEXT,
+                                                 item->namespace_name, item->context, "--context"},
+                        err);
 }
 
 static int load_target(struct offline *offline, struct error *err)
@@ -148,20 +202,20 @@ static int load_target(struct offline *offline, struct error *err)
 
         target = bundle_find(&offline->bundle, KIND_TARGET, item->namespace_name, name);
         if (!target)
-            return error_set(err, ERROR_INVALID,
-                             "target \"%s/%s\" of the item not found in the files; add it with "
-                             "--target FILE",
-                             item->namespace_name, name);
+            return missing_fail(&offline->bundle,
+                                &(struct missing_object){"the item's target", KIND_TARGET,
+                                                         item->namespace_name, name, "--target"},
+                                err);
         secret_name = target_secret_name(target);
         secret = secret_name
                      ? bundle_find(&offline->bundle, "Secret", item->namespace_name, secret_name)
                      : NULL;
         if (secret_name && !secret)
-            return error_set(
-                err, ERROR_INVALID,
-                "Secret \"%s/%s\" of target \"%s\" not found in the files; add it with --secret "
-                "FILE",
-                item->namespace_name, secret_name, name);
+            return missing_fail(&offline->bundle,
+                                &(struct missing_object){"the target's Secret", "Secret",
+                                                         item->namespace_name, secret_name,
+                                                         "--secret"},
+                                err);
         if (target_content(target, secret, &content, err) < 0 ||
             target_validate(content.data, content.size, err) < 0)
             return error_wrap(err, "target \"%s\"", name);
@@ -176,10 +230,10 @@ static int add_pull_secret(struct offline *offline, const char *namespace_name, 
     const json_t *secret = bundle_find(&offline->bundle, "Secret", namespace_name, name);
 
     if (!secret)
-        return error_set(
-            err, ERROR_INVALID,
-            "registry pull Secret \"%s/%s\" not found in the files; add it with --secret FILE",
-            namespace_name, name);
+        return missing_fail(&offline->bundle,
+                            &(struct missing_object){"the registry pull Secret", "Secret",
+                                                     namespace_name, name, "--secret"},
+                            err);
     return inputs_add_docker_secret(offline->docker_configs, secret, offline->run, offline->config,
                                     err);
 }
@@ -283,11 +337,11 @@ int offline_objects(const struct offline *offline, const char *operation,
         request.ocm_config_map =
             bundle_find(&offline->bundle, "ConfigMap", offline->item->namespace_name, ocm_name);
         if (!request.ocm_config_map)
-            return error_set(
-                err, ERROR_INVALID,
-                "ConfigMap \"%s/%s\" of context \"%s\" not found in the files; add it with "
-                "--context FILE",
-                offline->item->namespace_name, ocm_name, offline->item->context);
+            return missing_fail(&offline->bundle,
+                                &(struct missing_object){"the context's ConfigMap", "ConfigMap",
+                                                         offline->item->namespace_name, ocm_name,
+                                                         "--context"},
+                                err);
     }
     return pod_objects_make(&request, ret_objects, err);
 }

@@ -40,7 +40,7 @@ struct offline {
 };
 
 /* Loads the operands of a command, then the files of its options --target, --context and --secret.
- */
+ * A file that cannot be read is ERROR_INVALID as well. */
 int offline_load_files(struct bundle *bundle, const char *const *files, size_t count,
                        const struct option_list *more, struct error *err) must_check;
 /* The only DeployItem of the bundle, borrowed; *ret_item is NULL if there is none. ERROR_INVALID if
@@ -62,6 +62,9 @@ static inline void offline_donep(struct offline *offline)
 
 /* The Context that the item names, or NULL. Borrowed. */
 const json_t *offline_context(const struct offline *offline);
+
+/* A warning if there is no Context, which only the default one may be; else NULL. A constant. */
+const char *offline_missing_context(const struct offline *offline);
 
 /* Creates the objects of the run. Uses no clock, so that equal files give equal objects. */
 int offline_objects(const struct offline *offline, const char *operation,

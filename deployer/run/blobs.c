@@ -46,6 +46,8 @@ int blobs_from_registry(const struct image_request *request, struct blobs **ret_
         .keyring = request->keyring,
         .is_plain_http_allowed = request->is_plain_http,
         .is_insecure = request->is_insecure,
+        .on_retry = request->on_retry,
+        .on_retry_data = request->data,
     };
 
     blobs->request = request;
@@ -102,6 +104,20 @@ static int open_in_layout(const struct blobs *blobs, const struct content *conte
 
 /* ---- Registries, through the cache. ---- */
 
+/* Runs the loop until the callback of the call has set *is_done. */
+static int await_call(const struct blobs *blobs, const bool *is_done, struct registry_call *call,
+                      struct error *err)
+{
+    while (!*is_done) {
+        if (image_run_loop(blobs->request, true, err) < 0) {
+            if (!*is_done)
+                registry_cancel(call);
+            return -1;
+        }
+    }
+    return 0;
+}
+
 struct download {
     const struct blobs *blobs;
     int fd;
@@ -118,8 +134,7 @@ static int write_bytes(void *data, const char *bytes, size_t size, struct error 
     if (file_write_all(download->fd, "image cache", bytes, size, err) < 0)
         return -1;
     download->bytes += size;
-    if (request->on_progress)
-        request->on_progress(request->data, "downloading", download->bytes);
+    request->on_progress(request->data, "downloading", download->bytes);
     return 0;
 }
 
@@ -159,12 +174,8 @@ static int fetch(struct blobs *blobs, const struct content *content, const char 
         return error_set_errno(err, errno, "create \"%s\"", file);
     if (registry_get_blob(blobs->registry, &place, &wanted, &call, err) < 0)
         return -1;
-    while (!download.is_done) {
-        if (loop_run_once(blobs->request->loop, -1, err) < 0) {
-            registry_cancel(call);
-            return -1;
-        }
-    }
+    if (await_call(blobs, &download.is_done, call, err) < 0)
+        return -1;
     if (download.err.kind != ERROR_NONE) {
         *err = download.err;
         return -1;
@@ -233,20 +244,48 @@ static int read_layout_index(const struct blobs *blobs, struct manifest *ret_man
     return 0;
 }
 
+struct manifest_fetch {
+    struct manifest *manifest;
+    char *digest;
+    bool is_done;
+    struct error err;
+};
+
+static void take_manifest(void *data, const struct buffer *bytes, const char *media_type,
+                          const char *digest, const struct error *err)
+{
+    struct manifest_fetch *fetched = data;
+
+    fetched->is_done = true;
+    fetched->err = *err;
+    if (err->kind != ERROR_NONE)
+        return;
+    if (manifest_parse(bytes->data ? bytes->data : "", bytes->size, media_type, fetched->manifest,
+                       &fetched->err) < 0)
+        (void)error_wrap(&fetched->err, "manifest %s", digest);
+    else
+        fetched->digest = xstrdup(digest);
+}
+
 static int read_from_registry(const struct blobs *blobs, const char *object,
                               struct manifest *ret_manifest, char **ret_digest, struct error *err)
 {
     struct registry_place place = place_of(blobs);
-    cleanup_json json_t *document = NULL;
-    cleanup_free char *media_type = NULL;
-    cleanup_free char *digest = NULL;
+    struct manifest_fetch fetched = {.manifest = ret_manifest};
+    struct registry_call *call = NULL;
 
-    if (registry_read_manifest(blobs->registry, &place, object, &document, &media_type, &digest,
-                               err) < 0)
+    if (registry_get_manifest(blobs->registry, &place, object, take_manifest, &fetched, &call,
+                              err) < 0)
         return -1;
-    if (manifest_from_doc(document, media_type, ret_manifest, err) < 0)
-        return error_wrap(err, "manifest %s", digest);
-    *ret_digest = steal(&digest);
+    if (await_call(blobs, &fetched.is_done, call, err) < 0) {
+        free(fetched.digest);
+        return -1;
+    }
+    if (fetched.err.kind != ERROR_NONE) {
+        *err = fetched.err;
+        return -1;
+    }
+    *ret_digest = fetched.digest;
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
+#include "common/data/names.h"
 #include "common/data/uuid.h"
 #include "deployer/run/cluster.h"
 #include "deployer/run/credentials.h"
@@ -35,16 +36,23 @@ static int set_imports(json_t *item, const char *path, struct error *err)
 
     buffer_init(&text, IMPORTS_MAX);
     if (doc_read_file(path, IMPORTS_MAX, &text, err) < 0 ||
-        doc_parse_yaml(text.data ? text.data : "", text.size, IMPORTS_MAX, &imports, err) < 0)
+        doc_parse_yaml(text.data ? text.data : "", text.size, IMPORTS_MAX, &imports, err) < 0) {
+        err->kind = ERROR_INVALID;
         return error_wrap(err, "option --imports \"%s\"", path);
+    }
     doc_set_new(item, "spec.config.importValues", imports);
     return 0;
 }
 
-static json_t *item_from_image(void)
+/* Named after the image, so that each image has a state of its own. */
+static json_t *item_from_image(const char *image)
 {
+    cleanup_free char *identity = source_identity(image);
+    const char *slash = strrchr(identity, '/');
+    cleanup_free char *name = name_make(identity, slash ? slash + 1 : identity, "", 0);
+
     return json_pack("{s:s, s:s, s:{s:s}, s:{s:s, s:{s:s, s:s}}}", "apiVersion",
-                     LANDSCAPER_API_VERSION, "kind", KIND_DEPLOY_ITEM, "metadata", "name", "local",
+                     LANDSCAPER_API_VERSION, "kind", KIND_DEPLOY_ITEM, "metadata", "name", name,
                      "spec", "type", DEPLOY_ITEM_TYPE_CONTAINER, "config", "apiVersion",
                      DEPLOYER_API_VERSION, "kind", KIND_PROVIDER_CONFIGURATION);
 }
@@ -63,15 +71,19 @@ static void complete(json_t *item)
 
 /* Remembers the image, and replaces a local one in the item, which would not be a valid reference.
  */
-static void take_image(struct documents *documents, const struct run_options *options, json_t *item)
+static int take_image(struct documents *documents, const struct run_options *options, json_t *item,
+                      struct error *err)
 {
     const char *given = doc_text(item, "spec.config.image");
     const char *image = options->image ? options->image : given;
 
     if (!image)
-        return;
+        return 0;
+    if (source_check_reference(image, err) < 0)
+        return -1;
     documents->image = xstrdup(image);
     doc_set_text(item, "spec.config.image", source_is_local(image) ? LOCAL_IMAGE : image);
+    return 0;
 }
 
 static int find_item(const struct bundle *bundle, const struct run_options *options,
@@ -83,7 +95,7 @@ static int find_item(const struct bundle *bundle, const struct run_options *opti
         return -1;
     if (!found && !options->image)
         return error_set(err, ERROR_INVALID, "the files contain no " KIND_DEPLOY_ITEM);
-    *ret_item = found ? json_deep_copy(found) : item_from_image();
+    *ret_item = found ? json_deep_copy(found) : item_from_image(options->image);
     return 0;
 }
 
@@ -130,7 +142,8 @@ int documents_load(const struct run_options *options, struct documents **ret_doc
     if (load_files(documents, &bundle, options, err) < 0 ||
         find_item(&bundle, options, &item, err) < 0)
         return -1;
-    take_image(documents, options, item);
+    if (take_image(documents, options, item, err) < 0)
+        return -1;
     if (options->imports && set_imports(item, options->imports, err) < 0)
         return -1;
     complete(item);

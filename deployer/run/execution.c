@@ -1,51 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "deployer/run/execution.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "common/data/uuid.h"
-#include "common/state/restore.h"
-#include "deployer/run/helper.h"
-#include "deployer/run/image.h"
-#include "deployer/run/imported_state.h"
+#include "common/data/duration.h"
+#include "deployer/run/execution_internal.h"
 #include "deployer/run/outcome.h"
-#include "deployer/run/output.h"
-#include "deployer/run/program.h"
-#include "deployer/run/runtime.h"
-#include "deployer/run/runtime_bundle.h"
-#include "deployer/run/secret_volumes.h"
-#include "deployer/run/show.h"
 #include "deployer/run/spec.h"
 #include "deployer/run/staging.h"
-#include "deployer/run/workspace.h"
 
-struct execution {
-    const struct run_options *options;
-    struct documents *documents;
-    struct loop *loop;
-    struct reaper *reaper;
-    struct show *show;
-    struct workspace *workspace;
-    struct pod_objects objects;
-    struct image image;
-    struct runtime runtime;
-    char *cgroup;
-    bool has_user_namespace;
-    struct child init, main, wait;
-    struct loop_timer timeout, grace;
-    int interrupts;
-    bool is_timed_out;
-    bool is_state_pending; /* wait delivered state that could not be adopted */
-    int out_fd;            /* directory of --out, or -1 */
-};
+enum { TICK_MS = 1000 };
 
 /* ---- Signals and timers. ---- */
 
@@ -60,10 +29,22 @@ static void kill_main(void *data)
 /* SIGTERM, and SIGKILL after the grace period, as a kubelet does. */
 static void stop_main(struct execution *run)
 {
-    if (!run->main.is_running)
-        return;
     (void)kill(run->main.pid, SIGTERM);
     loop_timer_start(&run->grace, (uint64_t)run->options->grace_ms);
+}
+
+/* Gives the run up before main has started: the step in progress fails with run->stop. */
+static void stop_early(struct execution *run, enum result_reason reason, const char *what)
+{
+    const char *last_retry = show_last_retry(run->show);
+
+    if (run->stop.kind != ERROR_NONE)
+        return;
+    run->reason = reason;
+    (void)error_set(&run->stop, ERROR_CANCELLED, "%s while %s%s%s", what, run->activity,
+                    *last_retry ? "; the last error was: " : "", last_retry);
+    if (run->init.is_running)
+        (void)kill(run->init.pid, SIGKILL);
 }
 
 /* --timeout, else the item's; not positive: none. */
@@ -76,18 +57,26 @@ static int64_t timeout_ms(const struct execution *run)
 static void on_timeout(void *data)
 {
     struct execution *run = data;
+    char duration[32] = {0};
+    cleanup_free char *what = NULL;
 
+    duration_format(timeout_ms(run) * 1000000, duration, sizeof(duration));
     run->is_timed_out = true;
-    show_note(run->show, "timed out; sending SIGTERM to main");
-    stop_main(run);
+    if (run->main.is_running) {
+        show_note(run->show, "timed out after %s; sending SIGTERM to main", duration);
+        stop_main(run);
+        return;
+    }
+    what = xasprintf("timed out after %s (--timeout, or spec.timeout of the item)", duration);
+    stop_early(run, RESULT_TIMED_OUT, what);
 }
 
-static void close_workspace(struct execution *run, bool is_run_kept)
+static void on_tick(void *data)
 {
-    if (run->workspace)
-        staging_unmount(workspace_run_path(run->workspace));
-    workspace_close(run->workspace, is_run_kept);
-    run->workspace = NULL;
+    struct execution *run = data;
+
+    show_tick(run->show);
+    loop_timer_start(&run->tick, TICK_MS);
 }
 
 static void on_signal(void *data, int signal_number)
@@ -111,210 +100,11 @@ static void on_signal(void *data, int signal_number)
         if (run->interrupts > 1)
             (void)kill(run->wait.pid, SIGKILL);
     } else {
-        /* Main has not started, so there is no state to save. Exiting as process 1 ends everything
-         * in the namespaces. */
-        show_note(run->show, "interrupted");
-        close_workspace(run, false);
-        _exit(RUN_EXIT_INTERRUPTED);
+        stop_early(run, RESULT_INTERRUPTED, "interrupted");
     }
 }
 
-/* ---- Steps. ---- */
-
-static void on_image_progress(void *data, const char *what, uint64_t bytes)
-{
-    struct execution *run = data;
-
-    show_progress(run->show, what, bytes);
-}
-
-static int prepare_image(struct execution *run, struct image_cache **ret_cache, struct error *err)
-{
-    cleanup_free char *path =
-        run->options->cache ? xstrdup(run->options->cache) : image_cache_default_path();
-    struct source source = {0};
-    struct image_request request = {.source = &source,
-                                    .loop = run->loop,
-                                    .keyring = run->documents->keyring,
-                                    .is_plain_http = run->options->is_plain_http,
-                                    .is_insecure = run->options->is_insecure,
-                                    .on_progress = on_image_progress,
-                                    .data = run};
-    int result = 0;
-
-    show_begin(run->show, "image");
-    if (image_cache_open(path, (uint64_t)run->options->cache_bytes, ret_cache, err) < 0 ||
-        source_parse(run->documents->image, &source, err) < 0)
-        return -1;
-    request.cache = *ret_cache;
-    result = image_prepare(&request, &run->image, err);
-    source_done(&source);
-    if (result == 0)
-        show_end(run->show, "%s%s", run->documents->image,
-                 run->image.was_cached ? " (cached)" : "");
-    return result;
-}
-
-static int prepare_inputs(struct execution *run, struct error *err)
-{
-    static const char *const containers[] = {CONTAINER_INIT, CONTAINER_MAIN, CONTAINER_WAIT};
-    const char *run_path = workspace_run_path(run->workspace);
-
-    for (size_t i = 0; i < array_length(containers); i++) {
-        if (helper_prepare(run_path, containers[i], err) < 0)
-            return -1;
-    }
-    return secret_volumes_fill(run->objects.pod, run->objects.input,
-                               workspace_state_fd(run->workspace), run_path, err);
-}
-
-static int prepare_workspace(struct execution *run, struct error *err)
-{
-    struct state_set *state = &run->documents->offline.state;
-    char uid[UUID_TEXT_SIZE] = {0};
-
-    if (workspace_open(run->options->state, run->documents->offline.item->namespace_name,
-                       run->documents->offline.item->name, &run->workspace, err) < 0)
-        return -1;
-    if (run->documents->state_secrets &&
-        (workspace_forget(run->workspace, err) < 0 ||
-         imported_state_write(run->documents->state_secrets, workspace_state_fd(run->workspace),
-                              err) < 0))
-        return -1;
-    if (workspace_begin(run->workspace, err) < 0 ||
-        state_set_add_directory(state, workspace_state_fd(run->workspace), err) < 0)
-        return -1;
-    state_set_arrange(state);
-    if (offline_objects(&run->documents->offline, run->options->operation, &run->objects, err) < 0)
-        return -1;
-    uuid_make(uid);
-    doc_set_text(run->objects.pod, "metadata.uid", uid);
-    return prepare_inputs(run, err);
-}
-
-static int run_init(struct execution *run, struct error *err)
-{
-    struct output output = {.fd = -1};
-    struct helper helper = {.name = CONTAINER_INIT,
-                            .program = STAGING_INIT,
-                            .pod = run->objects.pod,
-                            .end_fd = -1,
-                            .is_plain_http = run->options->is_plain_http,
-                            .is_insecure = run->options->is_insecure};
-    cleanup_free char *message = NULL;
-    int result = 0;
-
-    show_begin(run->show, "init");
-    if (output_open(&output, run->loop, run->show, CONTAINER_INIT, &helper.output_fd, err) < 0)
-        return -1;
-    result = helper_start(&helper, &run->init.pid, err);
-    (void)close(helper.output_fd);
-    if (result == 0) {
-        child_watch(&run->init, run->reaper);
-        result = child_await(&run->init, run->loop, err);
-        output_drain(&output);
-    }
-    output_close(&output);
-    if (result < 0)
-        return -1;
-    if (program_exit_code(run->init.status) != 0) {
-        message = helper_message(workspace_run_path(run->workspace), CONTAINER_INIT);
-        if (*message)
-            return error_set(err, ERROR_INVALID, "%s", message); /* begins with "init failed" */
-        show_tail(run->show, CONTAINER_INIT);
-        return error_set(err, ERROR_INVALID, "init failed without a message; see its output above");
-    }
-    show_end(run->show, "inputs and state ready");
-    return 0;
-}
-
-/* Only if main itself was killed: a child of main that ran out of memory does not fail the
- * container in a cluster either. */
-static bool was_out_of_memory(const struct execution *run)
-{
-    return run->runtime.has_cgroup && program_exit_code(run->main.status) == 128 + SIGKILL &&
-           runtime_was_out_of_memory(run->cgroup);
-}
-
-static int start_main(struct execution *run, int output_fd, struct error *err)
-{
-    cleanup_free char *bundle = xasprintf("%s/bundle", workspace_run_path(run->workspace));
-    struct runtime_bundle contents = {.pod = run->objects.pod,
-                                      .image_config = run->image.config,
-                                      .run_path = workspace_run_path(run->workspace),
-                                      .cgroup = run->runtime.has_cgroup ? run->cgroup : NULL,
-                                      .has_files = run->documents->offline.run->file_count > 0,
-                                      .is_shell = run->options->is_shell,
-                                      .has_network = run->options->has_network,
-                                      .has_user_namespace = run->has_user_namespace};
-
-    if (staging_mount_root(run->image.rootfs, workspace_run_path(run->workspace),
-                           run->has_user_namespace, err) < 0 ||
-        runtime_bundle_write(&contents, bundle, err) < 0)
-        return -1;
-    if (run->options->is_shell) {
-        if (runtime_run(&run->runtime, bundle, &run->main.pid, err) < 0)
-            return -1;
-        child_watch(&run->main, run->reaper);
-        return 0;
-    }
-    if (runtime_create(&run->runtime, bundle, output_fd, &run->main.pid, err) < 0)
-        return -1;
-    child_watch(&run->main, run->reaper);
-    if (runtime_start(&run->runtime, err) < 0)
-        return -1;
-    if (timeout_ms(run) > 0)
-        loop_timer_start(&run->timeout, (uint64_t)timeout_ms(run));
-    return 0;
-}
-
-static int run_main_and_wait(struct execution *run, struct error *err)
-{
-    struct output main_output = {.fd = -1};
-    struct output wait_output = {.fd = -1};
-    struct helper helper = {.name = CONTAINER_WAIT,
-                            .program = STAGING_WAIT,
-                            .pod = run->objects.pod,
-                            .grace_ms = run->options->grace_ms};
-    int end[2] = {-1, -1};
-    int main_fd = -1;
-    int result = 0;
-
-    if (pipe2(end, O_CLOEXEC) < 0)
-        return error_set_errno(err, errno, "create a pipe for wait");
-    helper.end_fd = end[0];
-    if (output_open(&main_output, run->loop, run->show, CONTAINER_MAIN, &main_fd, err) < 0 ||
-        output_open(&wait_output, run->loop, run->show, CONTAINER_WAIT, &helper.output_fd, err) < 0)
-        return -1;
-    result = helper_start(&helper, &run->wait.pid, err);
-    (void)close(helper.output_fd);
-    (void)close(end[0]);
-    if (result == 0) {
-        child_watch(&run->wait, run->reaper);
-        show_begin(run->show, "main");
-        result = start_main(run, main_fd, err);
-    }
-    (void)close(main_fd);
-    if (result == 0) {
-        result = child_await(&run->main, run->loop, err);
-        output_drain(&main_output);
-    }
-    loop_timer_stop(&run->timeout);
-    loop_timer_stop(&run->grace);
-    if (result == 0) {
-        show_end(run->show, "exited with code %d", program_exit_code(run->main.status));
-        helper_report_end(end[1], program_exit_code(run->main.status), was_out_of_memory(run));
-    }
-    (void)close(end[1]);
-    show_begin(run->show, "wait");
-    if (result == 0) {
-        result = child_await(&run->wait, run->loop, err);
-        output_drain(&wait_output);
-    }
-    output_close(&main_output);
-    output_close(&wait_output);
-    return result;
-}
+/* ---- The steps in their order. ---- */
 
 static void delete_container(struct execution *run)
 {
@@ -326,83 +116,101 @@ static void delete_container(struct execution *run)
         show_warning(run->show, "%s", err.text);
 }
 
-static int run_steps(struct execution *run, json_t *result, struct error *err)
+static void prepare_runtime(struct execution *run)
 {
-    cleanup_image_cache struct image_cache *cache = NULL;
-    cleanup_free char *runtime_root = NULL;
-    struct outcome_summary summary = {0};
+    const char *name = run->documents->offline.names.pod;
 
-    if (runtime_find(run->options->runtime, run->has_user_namespace, &run->runtime.program, err) <
-            0 ||
-        prepare_workspace(run, err) < 0 || prepare_image(run, &cache, err) < 0 ||
-        staging_mount(workspace_run_path(run->workspace), err) < 0 || run_init(run, err) < 0)
-        return -1;
-    runtime_root = xasprintf("%s/runtime", workspace_run_path(run->workspace));
-    run->runtime.root = runtime_root;
-    run->runtime.id = run->documents->offline.names.pod;
+    run->runtime.id = name;
     run->runtime.has_cgroup = runtime_can_limit(run->has_user_namespace);
-    run->cgroup =
-        runtime_cgroup_name(run->documents->offline.names.pod, workspace_path(run->workspace));
+    run->cgroup = runtime_cgroup_name(name, workspace_path(run->workspace));
     runtime_remove_cgroup(run->cgroup);
     if (!run->runtime.has_cgroup &&
         doc_text(spec_container(run->objects.pod, CONTAINER_MAIN), "resources.limits.memory"))
         show_warning(run->show, "resources.limits.memory: not enforced, because this user cannot "
                                 "create control groups");
-    if (run_main_and_wait(run, err) < 0) {
-        delete_container(run);
+}
+
+/* After a successful DELETE the controller removes the item's state and uses no exports. */
+static int finish_delete(struct execution *run, struct error *err)
+{
+    if (workspace_forget(run->workspace, err) < 0)
         return -1;
-    }
-    summary = outcome_read(workspace_run_path(run->workspace),
-                           &(struct main_end){.exit_code = program_exit_code(run->main.status),
-                                              .timeout_ms = run->is_timed_out ? timeout_ms(run) : 0,
-                                              .is_interrupted = run->interrupts > 0,
-                                              .is_out_of_memory = was_out_of_memory(run)},
-                           program_exit_code(run->wait.status), result);
+    json_object_set_new(run->result, "exports", json_object());
+    json_object_set_new(run->result, "state", json_pack("{s:s}", "result", "removed"));
+    show_end(run->show, "state removed");
+    return 0;
+}
+
+/* Main and wait have ended. */
+static int finish(struct execution *run, struct error *err)
+{
+    struct main_end end = {.exit_code = program_exit_code(run->main.status),
+                           .timeout_ms = run->is_timed_out ? timeout_ms(run) : 0,
+                           .is_interrupted = run->interrupts > 0,
+                           .is_out_of_memory = execution_is_out_of_memory(run)};
+    cleanup_free char *state = xasprintf("%s/state", workspace_path(run->workspace));
+    struct outcome_summary summary = outcome_read(workspace_run_path(run->workspace), &end,
+                                                  program_exit_code(run->wait.status), run->result);
+
+    execution_explain_main(run);
     delete_container(run);
     if (workspace_adopt(run->workspace, 2, err) < 0) {
         run->is_state_pending = true;
         return error_wrap(err, "store the state (it is kept in \"%s\" for the next run)",
                           workspace_run_path(run->workspace));
     }
+    if (result_is_success(run->result) && strcmp(run->options->operation, OPERATION_DELETE) == 0)
+        return finish_delete(run, err);
+    doc_set_text(run->result, "state.path", state);
     show_end(run->show, "state %s, exports %s", summary.state, summary.exports);
     return 0;
 }
 
-/* ---- The result. ---- */
-
-static int finish(struct execution *run, json_t *result, struct error *err)
+/* Most items do not need the default Context, so it is mentioned only if a step has failed that
+ * could need its credentials, or if verbose; err is NULL then. */
+static void note_missing_context(struct execution *run, const struct error *err)
 {
-    const char *phase = doc_text_or(result, "phase", PHASE_FAILED);
-    bool is_delete = strcmp(run->options->operation, OPERATION_DELETE) == 0;
-    cleanup_free char *state = NULL;
+    const char *text = offline_missing_context(&run->documents->offline);
+    bool is_wanted =
+        err ? err->kind != ERROR_CANCELLED && !run->options->is_verbose : run->options->is_verbose;
 
-    /* After a successful DELETE the controller removes the item's state, too. */
-    if (is_delete && strcmp(phase, PHASE_SUCCEEDED) == 0) {
-        (void)json_object_del(result, "state");
-        if (workspace_forget(run->workspace, err) < 0)
-            return -1;
-        show_note(run->show, "state removed");
-        return 0;
+    if (text && is_wanted)
+        show_note(run->show, "%s", text);
+}
+
+static int run_steps(struct execution *run, struct error *err)
+{
+    cleanup_image_cache struct image_cache *cache = NULL;
+    cleanup_free char *runtime_root = NULL;
+
+    if (runtime_find(run->options->runtime, run->has_user_namespace, &run->runtime.program, err) <
+            0 ||
+        execution_prepare_workspace(run, err) < 0)
+        return -1;
+    if (timeout_ms(run) > 0 && !run->options->is_shell)
+        loop_timer_start(&run->timeout, (uint64_t)timeout_ms(run));
+    if (execution_prepare_image(run, &cache, err) < 0) {
+        if (!source_is_local(run->documents->image))
+            note_missing_context(run, err);
+        return -1;
     }
-    if (is_delete)
-        doc_set_text(result, "phase", PHASE_DELETE_FAILED);
-    state = xasprintf("%s/state", workspace_path(run->workspace));
-    doc_set_text(result, "state.path", state);
-    return 0;
+    if (staging_mount(workspace_run_path(run->workspace), err) < 0)
+        return -1;
+    if (execution_run_init(run, err) < 0) {
+        note_missing_context(run, err);
+        return -1;
+    }
+    runtime_root = xasprintf("%s/runtime", workspace_run_path(run->workspace));
+    run->runtime.root = runtime_root;
+    prepare_runtime(run);
+    if (execution_run_main(run, err) < 0) {
+        delete_container(run);
+        return -1;
+    }
+    return finish(run, err);
 }
 
-static int exit_code_of(const struct execution *run, const json_t *result, int failed)
-{
-    if (failed)
-        return RUN_EXIT_FAILED;
-    if (run->is_timed_out)
-        return RUN_EXIT_TIMEOUT;
-    if (run->interrupts)
-        return RUN_EXIT_INTERRUPTED;
-    if (doc_integer_or(result, "exitCode", 0) != 0)
-        return (int)doc_integer_or(result, "exitCode", 1);
-    return doc_text(result, "error") ? RUN_EXIT_FAILED : 0;
-}
+/* ---- Before and after. ---- */
 
 static int set_up(struct execution *run, struct error *err)
 {
@@ -410,65 +218,67 @@ static int set_up(struct execution *run, struct error *err)
 
     if (loop_new(clock_system(), &run->loop, err) < 0)
         return -1;
-    run->show = show_new(run->options->output, run->options->is_verbose, clock_system());
+    run->show = show_new(run->options->is_verbose, clock_system());
     run->reaper = reaper_new();
     loop_timer_init(&run->timeout, run->loop, on_timeout, run);
     loop_timer_init(&run->grace, run->loop, kill_main, run);
+    loop_timer_init(&run->tick, run->loop, on_tick, run);
+    if (show_is_live(run->show) && !run->options->is_shell)
+        loop_timer_start(&run->tick, TICK_MS);
     return loop_set_signals(run->loop, signals, array_length(signals), on_signal, run, err);
+}
+
+static void show_warnings(struct execution *run)
+{
+    const struct mistakes *unknown = &run->documents->offline.unknown_fields;
+
+    note_missing_context(run, NULL);
+
+    for (size_t i = 0; i < unknown->count; i++)
+        show_warning(run->show, "ignored %s: %s", unknown->items[i].path, unknown->items[i].text);
+}
+
+/* Fields that are the same however the run ended. */
+static void complete_result(struct execution *run)
+{
+    bool has_init_failed = run->init.pid && program_exit_code(run->init.status) != 0;
+
+    json_object_set_new(run->result, "durations", show_durations(run->show));
+    json_object_set_new(
+        run->result, "logTail",
+        show_tail_lines(run->show, has_init_failed ? CONTAINER_INIT : CONTAINER_MAIN));
+    if (!run->options->is_kept || !run->workspace)
+        return;
+    doc_set_text(run->result, "runPath", workspace_run_path(run->workspace));
+    show_note(run->show,
+              "files of the run, secrets included, are kept in \"%s\" until the next run",
+              workspace_run_path(run->workspace));
 }
 
 static void take_down(struct execution *run)
 {
-    if (run->options->is_kept && run->workspace)
-        show_note(run->show,
-                  "files of the run, secrets included, are kept in \"%s\" until the next "
-                  "run",
-                  workspace_run_path(run->workspace));
-    close_workspace(run, run->options->is_kept || run->is_state_pending);
+    if (run->workspace)
+        staging_unmount(workspace_run_path(run->workspace));
+    workspace_close(run->workspace, run->options->is_kept || run->is_state_pending);
     image_done(&run->image);
     pod_objects_done(&run->objects);
     reaper_free(run->reaper);
     show_free(run->show);
     loop_free(run->loop);
+    json_decref(run->spec);
+    free(run->exec_message);
     free(run->cgroup);
-    closep(&run->out_fd);
 }
 
-/* Prints the result, and writes it to the directory of --out. */
-static int report(struct execution *run, json_t *result, struct error *err)
+void execution_run(const struct run_options *options, struct documents *documents, json_t *result)
 {
-    int failed = 0;
-
-    if (!doc_get(result, "exitCode"))
-        json_object_set_new(result, "exitCode", json_null());
-    json_object_set_new(result, "durations", show_durations(run->show));
-    if (run->out_fd >= 0 && outcome_write(run->out_fd, result, err) < 0) {
-        doc_set_text(result, "phase", PHASE_FAILED);
-        doc_set_text(result, "error", err->text);
-        failed = -1;
-    }
-    show_result(run->show, result);
-    return failed;
-}
-
-static int run_all(struct execution *run, json_t *result, struct error *err)
-{
-    const struct mistakes *unknown = &run->documents->offline.unknown_fields;
-
-    for (size_t i = 0; i < unknown->count; i++)
-        show_warning(run->show, "%s: %s, ignored", unknown->items[i].path, unknown->items[i].text);
-    if (run->options->out && (run->out_fd = outcome_open(run->options->out, err)) < 0)
-        return -1;
-    return run_steps(run, result, err) < 0 ? -1 : finish(run, result, err);
-}
-
-int execution_run(const struct run_options *options, struct documents *documents)
-{
-    cleanup_json json_t *result = json_object();
-    struct execution run = {.options = options, .documents = documents, .out_fd = -1};
+    struct execution run = {.options = options,
+                            .documents = documents,
+                            .result = result,
+                            .reason = RESULT_FAILED,
+                            .activity = "it was prepared"};
     struct error err = {0};
     int failed = 0;
-    int code = 0;
 
     /* The pod's user must be able to read what is created here, so the caller's umask must not
      * apply. */
@@ -476,15 +286,15 @@ int execution_run(const struct run_options *options, struct documents *documents
     /* Taken from outside: in here the effective user id is 0 for every user. */
     run.has_user_namespace = documents->is_unprivileged;
     failed = set_up(&run, &err);
-    if (failed == 0)
-        failed = run_all(&run, result, &err);
-    if (failed) {
-        doc_set_text(result, "phase", PHASE_FAILED);
-        doc_set_text(result, "error", err.text);
+    if (failed == 0) {
+        show_warnings(&run);
+        failed = run_steps(&run, &err);
     }
-    if (run.show && report(&run, result, &err) < 0)
-        failed = -1;
-    code = exit_code_of(&run, result, failed);
+    if (failed)
+        result_fail(result, run.reason, err.text);
+    if (run.show) {
+        complete_result(&run);
+        show_clear(run.show);
+    }
     take_down(&run);
-    return code;
 }

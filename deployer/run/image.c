@@ -12,19 +12,35 @@
 #include "common/data/doc.h"
 #include "deployer/run/blobs.h"
 #include "deployer/run/docker_archive.h"
+#include "deployer/run/image_index.h"
+
+enum { POLL_MS = 100 }; /* how often unpacking handles signals, timers and the progress line */
 
 void image_done(struct image *image)
 {
     free(image->rootfs);
     free(image->digest);
+    free(image->foreign_platform);
     json_decref(image->config);
     *image = (struct image){0};
 }
 
-static void report_progress(const struct image_request *request, const char *what, uint64_t bytes)
+int image_run_loop(const struct image_request *request, bool is_waiting, struct error *err)
 {
-    if (request->on_progress)
-        request->on_progress(request->data, what, bytes);
+    if (loop_run_once(request->loop, is_waiting ? -1 : 0, err) < 0)
+        return -1;
+    if (request->stop->kind == ERROR_NONE)
+        return 0;
+    *err = *request->stop;
+    return -1;
+}
+
+/* Signals and timers are handled here as well, because unpacking does not run the loop itself. */
+static int report_progress(const struct image_request *request, const char *what, uint64_t bytes,
+                           struct error *err)
+{
+    request->on_progress(request->data, what, bytes);
+    return image_run_loop(request, false, err);
 }
 
 /* ---- Unpacking layers into a tree of the cache. ---- */
@@ -61,9 +77,32 @@ static int tree_make(struct image_cache *cache, struct tree *tree, struct error 
     return 0;
 }
 
-static int tree_add(struct tree *tree, int layer_fd, struct error *err)
+struct unpacking {
+    const struct image_request *request;
+    const char *what;
+    uint64_t bytes_before, polled_ms;
+};
+
+static int on_block(void *data, uint64_t bytes, struct error *err)
 {
-    struct layer_options options = {.limits = &ARCHIVE_LIMITS_LAYER, .is_owner_kept = true};
+    struct unpacking *unpacking = data;
+    uint64_t now_ms = loop_now_ms(unpacking->request->loop);
+
+    if (now_ms - unpacking->polled_ms < POLL_MS)
+        return 0;
+    unpacking->polled_ms = now_ms;
+    return report_progress(unpacking->request, unpacking->what, unpacking->bytes_before + bytes,
+                           err);
+}
+
+static int tree_add(const struct image_request *request, const char *what, struct tree *tree,
+                    int layer_fd, struct error *err)
+{
+    struct unpacking unpacking = {.request = request, .what = what, .bytes_before = tree->bytes};
+    struct layer_options options = {.limits = &ARCHIVE_LIMITS_LAYER,
+                                    .is_owner_kept = true,
+                                    .on_block = on_block,
+                                    .data = &unpacking};
     struct unpack_counts counts = {0};
 
     if (layer_unpack(tree->fd, &options, layer_fd, &counts, err) < 0)
@@ -81,9 +120,10 @@ static int unpack_layers(const struct image_request *request, struct blobs *blob
         cleanup_free char *what = xasprintf("layer %zu of %zu", i + 1, manifest->entry_count);
         cleanup_close int fd = -1;
 
-        report_progress(request, what, tree->bytes);
+        if (report_progress(request, what, tree->bytes, err) < 0)
+            return -1;
         fd = blobs_open(blobs, &manifest->entries[i], err);
-        if (fd < 0 || tree_add(tree, fd, err) < 0)
+        if (fd < 0 || tree_add(request, what, tree, fd, err) < 0)
             return error_wrap(err, "%s", what);
     }
     return 0;
@@ -96,11 +136,12 @@ static int prepare_blobs(const struct image_request *request, struct blobs *blob
     cleanup_json json_t *config = NULL;
     __attribute__((cleanup(tree_done))) struct tree tree = {.fd = -1};
 
-    report_progress(request, "manifest", 0);
-    if (blobs_read_manifest(blobs, request->source->tag, &manifest, &image->digest, err) < 0 ||
+    if (report_progress(request, "manifest", 0, err) < 0 ||
+        blobs_read_manifest(blobs, request->source->tag, &manifest, &image->digest, err) < 0 ||
         blobs_read_document(blobs, &manifest.config, &config, err) < 0)
         return -1;
     image->config = json_incref(json_object_get(config, "config"));
+    image->foreign_platform = image_index_foreign_platform(config);
     image->rootfs = image_cache_find_rootfs(request->cache, image->digest);
     image->was_cached = image->rootfs != NULL;
     if (image->rootfs)
@@ -120,8 +161,9 @@ static int unpack_archive(const struct image_request *request, struct tree *tree
 
     if (fd < 0)
         return error_set_errno(err, errno, "open \"%s\"", request->source->path);
-    report_progress(request, "archive", 0);
-    return tree_make(request->cache, tree, err) < 0 ? -1 : tree_add(tree, fd, err);
+    if (report_progress(request, "archive", 0, err) < 0 || tree_make(request->cache, tree, err) < 0)
+        return -1;
+    return tree_add(request, "archive", tree, fd, err);
 }
 
 static int prepare_docker(const struct image_request *request, const struct tree *archive,
@@ -133,15 +175,17 @@ static int prepare_docker(const struct image_request *request, const struct tree
 
     if (result == 0) {
         image->config = json_incref(json_object_get(docker.config, "config"));
+        image->foreign_platform = image_index_foreign_platform(docker.config);
         image->digest = xstrdup(docker.digest);
         image->rootfs = image_cache_find_rootfs(request->cache, image->digest);
         image->was_cached = image->rootfs != NULL;
         if (!image->rootfs)
             result = tree_make(request->cache, &tree, err);
         for (size_t i = 0; result == 0 && !image->was_cached && i < docker.layer_count; i++) {
+            cleanup_free char *what = xasprintf("layer %zu of %zu", i + 1, docker.layer_count);
             cleanup_close int fd = docker_archive_open_layer(archive->fd, &docker, i, err);
 
-            result = fd < 0 ? -1 : tree_add(&tree, fd, err);
+            result = fd < 0 ? -1 : tree_add(request, what, &tree, fd, err);
         }
         if (result == 0 && !image->was_cached)
             result = image_cache_keep_rootfs(request->cache, image->digest, tree.path, tree.bytes,
@@ -188,6 +232,9 @@ int image_prepare(const struct image_request *request, struct image *ret_image, 
 
     if (prepare(request, &image, err) < 0) {
         image_done(&image);
+        /* Whatever step was stopped, the user needs only the reason. */
+        if (request->stop->kind != ERROR_NONE)
+            *err = *request->stop;
         return error_wrap(err, "image \"%s\"", request->source->path);
     }
     *ret_image = image;

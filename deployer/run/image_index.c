@@ -4,6 +4,9 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "common/base/memory.h"
+#include "common/data/doc.h"
+
 const char *image_index_architecture(void)
 {
     static const struct {
@@ -23,10 +26,20 @@ const char *image_index_architecture(void)
     return "amd64";
 }
 
-static bool is_for_this_machine(const struct content *entry)
+static bool is_this_machine(const char *os, const char *architecture)
 {
-    return (!entry->architecture || strcmp(entry->architecture, image_index_architecture()) == 0) &&
-           (!entry->os || strcmp(entry->os, "linux") == 0);
+    return (!architecture || strcmp(architecture, image_index_architecture()) == 0) &&
+           (!os || strcmp(os, "linux") == 0);
+}
+
+char *image_index_foreign_platform(const json_t *config)
+{
+    const char *os = doc_text(config, "os");
+    const char *architecture = doc_text(config, "architecture");
+
+    return is_this_machine(os, architecture)
+               ? NULL
+               : xasprintf("%s/%s", os ? os : "linux", architecture ? architecture : "unknown");
 }
 
 /* Tools write either the tag or the whole reference into the annotation. */
@@ -47,7 +60,7 @@ int image_index_choose(const struct manifest *index, const char *tag,
     for (size_t i = 0; i < index->entry_count; i++) {
         const struct content *entry = &index->entries[i];
 
-        if (tag ? !has_tag(entry, tag) : !is_for_this_machine(entry))
+        if (tag ? !has_tag(entry, tag) : !is_this_machine(entry->os, entry->architecture))
             continue;
         if (!chosen)
             chosen = entry;

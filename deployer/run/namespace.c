@@ -69,13 +69,11 @@ static void run_child(const struct namespace_options *options, bool has_user_nam
     if (read(gate_fd, &opened, 1) != 1)
         _exit(1);
     (void)close(gate_fd);
-    if (set_up_mounts(has_user_namespace, &err) < 0) {
-        (void)fprintf(stderr, "longshore run: %s\n", err.text);
-        _exit(1);
-    }
+    if (set_up_mounts(has_user_namespace, &err) < 0)
+        _exit(options->main(options->data, &err));
     /* setresuid() has cleared the signal. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    _exit(options->main(options->data));
+    _exit(options->main(options->data, NULL));
 }
 
 static int explain_clone(int os, bool has_user_namespace, struct error *err)

@@ -9,8 +9,9 @@
 
 #include "common/base/error.h"
 
-/* Runs as process 1; returns the exit code. */
-typedef int namespace_main_fn(void *data);
+/* Runs as process 1; returns the exit code. failure is NULL; if the namespaces could not be set up
+ * from the inside, it says why, and there is nothing to run. */
+typedef int namespace_main_fn(void *data, const struct error *failure);
 
 struct namespace_options {
     bool has_terminal; /* stay in the terminal's foreground process group, to read from it */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/command_line/table.h"
+#include "common/contract.h"
 #include "common/data/duration.h"
 #include "deployer/run/spec.h"
 
@@ -71,25 +72,34 @@ static struct run_options options_from(const struct run_values *values)
     };
 }
 
+/* An operation that is not valid was stored as given. */
+static const char *valid_operation(const char *operation)
+{
+    bool is_valid =
+        strcmp(operation, OPERATION_RECONCILE) == 0 || strcmp(operation, OPERATION_DELETE) == 0;
+
+    return is_valid ? operation : NULL;
+}
+
 int run_options_parse(int argc, char **argv, struct run_options *ret_options, struct error *err)
 {
     struct run_values values = {0};
     struct run_options options = {0};
     int first = 0;
+    int result = options_parse(&COMMAND_RUN, argc, argv, &values, &first, err);
 
-    if (options_parse(&COMMAND_RUN, argc, argv, &values, &first, err) < 0) {
-        option_list_done(&values.objects);
-        return -1;
-    }
     options = options_from(&values);
     options.files = (const char *const *)argv + first;
     options.file_count = (size_t)(argc - first);
-    if (!options.is_help && check(&values, &options, err) < 0) {
+    if (result == 0 && !options.is_help)
+        result = check(&values, &options, err);
+    if (result < 0) {
         run_options_done(&options);
-        return -1;
+        options = (struct run_options){.output = options.output,
+                                       .operation = valid_operation(options.operation)};
     }
     *ret_options = options;
-    return 0;
+    return result;
 }
 
 void run_options_done(struct run_options *options)

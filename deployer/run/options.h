@@ -33,7 +33,8 @@ struct run_options {
 };
 
 /* Fails with ERROR_INVALID; the error names the option and its valid values. *ret_options borrows
- * from argv and is released by run_options_done(). */
+ * from argv and is released by run_options_done(). After a failure only output and operation are
+ * set: they apply to the report of the error, too. */
 int run_options_parse(int argc, char **argv, struct run_options *ret_options, struct error *err)
     must_check;
 void run_options_done(struct run_options *options);

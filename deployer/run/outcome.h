@@ -16,16 +16,15 @@ struct main_end {
 
 struct outcome_summary {
     const char *state;   /* "stored", "unchanged", "not stored" */
-    const char *exports; /* "stored", "none" */
+    const char *exports; /* "stored", "none", "not stored" */
 };
 
-/* Sets phase, exitCode, exports, state {bytes, files} and, unless all went well, error on result.
- */
+/* Sets every field of result (see result.h) that depends on main and on wait. */
 struct outcome_summary outcome_read(const char *run_path, const struct main_end *end,
                                     int wait_exit_code, json_t *result);
 
-/* Opens the directory of --out for outcome_write(), creating it if it is missing. Fails if it is
- * not writable. Returns a descriptor. */
+/* Opens the directory of --out for outcome_write(), creating it if it is missing. ERROR_INVALID if
+ * that is not possible or it is not writable. Returns a descriptor. */
 int outcome_open(const char *directory, struct error *err) must_check;
 /* Writes exports.json and result.json. */
 int outcome_write(int directory_fd, const json_t *result, struct error *err) must_check;

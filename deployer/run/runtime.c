@@ -24,9 +24,6 @@ int runtime_find(const char *wanted, bool has_user_namespace, const char **ret_p
 {
     static const char *const known[] = {"crun", "runc"};
 
-    if (wanted && strcmp(wanted, "crun") != 0 && strcmp(wanted, "runc") != 0)
-        return error_set(err, ERROR_INVALID, "option --runtime: \"%s\" is neither crun nor runc",
-                         wanted);
     for (size_t i = 0; i < array_length(known); i++) {
         cleanup_free char *path = NULL;
 
@@ -121,6 +118,22 @@ char *runtime_log_message(const char *text)
         text += length + (text[length] == '\n');
     }
     return message;
+}
+
+char *runtime_exec_message(const char *line)
+{
+    /* crun 1.8, with the log format that runtime_create() asks for; runc 1.1. */
+    static const char crun[] = "exec container process ", runc[] = "exec /";
+    cleanup_json json_t *entry = NULL;
+    struct error ignored = {0};
+    const char *message = NULL;
+
+    if (strncmp(line, runc, strlen(runc)) == 0)
+        return xstrdup(line);
+    if (doc_parse_json(line, strlen(line), LOG_FILE_MAX, &entry, &ignored) < 0)
+        return NULL;
+    message = doc_text_or(entry, "msg", "");
+    return strncmp(message, crun, strlen(crun)) == 0 ? xstrdup(message) : NULL;
 }
 
 static int explain_failure(const struct runtime *runtime, const char *log_path, int code,

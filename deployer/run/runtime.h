@@ -37,6 +37,10 @@ int runtime_run(const struct runtime *runtime, const char *bundle, pid_t *ret_pi
 /* The last "msg" in a runtime's log (one JSON object per line), "" if there is none. No I/O. The
  * caller frees. */
 char *runtime_log_message(const char *text);
+/* The message in a line that a runtime writes to the container's stderr if it cannot execute the
+ * program of a container that it has started; NULL if the line is not of this form. No I/O. The
+ * caller frees. */
+char *runtime_exec_message(const char *line);
 /* Whether the kernel killed a process of this control group because it ran out of memory. */
 bool runtime_was_out_of_memory(const char *cgroup);
 /* Whether a line of memory.oom_control or memory.events reports such a kill. No I/O. */

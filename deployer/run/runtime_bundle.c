@@ -15,7 +15,7 @@
 enum { MOUNTS_MAX = 5 };
 
 int runtime_bundle_write(const struct runtime_bundle *bundle, const char *directory,
-                         struct error *err)
+                         json_t **ret_spec, struct error *err)
 {
     static const char *const shell[] = {"/bin/sh", NULL};
     static const char *const network_files[] = {"/etc/resolv.conf", "/etc/hosts"};
@@ -53,5 +53,8 @@ int runtime_bundle_write(const struct runtime_bundle *bundle, const char *direct
     if (spec_make(&request, &spec, err) < 0)
         return -1;
     text = doc_dump(spec);
-    return beneath_write_file(fd, "config.json", text, strlen(text), 0600, err);
+    if (beneath_write_file(fd, "config.json", text, strlen(text), 0600, err) < 0)
+        return -1;
+    *ret_spec = json_incref(spec);
+    return 0;
 }

@@ -15,6 +15,7 @@ struct runtime_bundle {
     bool is_shell, has_network, has_user_namespace;
 };
 
-/* Writes config.json to directory. ERROR_INVALID if neither image nor item names a program. */
+/* Writes config.json to directory. ERROR_INVALID if neither image nor item names a program.
+ * *ret_spec is its content, a new reference. */
 int runtime_bundle_write(const struct runtime_bundle *bundle, const char *directory,
-                         struct error *err) must_check;
+                         json_t **ret_spec, struct error *err) must_check;

@@ -67,35 +67,42 @@ static void append_expanded(json_t *list, const json_t *arguments, char *const *
 }
 
 /* In Kubernetes, command replaces the image's entrypoint and its Cmd. */
-static json_t *make_args(const struct spec_request *request, const json_t *container)
+json_t *spec_program(const json_t *pod, const json_t *image_config)
 {
+    const json_t *container = spec_container(pod, CONTAINER_MAIN);
     const json_t *command = doc_get(container, "command");
     const json_t *args = doc_get(container, "args");
+    char **environment = spec_own_environment(pod, container);
     json_t *list = json_array();
-    char **environment = NULL;
 
-    if (request->shell) {
-        for (const char *const *argument = request->shell; *argument; argument++)
-            json_array_append_new(list, json_string(*argument));
-        return list;
-    }
-    environment = spec_own_environment(request->pod, container);
     if (json_array_size(command))
         append_expanded(list, command, environment);
     else
-        append_all(list, doc_get(request->image_config, "Entrypoint"));
+        append_all(list, doc_get(image_config, "Entrypoint"));
     if (json_array_size(args))
         append_expanded(list, args, environment);
     else if (!json_array_size(command))
-        append_all(list, doc_get(request->image_config, "Cmd"));
+        append_all(list, doc_get(image_config, "Cmd"));
     spec_environment_free(environment);
+    return list;
+}
+
+static json_t *make_args(const struct spec_request *request)
+{
+    json_t *list = NULL;
+
+    if (!request->shell)
+        return spec_program(request->pod, request->image_config);
+    list = json_array();
+    for (const char *const *argument = request->shell; *argument; argument++)
+        json_array_append_new(list, json_string(*argument));
     return list;
 }
 
 static int make_process(const struct spec_request *request, const json_t *container,
                         json_t **ret_process, struct error *err)
 {
-    cleanup_json json_t *args = make_args(request, container);
+    cleanup_json json_t *args = make_args(request);
     const char *directory = doc_text_or(request->image_config, "WorkingDir", "");
     char **environment = NULL;
     json_t *list = json_array();

@@ -32,6 +32,11 @@ struct spec_request {
  */
 int spec_make(const struct spec_request *request, json_t **ret_spec, struct error *err) must_check;
 
+/* The program and arguments of main; empty if neither image nor item names a program. New
+ * reference.
+ */
+json_t *spec_program(const json_t *pod, const json_t *image_config);
+
 /* The container of the pod with this name, borrowed, or NULL. */
 const json_t *spec_container(const json_t *pod, const char *name);
 /* The environment of a container as NAME=value strings: that of the image (may be NULL), then that

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -15,11 +16,13 @@
 #include "common/base/file.h"
 #include "common/base/memory.h"
 #include "common/contract.h"
+#include "common/data/doc.h"
 #include "common/data/names.h"
 #include "common/state/restore.h"
 
 #define STATE_FOLDER "state"
 #define RUN_FOLDER "run"
+#define ORIGIN_FILE "origin"
 #define SINK_STATE RUN_FOLDER "/sink/state"
 
 struct workspace {
@@ -116,6 +119,34 @@ const char *workspace_run_path(const struct workspace *workspace)
 int workspace_state_fd(const struct workspace *workspace)
 {
     return workspace->state_fd;
+}
+
+static bool has_state(const struct workspace *workspace)
+{
+    struct state_set set = {0};
+    struct error ignored = {0};
+    bool is_found =
+        state_set_add_directory(&set, workspace->state_fd, &ignored) == 0 && set.chunk_count > 0;
+
+    state_set_done(&set);
+    return is_found;
+}
+
+void workspace_remember_origin(struct workspace *workspace, const char *path, char **ret_previous)
+{
+    cleanup_free char *file = xasprintf("%s/" ORIGIN_FILE, workspace->path);
+    cleanup_buffer struct buffer text = {0};
+    struct error ignored = {0};
+    bool is_known = false;
+
+    *ret_previous = NULL;
+    buffer_init(&text, PATH_MAX);
+    is_known = doc_read_file(file, PATH_MAX, &text, &ignored) == 0 && text.size > 0;
+    if (is_known && strcmp(text.data, path) != 0 && has_state(workspace))
+        *ret_previous = buffer_take(&text);
+    else if (is_known && strcmp(text.data, path) == 0)
+        return;
+    (void)!beneath_write_file(workspace->fd, ORIGIN_FILE, path, strlen(path), 0600, &ignored);
 }
 
 /* As a kubelet creates an emptyDir for an fsGroup: writable for all, new files get the group. */

@@ -2,6 +2,7 @@
 /* The directory of one item on this machine:
  *
  *     lock             held by the run in progress: one run at a time
+ *     origin           path of the file whose item was run last
  *     state/<sequence>-<uuid>-<number>/{config,metadata.json}
  *                      chunks of the state, in the form that common/state/restore.h reads
  *     run/             files of the run in progress, or of one that was killed
@@ -23,6 +24,10 @@ int workspace_open(const char *path, const char *namespace_name, const char *nam
                    struct workspace **ret_workspace, struct error *err) must_check;
 /* Releases the lock and, unless is_run_kept, removes run/. NULL is fine. */
 void workspace_close(struct workspace *workspace, bool is_run_kept);
+
+/* Remembers the file of the item. *ret_previous is the one of the last run if that was another file
+ * and state of it exists, else NULL; the caller frees it. Failures are ignored. */
+void workspace_remember_origin(struct workspace *workspace, const char *path, char **ret_previous);
 
 /* Borrowed; absolute. */
 const char *workspace_path(const struct workspace *workspace);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* continuousReconcile: a cron expression in the five standard fields, or an interval. */
+#include "deployer/validation/cron.h"
+
 #include <string.h>
 #include <strings.h>
 
-#include "common/base/memory.h"
+#include "common/base/cleanup.h"
 #include "common/base/number.h"
 #include "common/data/duration.h"
-#include "deployer/validation/fields.h"
-#include "deployer/validation/validate.h"
 
 static const char *const months[] = {"jan", "feb", "mar", "apr", "may", "jun", "jul",
                                      "aug", "sep", "oct", "nov", "dec", NULL};
@@ -88,7 +87,7 @@ static bool is_descriptor(const char *text)
            duration_parse(text + strlen("@every "), &ns, &err) == 0 && ns > 0;
 }
 
-static bool is_cron(const char *text)
+bool cron_is_valid(const char *text)
 {
     const char *cursor = text + strspn(text, " \t");
 
@@ -104,37 +103,4 @@ static bool is_cron(const char *text)
         cursor += strspn(cursor, " \t");
     }
     return *cursor == '\0';
-}
-
-bool validate_continuous_reconcile(const json_t *value, const char *path, struct mistakes *mistakes)
-{
-    static const char *const known[] = {"cron", "every", NULL};
-    const struct fields fields = {value, path, mistakes};
-    const char *cron = NULL;
-    const char *every = NULL;
-    cleanup_free char *cron_path = field_path(&fields, "cron");
-    cleanup_free char *every_path = field_path(&fields, "every");
-    struct error err = {0};
-    int64_t ns = 0;
-
-    if (!value)
-        return false;
-    if (!json_is_object(value)) {
-        mistakes_add_type(mistakes, path, "an object", value);
-        return false;
-    }
-    mistakes_add_unknown(mistakes, path, value, known);
-    cron = field_text(&fields, "cron");
-    every = field_text(&fields, "every");
-    if (cron && !*cron)
-        cron = NULL;
-    if (cron && every)
-        mistakes_add(mistakes, MISTAKE_INVALID, path, "only one of cron and every can be set");
-    else if (cron && !is_cron(cron))
-        mistakes_add(mistakes, MISTAKE_INVALID, cron_path,
-                     "\"%s\": must be a cron expression of five fields", cron);
-    else if (every && (duration_parse(every, &ns, &err) < 0 || ns <= 0))
-        mistakes_add(mistakes, MISTAKE_INVALID, every_path,
-                     "\"%s\": must be a duration greater than zero", every);
-    return cron || every;
 }

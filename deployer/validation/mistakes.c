@@ -7,11 +7,11 @@
 #include "common/base/buffer.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
-#include "deployer/validation/fields.h"
+#include "common/data/places.h"
 #include "deployer/validation/text.h"
 
 /* Longer input (an image name, a key) is truncated in messages. */
-enum { MISTAKE_TEXT_MAX = 400, MISTAKES_TEXT_MAX = 64 * 1024 };
+enum { MISTAKE_TEXT_MAX = 400 };
 
 void mistakes_done(struct mistakes *mistakes)
 {
@@ -88,26 +88,6 @@ void mistakes_add_type(struct mistakes *mistakes, const char *path, const char *
     mistakes_add(mistakes, MISTAKE_TYPE, path, "expected %s, got %s", expected, doc_type_name(got));
 }
 
-void mistakes_add_unknown(struct mistakes *mistakes, const char *path, const json_t *object,
-                          const char *const *known)
-{
-    const char *key = NULL;
-    json_t *value = NULL;
-
-    json_object_foreach(field_each(object), key, value)
-    {
-        bool is_known = false;
-
-        for (size_t i = 0; !is_known && known[i]; i++)
-            is_known = strcmp(known[i], key) == 0;
-        if (!is_known && !json_is_null(value)) {
-            cleanup_free char *where = path_member(path, key);
-
-            mistakes_add(mistakes, MISTAKE_UNKNOWN, where, "unknown field");
-        }
-    }
-}
-
 /* Several errors as "[a, b]", as Go joins them. */
 char *mistakes_text(const struct mistakes *mistakes)
 {
@@ -145,8 +125,7 @@ int mistakes_fail(const struct mistakes *mistakes, struct error *err)
 
 char *path_member(const char *base, const char *key)
 {
-    /* A key with dots or brackets is quoted. */
-    const char *quote = strpbrk(key, ".[]/") || !*key ? "\"" : "";
+    const char *quote = place_key_is_quoted(key) ? "\"" : "";
 
     return xasprintf("%s%s%s%s%s", base, *base ? "." : "", quote, key, quote);
 }

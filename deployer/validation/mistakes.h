@@ -28,7 +28,7 @@ struct mistake {
 
 /* Zeroed memory is an empty list. At most MISTAKES_MAX are kept, since a status has limited room;
  * the others are counted. */
-enum { MISTAKES_MAX = 64 };
+enum { MISTAKES_MAX = 64, MISTAKES_TEXT_MAX = 64 * 1024 };
 struct mistakes {
     bool is_unbounded; /* keep all of them, for `longshore validate` */
     struct mistake *items;
@@ -48,10 +48,6 @@ void mistakes_add(struct mistakes *mistakes, enum mistake_kind kind, const char 
 /* "expected a string, got a number" at path. */
 void mistakes_add_type(struct mistakes *mistakes, const char *path, const char *expected,
                        const json_t *got);
-/* Adds each field of object that is not in known, which ends with NULL. */
-void mistakes_add_unknown(struct mistakes *mistakes, const char *path, const json_t *object,
-                          const char *const *known);
-
 /* "path: text", or "[a, b]" for several errors, as Go joins them. Without MISTAKE_UNKNOWN. Belongs
  * to the caller. */
 char *mistakes_text(const struct mistakes *mistakes);
@@ -59,6 +55,7 @@ char *mistakes_text(const struct mistakes *mistakes);
  * error. */
 int mistakes_fail(const struct mistakes *mistakes, struct error *err) must_check;
 
-/* "base.key" and "base[3]"; just "key" if base is empty. Belong to the caller. */
+/* "base.key" and "base[3]", as in common/data/places.h; just "key" if base is empty. Belong to the
+ * caller. */
 char *path_member(const char *base, const char *key);
 char *path_index(const char *base, size_t index);

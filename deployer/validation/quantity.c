@@ -81,15 +81,6 @@ bool quantity_parse(const char *text, long double *ret_amount)
     return true;
 }
 
-void validate_quantity(const char *text, const char *path, struct mistakes *mistakes)
-{
-    long double value = 0;
-
-    if (text && !quantity_parse(text, &value))
-        mistakes_add(mistakes, MISTAKE_INVALID, path,
-                     "\"%s\": must be a quantity such as 500m, 1 or 64Mi", text);
-}
-
 #define HUGE_PAGES "hugepages-"
 
 static bool is_huge_pages(const char *name)
@@ -103,7 +94,7 @@ static bool is_extended(const char *name)
     return strchr(name, '/') && !strstr(name, "kubernetes.io/");
 }
 
-static bool is_resource_name(const char *name)
+bool quantity_is_resource_name(const char *name)
 {
     static const char *const plain[] = {"cpu", "memory", "ephemeral-storage"};
 
@@ -119,19 +110,13 @@ static bool is_resource_name(const char *name)
     return strchr(name, '/') && name_is_label_key(name);
 }
 
-/* The amount of a resource. Adds a mistake and returns false if it is not a quantity. */
-static bool read_amount(const json_t *value, const char *path, struct mistakes *mistakes,
-                        long double *ret_amount)
+/* The amount of a resource; false if it is not a quantity. */
+static bool read_amount(const json_t *value, long double *ret_amount)
 {
     cleanup_free char *number = json_is_number(value) ? doc_dump(value) : NULL;
     const char *text = number ? number : json_string_value(value);
 
-    if (!text) {
-        mistakes_add_type(mistakes, path, "a quantity", value);
-        return false;
-    }
-    validate_quantity(text, path, mistakes);
-    return quantity_parse(text, ret_amount);
+    return text && quantity_parse(text, ret_amount);
 }
 
 /* The API server rounds up to whole numbers. Beyond 2^63 a long double has no fraction. */
@@ -161,13 +146,12 @@ static void check_kind_of_amount(const char *name, long double amount, const cha
 static void check_against_limit(const char *name, long double amount, const json_t *limit,
                                 const char *path, struct mistakes *mistakes)
 {
-    cleanup_mistakes struct mistakes ignored = {0};
     bool is_exclusive = is_extended(name) || is_huge_pages(name);
     long double limit_amount = 0;
 
     if (!limit && is_exclusive)
         mistakes_add(mistakes, MISTAKE_INVALID, path, "requires an equal limit");
-    if (!limit || !read_amount(limit, path, &ignored, &limit_amount))
+    if (!limit || !read_amount(limit, &limit_amount))
         return;
     if (amount > limit_amount)
         mistakes_add(mistakes, MISTAKE_INVALID, path, "must not exceed its limit");
@@ -186,10 +170,7 @@ static void check_amounts(const json_t *amounts, const char *path, bool is_reque
         cleanup_free char *where = path_member(path, name);
         long double amount = 0;
 
-        if (!is_resource_name(name))
-            mistakes_add(mistakes, MISTAKE_INVALID, where,
-                         "\"%s\": must be cpu, memory, ephemeral-storage or domain/name", name);
-        if (!read_amount(value, where, mistakes, &amount))
+        if (!read_amount(value, &amount))
             continue;
         check_kind_of_amount(name, amount, where, mistakes);
         if (is_request)
@@ -220,27 +201,9 @@ void validate_resources(const json_t *value, const char *path, struct mistakes *
     const struct fields fields = {value, path, mistakes};
     cleanup_free char *requests_path = field_path(&fields, "requests");
     cleanup_free char *limits_path = field_path(&fields, "limits");
-    const json_t *limits = NULL;
-    const json_t *requests = NULL;
-    const char *key = NULL;
-    json_t *other = NULL;
+    const json_t *limits = field_object(&fields, "limits");
+    const json_t *requests = field_object(&fields, "requests");
 
-    if (!value)
-        return;
-    if (!json_is_object(value)) {
-        mistakes_add_type(mistakes, path, "an object", value);
-        return;
-    }
-    /* An error, not a warning: device claims, for example, would bypass the operator's settings. */
-    json_object_foreach(field_each(value), key, other)
-    {
-        cleanup_free char *where = field_path(&fields, key);
-
-        if (strcmp(key, "requests") != 0 && strcmp(key, "limits") != 0)
-            mistakes_add(mistakes, MISTAKE_FORBIDDEN, where, "only requests and limits can be set");
-    }
-    limits = field_object(&fields, "limits");
-    requests = field_object(&fields, "requests");
     check_amounts(limits, limits_path, false, NULL, mistakes);
     check_amounts(requests, requests_path, true, limits, mistakes);
     if ((has_huge_pages(limits) || has_huge_pages(requests)) && !has_cpu_or_memory(limits) &&

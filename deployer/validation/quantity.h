@@ -6,3 +6,5 @@
 
 /* Returns false if text is not a quantity or is negative. Exact for amounts of up to 19 digits. */
 bool quantity_parse(const char *text, long double *ret_amount);
+/* Whether a container can have this resource: cpu, memory, hugepages-2Mi, nvidia.com/gpu ... */
+bool quantity_is_resource_name(const char *name);

@@ -9,6 +9,7 @@
 #include "common/data/doc.h"
 #include "common/data/names.h"
 #include "deployer/validation/fields.h"
+#include "deployer/validation/shared_rules.h"
 
 enum { SELECTOR_VALUES_ANY = 1 << 20 };
 
@@ -39,6 +40,66 @@ static const struct {
     {"gt", RELATION_GREATER, 1, 1},
     {"lt", RELATION_LESS, 1, 1},
 };
+
+static const char *const operator_words[] = {"=",      "==", "!=", "in", "notin",
+                                             "exists", "!",  "gt", "lt", NULL};
+
+static const struct field_rule requirement_fields[] = {
+    {.name = "key",
+     .types = RULE_TEXT,
+     .format = &FORMAT_LABEL_KEY,
+     .is_required = true,
+     .help = "key of the label or annotation"},
+    {.name = "operator",
+     .types = RULE_TEXT,
+     .choices = operator_words,
+     .is_required = true,
+     .help = "how the value is compared",
+     .missing = "one of =, ==, !=, in, notin, exists, !, gt, lt"},
+    {.name = "values",
+     .types = RULE_LIST,
+     .elements = &ELEMENT_LABEL_VALUE,
+     .is_empty_allowed = true,
+     .expected = "a list of strings",
+     .help = "values; none for exists and !"},
+    RULES_END,
+};
+
+static const struct field_rule requirement_rule = {.types = RULE_OBJECT,
+                                                   .fields = requirement_fields};
+
+static const struct field_rule target_fields[] = {
+    {.name = "name", .types = RULE_TEXT, .is_required = true, .help = "name of a target"},
+    {.name = "namespace",
+     .types = RULE_TEXT,
+     .is_empty_allowed = true,
+     .help = "namespace of the target; default: any"},
+    RULES_END,
+};
+
+static const struct field_rule target_rule = {.types = RULE_OBJECT, .fields = target_fields};
+
+/* Lists are checked element by element, so that an invalid element matches nothing. */
+static const struct field_rule element_fields[] = {
+    {.name = "targets",
+     .types = RULE_LIST,
+     .elements = &target_rule,
+     .is_checked_by_code = true,
+     .help = "matches one of these targets"},
+    {.name = "annotations",
+     .types = RULE_LIST,
+     .elements = &requirement_rule,
+     .is_checked_by_code = true,
+     .help = "requirements on annotations of the target, all of which must hold"},
+    {.name = "labels",
+     .types = RULE_LIST,
+     .elements = &requirement_rule,
+     .is_checked_by_code = true,
+     .help = "requirements on labels of the target, all of which must hold"},
+    RULES_END,
+};
+
+const struct field_rule SELECTOR_ELEMENT = {.types = RULE_OBJECT, .fields = element_fields};
 
 struct requirement {
     char *key;
@@ -94,28 +155,16 @@ void selector_free(struct selector *selector)
     free(selector);
 }
 
-/* Checks the values of a requirement. Returns false if one is invalid. */
-static bool check_values(const json_t *values, enum relation relation, const char *path,
-                         struct mistakes *mistakes)
+static void check_integers(const json_t *values, const char *path, struct mistakes *mistakes)
 {
-    bool is_fine = true;
-
     for (size_t i = 0; i < json_array_size(values); i++) {
         const char *value = json_string_value(json_array_get(values, i));
         cleanup_free char *where = path_index(path, i);
         int64_t number = 0;
 
-        if (!name_is_label_value(value)) {
-            mistakes_add(mistakes, MISTAKE_INVALID, where,
-                         "\"%s\": must be a valid label value of at most 63 characters", value);
-            is_fine = false;
-        } else if ((relation == RELATION_GREATER || relation == RELATION_LESS) &&
-                   !number_parse_signed(value, &number)) {
+        if (!number_parse_signed(value, &number))
             mistakes_add(mistakes, MISTAKE_INVALID, where, "\"%s\": must be an integer", value);
-            is_fine = false;
-        }
     }
-    return is_fine;
 }
 
 static enum relation parse_operator(const struct fields *fields, const json_t *values)
@@ -124,14 +173,8 @@ static enum relation parse_operator(const struct fields *fields, const json_t *v
     cleanup_free char *path = field_path(fields, "operator");
     size_t count = json_array_size(values);
 
-    if (!word) {
-        if (!field_any(fields, "operator"))
-            mistakes_add(fields->mistakes, MISTAKE_REQUIRED, path,
-                         "one of =, ==, !=, in, notin, exists, !, gt, lt");
-        return RELATION_NEVER;
-    }
     for (size_t i = 0; i < array_length(operators); i++) {
-        if (strcmp(operators[i].word, word) != 0)
+        if (!word || strcmp(operators[i].word, word) != 0)
             continue;
         if (count >= operators[i].values_min && count <= operators[i].values_max)
             return operators[i].relation;
@@ -143,39 +186,25 @@ static enum relation parse_operator(const struct fields *fields, const json_t *v
                      count);
         return RELATION_NEVER;
     }
-    mistakes_add(fields->mistakes, MISTAKE_INVALID, path,
-                 "\"%s\": must be one of =, ==, !=, in, notin, exists, !, gt, lt", word);
     return RELATION_NEVER;
 }
 
 static struct requirement parse_requirement(const json_t *object, const char *path,
                                             struct mistakes *mistakes)
 {
-    static const char *const known[] = {"key", "operator", "values", NULL};
-    const struct fields fields = {object, path, mistakes};
+    const struct fields fields = {json_is_object(object) ? object : NULL, path, mistakes};
     struct requirement requirement = {.relation = RELATION_NEVER};
-    cleanup_free char *key_path = path_member(path, "key");
     cleanup_free char *values_path = path_member(path, "values");
     size_t errors = mistakes->errors;
 
-    if (!json_is_object(object)) {
-        mistakes_add_type(mistakes, path, "an object", object);
-        object = NULL;
-    }
-    requirement.values = object ? field_text_list(&fields, "values") : NULL;
+    rule_check(object, &requirement_rule, path, mistakes);
+    requirement.values = field_text_list(&fields, "values");
     if (!requirement.values)
         requirement.values = json_array();
-    requirement.key = xstrdup_or_null(object ? field_text(&fields, "key") : NULL);
-    if (object) {
-        mistakes_add_unknown(mistakes, path, object, known);
-        if (!requirement.key || !name_is_label_key(requirement.key))
-            mistakes_add(mistakes, MISTAKE_INVALID, key_path, "\"%s\": must be a valid label key",
-                         requirement.key ? requirement.key : "");
-        requirement.relation = parse_operator(&fields, requirement.values);
-        (void)check_values(requirement.values, requirement.relation, values_path, mistakes);
-    }
-    if (!requirement.key)
-        requirement.key = xstrdup("");
+    requirement.key = field_text_copy(&fields, "key", "");
+    requirement.relation = parse_operator(&fields, requirement.values);
+    if (requirement.relation == RELATION_GREATER || requirement.relation == RELATION_LESS)
+        check_integers(requirement.values, values_path, mistakes);
     if (mistakes->errors > errors)
         requirement.relation = RELATION_NEVER;
     return requirement;
@@ -206,7 +235,6 @@ static void parse_requirements(const struct fields *element, const char *key,
 
 static void parse_targets(const struct fields *element, struct element *ret_element)
 {
-    static const char *const known[] = {"name", "namespace", NULL};
     const json_t *array = field_array(element, "targets");
     cleanup_free char *path = field_path(element, "targets");
     size_t count = json_array_size(array);
@@ -224,36 +252,24 @@ static void parse_targets(const struct fields *element, struct element *ret_elem
 
         target->name = field_text_copy(&fields, "name", "");
         target->namespace_name = field_text_copy(&fields, "namespace", "");
-        if (!array)
-            continue;
-        if (!json_is_object(object)) {
-            mistakes_add_type(element->mistakes, where, "an object", object);
-        } else {
-            mistakes_add_unknown(element->mistakes, where, object, known);
-            if (!*target->name) {
-                cleanup_free char *name_path = path_member(where, "name");
-
-                mistakes_add(element->mistakes, MISTAKE_REQUIRED, name_path, "name of a target");
-            }
-        }
+        if (array)
+            rule_check(object, &target_rule, where, element->mistakes);
     }
 }
 
 static void parse_element(const json_t *object, const char *path, struct mistakes *mistakes,
                           struct element *ret_element)
 {
-    static const char *const known[] = {"targets", "annotations", "labels", NULL};
     const struct fields fields = {object, path, mistakes};
 
+    rule_check(object, &SELECTOR_ELEMENT, path, mistakes);
     if (!json_is_object(object)) {
-        mistakes_add_type(mistakes, path, "an object", object);
         ret_element->labels.items = xcalloc(1, sizeof(*ret_element->labels.items));
         ret_element->labels.items[0] =
             (struct requirement){xstrdup(""), RELATION_NEVER, json_array()};
         ret_element->labels.count = 1;
         return;
     }
-    mistakes_add_unknown(mistakes, path, object, known);
     parse_targets(&fields, ret_element);
     parse_requirements(&fields, "annotations", &ret_element->annotations);
     parse_requirements(&fields, "labels", &ret_element->labels);

@@ -6,6 +6,10 @@
 #include <stdbool.h>
 
 #include "deployer/validation/mistakes.h"
+#include "deployer/validation/rules.h"
+
+/* For schemas: one element. selector_parse() checks it itself. */
+extern const struct field_rule SELECTOR_ELEMENT;
 
 struct selector;
 

@@ -2,11 +2,13 @@
 """The documented behaviour of a run, in a real cluster."""
 
 import json
+import subprocess
 
 import yaml
 
-from api.controller.harness import WITHOUT_UNINSTALL, decode
+from api.controller.harness import PROGRAM, WITHOUT_UNINSTALL, decode
 from bench.kube import DEPLOYITEMS
+from bench.process import Process
 from bench.waiting import wait_until
 
 COUNT = ('n=$(cat $STATE_PATH/count 2>/dev/null || echo 0); n=$((n+1)); echo $n > $STATE_PATH/count; '
@@ -49,6 +51,20 @@ def test_target_with_config_and_with_secret(cluster):
         assert resolved["target"]["metadata"]["name"] == target
         assert resolved["target"]["kind"] == "Target"
         assert json.loads(resolved["content"]) == {"foo": "bar"}
+
+
+def test_logs_follow_a_run_from_before_its_start_to_its_end(cluster):
+    item = f"{cluster.namespace}/talker"
+    cluster.shell("talker", "for i in 1 2 3; do echo line $i; sleep 1; done", job=None)
+    with Process("logs", [PROGRAM, "logs", item, "--follow", "--kubeconfig", cluster.node.kubeconfig]) as logs:
+        cluster.trigger("talker", "job-1")
+        wait_until(lambda: not logs.running, "the end of the log", timeout=120)
+        assert logs.exit_code == 0 and [line for line in logs.output().splitlines() if line.startswith("line")] == ["line 1", "line 2", "line 3"]
+    cluster.succeeded("talker")
+    shown = subprocess.run([PROGRAM, "status", item, "-o", "json", "--kubeconfig", cluster.node.kubeconfig], capture_output=True, text=True)
+    assert shown.returncode == 0, shown.stderr
+    states = {step["step"]: step["state"] for step in json.loads(shown.stdout)["timeline"]}
+    assert states == {**dict.fromkeys(["triggered", "picked up", "scheduled", "init", "main", "wait"], "done"), "exported": "skipped"}
 
 
 def test_state_over_three_runs_then_delete(cluster):

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 
+import jsonschema
 import pytest
 import yaml
 
@@ -40,10 +41,18 @@ def busybox_archive():
     return oci.archive(images.busybox(), "localhost/busybox:1")
 
 
+SCHEMA = json.loads((ROOT / "docs/schemas/run-result.schema.json").read_text())
+
+
 class Result:
-    def __init__(self, code, out, err):
+    """What a command printed. The result of `run -o json` is checked against the published schema."""
+
+    def __init__(self, code, out, err, arguments=()):
         self.code, self.out, self.err = code, out, err
-        self.data = json.loads(out) if out.startswith("{") else {}
+        is_result = "run" in arguments and "json" in arguments
+        self.data = json.loads(out) if is_result or out.startswith("{") else {}
+        if is_result:
+            jsonschema.validate(self.data, SCHEMA)
 
     def __repr__(self):
         return f"code {self.code}\n--- out\n{self.out}\n--- err\n{self.err}"
@@ -90,9 +99,9 @@ class Local:
                                 start_new_session=True)
 
     def run(self, *arguments, stdin=None, **environment):
-        done = subprocess.run(self.command("run", *arguments), cwd=self.home, text=True, input=stdin, timeout=120,
+        done = subprocess.run(self.command("run", *arguments), cwd=self.home, text=True, errors="replace", input=stdin, timeout=120,
                               capture_output=True, env=self.environment(**environment))
-        return Result(done.returncode, done.stdout, done.stderr)
+        return Result(done.returncode, done.stdout, done.stderr, ("run", *arguments))
 
     def run_item(self, document, *arguments, **more):
         """Runs an item with -o json; the image is busybox unless the item names one."""
@@ -161,7 +170,7 @@ def end(process, signal_number=None):
     if signal_number is not None:
         process.send_signal(signal_number)
     out, err = process.communicate(timeout=60)
-    return Result(process.returncode, out, err)
+    return Result(process.returncode, out, err, process.args)
 
 
 def wait_gone(machine, seconds=20):

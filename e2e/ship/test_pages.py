@@ -14,7 +14,7 @@ from bench import paths
 BUILD = pathlib.Path(os.environ.get("LONGSHORE_BUILD") or paths.CHECKOUT / "build" / "dev")
 LONGSHORE = BUILD / "deployer" / "longshore"
 PROGRAMS = {"longshore": LONGSHORE, "longshore-init": BUILD / "init" / "longshore-init", "longshore-wait": BUILD / "wait" / "longshore-wait"}
-COMMANDS = ("run", "validate", "render", "controller", "version", "completion", "man", "help")
+COMMANDS = ("run", "validate", "render", "status", "logs", "controller", "schema", "version", "completion", "man", "help")
 PAGES = [*PROGRAMS, *(f"longshore-{name}" for name in COMMANDS)]
 SHELLS = ("bash", "zsh", "fish")
 
@@ -37,7 +37,9 @@ def help_of(page):
 
 
 def options_of(page):
-    return set(re.findall(r"(?<![\w-])(--[a-z][a-z-]*|-[a-z])(?=[ ,\n])", re.sub(r"(?m)^( .*?\S)  +.*$", r"\1 ", help_of(page).partition("Options:")[2])))
+    """The options that begin a line of the list; they may be mentioned elsewhere, too."""
+    rows = re.findall(r"^ {2,6}(-.*?)(?:  .*)?$", help_of(page).partition("Options:")[2], re.MULTILINE)
+    return set(re.findall(r"(?<![\w-])(--[a-z][a-z-]*|-[a-z])(?=[ ,]|$)", "\n".join(rows), re.MULTILINE))
 
 
 def script(shell, program="longshore"):
@@ -61,7 +63,7 @@ def test_a_man_page_has_every_option_of_help_and_no_groff_warnings(page, tmp_pat
     for option in offered:
         assert re.search(rf"(?<![\w-]){option}(?![\w-])", done.stdout), option
     # The defaults are in both.
-    for default in re.findall(r"\(default [^)]+\)", help_of(page)):
+    for default in re.findall(r"\(default [^)]+\)", re.sub(r"\s+", " ", help_of(page))):
         assert default in text
 
 
@@ -72,6 +74,17 @@ def test_every_command_has_help_and_unknown_commands_fail():
                     ["completion", "bash", "run"], ["completion"], ["man", "run", "it"], ["--nothing"]):
         done = subprocess.run([LONGSHORE, *command], capture_output=True, text=True)
         assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith("longshore"), command
+    for command, meant in ((["rn"], '"run"'), (["help", "vlidate"], '"validate"'), (["man", "rendr"], '"render"'),
+                           (["run", "--tagret", "x"], "'--target'"), (["render", "--ouptut=json"], "'--output'"), (["--hepl"], "'--help'")):
+        done = subprocess.run([LONGSHORE, *command], capture_output=True, text=True)
+        assert done.returncode == 2 and f"did you mean {meant}?" in done.stderr, done
+
+
+def test_help_explains_run_completely():
+    text = re.sub(r"\s+", " ", help_of("longshore-run"))
+    for part in ("Exit status: 0 success", "any other exit code of main", "Examples: longshore run item.yaml", "(default 30s)",
+                 "else 10m", "~/.local/state/longshore", "~/.cache/longshore/images"):
+        assert part in text, part
 
 
 @pytest.mark.parametrize("shell", SHELLS)

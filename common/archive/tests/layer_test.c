@@ -186,6 +186,54 @@ static void hostile_layers_are_refused_and_touch_nothing(void **state)
     }
 }
 
+struct countdown {
+    int calls_left;
+    uint64_t bytes;
+};
+
+static int count_down(void *data, uint64_t bytes, struct error *err)
+{
+    struct countdown *countdown = data;
+
+    assert_true(bytes >= countdown->bytes);
+    countdown->bytes = bytes;
+    return countdown->calls_left-- > 0 ? 0 : error_set(err, ERROR_CANCELLED, "stopped");
+}
+
+static void unpacking_can_be_stopped_between_blocks(void **state)
+{
+    enum { FILES = 400 };
+    cleanup_buffer struct buffer tar = {0};
+    int calls = 0;
+    int result = -1;
+
+    (void)state;
+    tar_builder_init(&tar);
+    for (int i = 0; i < FILES; i++) {
+        cleanup_free char *name = xasprintf("file-%d", i);
+
+        tar_builder_add(&tar, &(struct tar_spec){.name = name, .data = "12345"});
+    }
+    tar_builder_end(&tar);
+    for (; result < 0; calls++) {
+        cleanup_scratch struct scratch scratch = {0};
+        cleanup_close int fd = memfd_create("layer", MFD_CLOEXEC);
+        struct countdown countdown = {.calls_left = calls};
+        const struct layer_options options = {
+            .limits = &ARCHIVE_LIMITS_LAYER, .on_block = count_down, .data = &countdown};
+        struct unpack_counts counts = {0};
+        struct error err = {0};
+
+        scratch_init(&scratch);
+        assert_int_equal(write(fd, tar.data, tar.size), tar.size);
+        assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+        result = layer_unpack(scratch.root_fd, &options, fd, &counts, &err);
+        assert_int_equal(err.kind, result < 0 ? ERROR_CANCELLED : ERROR_NONE);
+        assert_true(result < 0 || countdown.bytes <= counts.bytes);
+    }
+    assert_true(calls > 2); /* it was stopped at the beginning and in between */
+}
+
 static void unpack_damaged(const struct buffer *tar, size_t size, const char *expected)
 {
     cleanup_scratch struct scratch scratch = {0};
@@ -372,6 +420,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_are_applied_on_top_of_each_other),
         cmocka_unit_test(hostile_layers_are_refused_and_touch_nothing),
+        cmocka_unit_test(unpacking_can_be_stopped_between_blocks),
         cmocka_unit_test(damage_is_reported_with_the_name_of_the_entry),
         cmocka_unit_test(sparse_files_of_gnu_tar_have_their_whole_size),
         cmocka_unit_test(modes_are_kept_without_setuid_and_setgid_of_files),

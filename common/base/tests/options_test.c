@@ -18,6 +18,7 @@ struct parsed {
     const char *file;
     struct option_list labels;
     const char *colour;
+    bool is_long;
 };
 
 static const struct option_row rows[] = {
@@ -26,6 +27,9 @@ static const struct option_row rows[] = {
     option_text("file", 'f', struct parsed, file, "FILE", "read FILE"),
     option_texts("label", 'l', struct parsed, labels, "LABEL", "add LABEL"),
     option_choice("colour", 0, struct parsed, colour, "NAME", "paint it", "red green blue", "red"),
+    option_flag(
+        "long", 0, struct parsed, is_long,
+        "print everything that is known about each of the items, even if that is not needed"),
     {0},
 };
 static const struct option_command command = {
@@ -131,6 +135,14 @@ static const struct {
     {{"--file"}, "option '--file' requires a value; see 'longshore test --help'"},
     {{"-v", "-f"}, "option '-f' requires a value; see 'longshore test --help'"},
     {{"--dry-run=yes"}, "option '--dry-run' takes no value; see 'longshore test --help'"},
+    {{"--flie=secret"},
+     "option '--flie' is unknown (did you mean '--file'?); see 'longshore test --help'"},
+    {{"--drYrun"},
+     "option '--drYrun' is unknown (did you mean '--dry-run'?); see 'longshore test --help'"},
+    {{"--l", "--shape"},
+     "option '--l' is ambiguous (--label or --long?); see 'longshore test --help'"},
+    {{"--shape", "--file"}, "option '--shape' is unknown; see 'longshore test --help'"},
+    {{"--="}, "option '--' is unknown; see 'longshore test --help'"},
 };
 
 static void errors_name_the_option_and_never_its_value(void **state)
@@ -148,6 +160,24 @@ static void errors_name_the_option_and_never_its_value(void **state)
         option_list_done(&parsed.labels);
         free_all(argv);
     }
+}
+
+static void options_after_a_wrong_one_are_stored(void **state)
+{
+    static const char *const arguments[ARGUMENTS_MAX] = {"--shape", "-v", "--colour=blue", "-q",
+                                                         "--file=x"};
+    struct parsed parsed = {0};
+    struct error err = {0};
+    char *argv[ARGUMENTS_MAX + 2] = {0};
+    int first = 0;
+
+    (void)state;
+    assert_int_equal(parse(arguments, &parsed, argv, &first, &err), -1);
+    assert_non_null(strstr(err.text, "--shape"));
+    assert_true(parsed.is_verbose);
+    assert_string_equal(parsed.colour, "blue");
+    assert_string_equal(parsed.file, "x");
+    free_all(argv);
 }
 
 static void an_option_that_is_not_given_has_its_default(void **state)
@@ -187,20 +217,39 @@ static void help_is_derived_from_the_table(void **state)
         option_text("a-name-that-is-quite-long", 0, struct parsed, file, "NAME", "use NAME"),
         {0},
     };
-    const struct option_command other = {
-        .program = "longshore x", .synopsis = "", .summary = "Does x", .rows = long_rows};
+    static const struct option_fact facts[] = {
+        {"EXIT STATUS", "0", "success"},
+        {"EXIT STATUS", "any other", "of the program"},
+        {"EXAMPLES", "longshore x --a-name-that-is-quite-long y", "does x with y"},
+        {0},
+    };
+    const struct option_command other = {.program = "longshore x",
+                                         .synopsis = "",
+                                         .summary = "Does x",
+                                         .rows = long_rows,
+                                         .facts = facts};
     cleanup_free char *text = help_of(&command);
     cleanup_free char *other_text = help_of(&other);
 
     (void)state;
     assert_string_equal(
         text, "Usage: longshore test [OPTIONS] ITEM\nTests.\n\nOptions:\n"
-              "  -v, --verbose                 say more\n"
-              "      --dry-run                 change nothing\n"
-              "  -f, --file FILE               read FILE\n"
-              "  -l, --label LABEL             add LABEL\n"
-              "      --colour NAME             paint it: red, green or blue (default red)\n");
-    assert_non_null(strstr(other_text, "      --a-name-that-is-quite-long NAME use NAME\n"));
+              "  -v, --verbose               say more\n"
+              "      --dry-run               change nothing\n"
+              "  -f, --file FILE             read FILE\n"
+              "  -l, --label LABEL           add LABEL\n"
+              "      --colour NAME           paint it: red, green or blue (default red)\n"
+              "      --long                  print everything that is known about each of the\n"
+              "                              items, even if that is not needed\n");
+    assert_string_equal(other_text, "Usage: longshore x \nDoes x.\n\nOptions:\n"
+                                    "      --a-name-that-is-quite-long NAME\n"
+                                    "                              use NAME\n\n"
+                                    "Exit status:\n"
+                                    "  0           success\n"
+                                    "  any other   of the program\n\n"
+                                    "Examples:\n"
+                                    "  longshore x --a-name-that-is-quite-long y\n"
+                                    "              does x with y\n");
 }
 
 static void help_lists_the_commands_of_a_program(void **state)
@@ -221,13 +270,31 @@ static void help_lists_the_commands_of_a_program(void **state)
                               "Run 'longshore COMMAND --help' for the options of a command.\n");
 }
 
+static void an_unknown_command_is_refused_with_a_similar_one(void **state)
+{
+    static const struct option_command sub = {.program = "longshore test", .brief = "test it"};
+    static const struct option_command *const commands[] = {&sub, NULL};
+    const struct option_command program = {.program = "longshore", .commands = commands};
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(option_refuse_command(&program, "tset", &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_string_equal(err.text, "unknown command \"tset\" (did you mean \"test\"?); see "
+                                  "'longshore --help'");
+    assert_int_equal(option_refuse_command(&program, "other", &err), -1);
+    assert_string_equal(err.text, "unknown command \"other\"; see 'longshore --help'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_every_form_and_moves_operands_to_the_end),
         cmocka_unit_test(errors_name_the_option_and_never_its_value),
+        cmocka_unit_test(options_after_a_wrong_one_are_stored),
         cmocka_unit_test(an_option_that_is_not_given_has_its_default),
         cmocka_unit_test(help_is_derived_from_the_table),
+        cmocka_unit_test(an_unknown_command_is_refused_with_a_similar_one),
         cmocka_unit_test(help_lists_the_commands_of_a_program),
     };
 

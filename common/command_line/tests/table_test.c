@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "common/base/memory.h"
+#include "common/base/wrap.h"
 #include "common/command_line/logging.h"
 #include "common/command_line/manual.h"
 #include "common/command_line/table.h"
@@ -165,10 +166,35 @@ static void errors_in_logging_flags_name_the_flag(void **state)
     }
 }
 
+/* The width of a character cell terminal; a line may be longer only if it is one word. */
+static void help_fits_into_80_columns(void **state)
+{
+    const struct option_command *commands[PAGES_MAX] = {NULL};
+    size_t count = all_commands(commands);
+
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        cleanup_free char *text = NULL;
+        size_t size = 0;
+        FILE *out = open_memstream(&text, &size);
+
+        assert_non_null(out);
+        options_print_help(commands[i], out);
+        assert_int_equal(fclose(out), 0);
+        for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
+            print_message("%.*s\n", (int)strcspn(line, "\n"), line);
+            assert_true(strcspn(line, "\n") <= WRAP_WIDTH);
+        }
+        assert_true(!commands[i]->facts || strstr(text, "\nExit status:\n") ||
+                    strstr(text, "\nExamples:\n"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_complete),
+        cmocka_unit_test(help_fits_into_80_columns),
         cmocka_unit_test(every_fallback_is_one_of_the_choices),
         cmocka_unit_test(man_and_help_complete_every_command),
         cmocka_unit_test(every_page_is_found_by_its_names),

@@ -16,6 +16,7 @@
 #include "common/kube/client_internal.h"
 #include "common/kube/config_internal.h"
 #include "common/kube/list.h"
+#include "common/kube/log_stream.h"
 #include "common/kube/tests/kube_bench.h"
 #include "common/kube/watch.h"
 
@@ -47,6 +48,26 @@ static int list(struct kube *kube, const char *namespace_name, struct error *err
     return kube_list_perform(kube, &options, err);
 }
 
+static int ignore_bytes(void *data, const char *bytes, size_t size, struct error *err)
+{
+    (void)data;
+    (void)bytes;
+    (void)size;
+    (void)err;
+    return 0;
+}
+
+static int read_log(struct kube *kube, const char *namespace_name, struct error *err)
+{
+    const struct kube_log_options options = {.namespace_name = namespace_name,
+                                             .pod = "b",
+                                             .container = "main",
+                                             .tail_lines = -1,
+                                             .on_bytes = ignore_bytes};
+
+    return kube_log_perform(kube, &options, err);
+}
+
 static const struct {
     int (*perform)(struct kube *kube, const char *namespace_name, struct error *err);
     const char *what, *busy, *answer;
@@ -56,6 +77,9 @@ static const struct {
     {list, "list pods in 'a': ", "kube_list_perform() called from inside a callback",
      "HTTP/1.1 200 OK\r\nContent-Length: 49\r\n\r\n"
      "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]  }"},
+    {read_log, "read the log of container \"main\" of pod \"a/b\": ",
+     "kube_log_perform() called from inside a callback",
+     "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nx\n"},
 };
 
 static void must_fail(struct kube *kube, size_t way, const char *namespace_name,
@@ -186,7 +210,7 @@ static void errors_of_the_server_are_reported(void **state)
 
 struct inside {
     struct kube *kube;
-    struct error errs[2];
+    struct error errs[array_length(ways)];
     bool is_done;
 };
 

@@ -8,157 +8,9 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
-#include <unistd.h>
 
-#include "common/base/buffer.h"
 #include "deployer/commands/commands.h"
-#include "deployer/tests/sample.h"
-
-enum { ARGUMENTS_MAX = 12, OUTPUT_MAX = 1 << 20 };
-
-typedef int command_fn(int argc, char **argv);
-
-/* Runs a command and returns what it wrote to stdout or stderr. The caller frees. */
-static char *written_by(command_fn *command, const char *const *arguments, int stream,
-                        int *ret_code)
-{
-    char *argv[ARGUMENTS_MAX + 1] = {0};
-    FILE *file = tmpfile();
-    int argc = 0;
-    int saved = 0;
-    char *text = NULL;
-    long size = 0;
-
-    assert_non_null(file);
-    while (arguments[argc]) {
-        argv[argc] = xstrdup(arguments[argc]);
-        argc++;
-    }
-    (void)fflush(stdout);
-    saved = dup(stream);
-    assert_true(dup2(fileno(file), stream) >= 0);
-    *ret_code = command(argc, argv);
-    (void)fflush(stdout);
-    assert_true(dup2(saved, stream) >= 0);
-    (void)close(saved);
-    size = lseek(fileno(file), 0, SEEK_END);
-    assert_true(size >= 0 && size < OUTPUT_MAX);
-    text = xcalloc((size_t)size + 1, 1);
-    assert_int_equal(pread(fileno(file), text, (size_t)size, 0), size);
-    (void)fclose(file);
-    while (argc > 0)
-        free(argv[--argc]);
-    return text;
-}
-
-static char *output_of(command_fn *command, const char *const *arguments, int *ret_code)
-{
-    return written_by(command, arguments, STDOUT_FILENO, ret_code);
-}
-
-static void validate_lists_every_mistake_with_its_path(void **state)
-{
-    static const char *const arguments[] = {"validate", "testdata/mistakes.yaml", NULL};
-    int code = 0;
-    cleanup_free char *text = output_of(validate_main, arguments, &code);
-    static const char *const expected[] = {
-        "testdata/mistakes.yaml: DeployItem team/job: spec.timeout: Invalid value: \"soon\"",
-        "DeployItem team/job: spec.config.image: Invalid value: ",
-        "DeployItem team/job: warning: spec.config.colour: unknown field\n",
-        "spec.config.env[0].name: Forbidden: \"OPERATION\" is set by the deployer\n",
-        "Target team/t: spec.config: exec plug-ins are not supported",
-        "Configuration: hpa: expected an object, got a number\n",
-        "team/Bad_Name: apiVersion: Invalid value: \"landscaper.gardener.cloud/v1alpha2\": must",
-        "team/Bad_Name: metadata.name: Invalid value: \"Bad_Name\": must be lower-case letters",
-        "team/Bad_Name: warning: extra: unknown field\n",
-        "team/Bad_Name: warning: spec.tiemout: unknown field\n",
-        "team/Bad_Name: warning: spec.target.nme: unknown field\n",
-        "team/Bad_Name: warning: spec.onDelete.skip: unknown field\n",
-        "team/Bad_Name: warning: spec.config.blueprint.ref.extra: unknown field\n",
-        "warning: spec.config.blueprint.ref: has no effect: inline takes precedence\n",
-        "team/Bad_Name: warning: spec.config.blueprint.inline.extra: unknown field\n",
-        "team/Bad_Name: spec.config.blueprint.inline.filesystem: expected an object of file names"};
-
-    (void)state;
-    assert_int_equal(code, 2);
-    for (size_t i = 0; i < array_length(expected); i++) {
-        if (!strstr(text, expected[i]))
-            fail_msg("'%s' is not in\n%s", expected[i], text);
-    }
-}
-
-static void validate_prints_the_same_in_json(void **state)
-{
-    static const char *const arguments[] = {"validate", "-o", "json", "testdata/mistakes.yaml",
-                                            NULL};
-    int code = 0;
-    cleanup_free char *text = output_of(validate_main, arguments, &code);
-    cleanup_json json_t *doc = sample_doc(text);
-
-    (void)state;
-    assert_int_equal(code, 2);
-    assert_int_equal(doc_integer_or(doc, "errors", 0), 8);
-    assert_int_equal(doc_integer_or(doc, "warnings", 0), 8);
-    assert_int_equal(doc_integer_or(doc, "objects", 0), 4);
-}
-
-static size_t count(const char *text, const char *piece)
-{
-    size_t found = 0;
-
-    for (; (text = strstr(text, piece)); text++)
-        found++;
-    return found;
-}
-
-static void validate_lists_any_number_of_mistakes(void **state)
-{
-    static const char *const arguments[] = {"validate", "testdata/many.yaml", NULL};
-    int code = 0;
-    cleanup_free char *text = output_of(validate_main, arguments, &code);
-
-    (void)state;
-    assert_int_equal(code, 2);
-    assert_int_equal(count(text, "DeployItem team/errors: spec.config"), 100);
-    assert_non_null(strstr(text, "team/errors: spec.config.env[98].name: Invalid value: \"1A\""));
-    assert_int_equal(count(text, "DeployItem team/warnings: warning: spec.config.x"), 70);
-    assert_null(strstr(text, "team/warnings: spec"));
-}
-
-static void validate_reports_inputs_that_exceed_the_limits_of_a_run(void **state)
-{
-    cleanup_free char *values = xmalloc(SECRET_MAX_BYTES + 1);
-    cleanup_json json_t *item = NULL;
-    cleanup_free char *text = NULL;
-    cleanup_free char *output = NULL;
-    char path[] = "/tmp/longshore-large.XXXXXX";
-    const char *const arguments[] = {"validate", path, NULL};
-    int fd = mkstemp(path);
-    int code = 0;
-
-    (void)state;
-    assert_true(fd >= 0);
-    memset(values, 'x', SECRET_MAX_BYTES);
-    values[SECRET_MAX_BYTES] = '\0';
-    item =
-        sample_doc("{apiVersion: landscaper.gardener.cloud/v1alpha1, kind: DeployItem, "
-                   "metadata: {name: large}, spec: {type: landscaper.gardener.cloud/container}}");
-    (void)json_object_set_new(json_object_get(item, "spec"), "config",
-                              json_pack("{s:s,s:s,s:s,s:{s:s}}", "apiVersion",
-                                        "container.deployer.landscaper.gardener.cloud/v1alpha1",
-                                        "kind", "ProviderConfiguration", "image", "alpine",
-                                        "importValues", "a", values));
-    text = doc_dump(item);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    (void)close(fd);
-    output = output_of(validate_main, arguments, &code);
-    (void)unlink(path);
-    assert_int_equal(code, 2);
-    assert_non_null(
-        strstr(output, "DeployItem default/large: spec.config: the inputs of the run "
-                       "(configuration, target, registry credentials, files) exceed 1048576 bytes"
-                       " in total"));
-}
+#include "deployer/commands/tests/output.h"
 
 static const struct {
     command_fn *command;
@@ -181,6 +33,7 @@ static const struct {
     {render_main, {"render", "testdata/context.yaml"}, 2}, /* its context is missing */
     {render_main, {"render", "testdata/context.yaml", "--context", "testdata/own-context.yaml"}, 0},
     {render_main, {"render", "testdata/no-target.yaml"}, 0}, /* as its annotation requests */
+    {render_main, {"render", "testdata/absent.yaml"}, 2},
     {render_main, {"render"}, 2},
     {version_main, {"version"}, 0},
     {version_main, {"version", "--json"}, 0},
@@ -256,7 +109,7 @@ static const struct {
     const char *text; /* "": no output */
 } comments[] = {
     {{"render", "testdata/context.yaml"},
-     "longshore render: context \"team/own\" of the item not found in the files; add it with "
+     "longshore render: the item's context \"team/own\" not found in the files; add it with "
      "--context FILE\n"},
     {{"render", "testdata/script.yaml"},
      "warning: context \"default\" not found in the files; the controller would use its pull "
@@ -304,6 +157,23 @@ static void render_comments_on_values_that_depend_on_the_cluster(void **state)
     }
 }
 
+static void render_lists_mistakes_one_per_line(void **state)
+{
+    static const char *const arguments[] = {"render", "testdata/three-mistakes.yaml", NULL};
+    int code = 0;
+    cleanup_free char *text = written_by(render_main, arguments, STDERR_FILENO, &code);
+
+    (void)state;
+    assert_int_equal(code, 2);
+    assert_string_equal(
+        text,
+        "longshore render: deploy item \"job\" has 3 mistakes:\n"
+        "  spec.config.command: expected a list of strings, got a string\n"
+        "  spec.config.imagePullPolicy: Invalid value: \"Sometimes\": must be Always, IfNotPresent "
+        "or Never\n"
+        "  spec.config.env[0].name: Forbidden: \"STATE\" is set by the deployer\n");
+}
+
 static void version_lists_the_item_types(void **state)
 {
     static const char *const arguments[] = {"version", "--json", NULL};
@@ -319,15 +189,12 @@ static void version_lists_the_item_types(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(validate_lists_every_mistake_with_its_path),
-        cmocka_unit_test(validate_prints_the_same_in_json),
-        cmocka_unit_test(validate_lists_any_number_of_mistakes),
-        cmocka_unit_test(validate_reports_inputs_that_exceed_the_limits_of_a_run),
         cmocka_unit_test(exit_codes_are_as_documented),
         cmocka_unit_test(render_prints_every_object_the_same_each_time),
         cmocka_unit_test(render_reads_the_operators_registry_files),
         cmocka_unit_test(render_warns_about_a_missing_context),
         cmocka_unit_test(render_comments_on_values_that_depend_on_the_cluster),
+        cmocka_unit_test(render_lists_mistakes_one_per_line),
         cmocka_unit_test(version_lists_the_item_types),
     };
 

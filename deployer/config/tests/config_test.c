@@ -7,7 +7,9 @@
 
 #include <cmocka.h>
 
+#include "common/data/duration.h"
 #include "deployer/tests/sample.h"
+#include "deployer/validation/formats.h"
 
 /* All messages about a document: errors as one text, then the unknown fields. */
 static char *mistakes_of(const char *yaml)
@@ -128,6 +130,43 @@ static void the_effective_configuration_reads_back_to_itself(void **state)
     }
 }
 
+/* Compares the documented default of every field with the effective one. */
+static size_t compare_defaults(const struct field_rule *rules, const json_t *effective)
+{
+    size_t compared = 0;
+
+    for (const struct field_rule *rule = NULL; (rule = rules_next(rules, rule));) {
+        const json_t *value = doc_member(effective, rule->name);
+        cleanup_json json_t *fallback = rule->fallback ? sample_doc(rule->fallback) : NULL;
+
+        if (rule->fields && json_is_object(value))
+            compared += compare_defaults(rule->fields, value);
+        if (!fallback)
+            continue;
+        if (rule->format == &FORMAT_DURATION) {
+            int64_t documented = 0, used = 0;
+            struct error err = {0};
+
+            assert_int_equal(duration_parse(json_string_value(fallback), &documented, &err), 0);
+            assert_int_equal(duration_parse(json_string_value(value), &used, &err), 0);
+            assert_int_equal(documented, used);
+        } else if (!json_equal(fallback, value)) {
+            fail_msg("%s: the default is not %s", rule->name, rule->fallback);
+        }
+        compared++;
+    }
+    return compared;
+}
+
+static void documented_defaults_are_the_effective_ones(void **state)
+{
+    cleanup_config struct deployer_config *config = sample_config(NULL);
+    cleanup_json json_t *effective = config_document(config);
+
+    (void)state;
+    assert_true(compare_defaults(CONFIG_FIELDS, effective) >= 25);
+}
+
 static const struct {
     const char *yaml, *expected;
 } cases[] = {
@@ -165,7 +204,7 @@ static const struct {
     {"script: {enabled: 'no'}", "script.enabled: expected true or false, got a string"},
     {"script: {args: [-x]}", "script.args: Forbidden: arguments belong to the item; put "
                              "options of the interpreter into script.command"},
-    {"script: {goImage: true}", "?script.goImage: unknown field"},
+    {"script: {goImage: true}", "?script.goImage: unknown field; did you mean \"image\"?"},
     {"hpa: 3", "hpa: expected an object, got a number"},
     {"hpa: {maxReplicas: -1}",
      "hpa.maxReplicas: Invalid value: -1: must be between 0 and 2147483647"},
@@ -183,8 +222,9 @@ static const struct {
     {"targetSelector: {labels: [{key: a, operator: '=', values: [b]}]}", ""},
     {"targetSelector: [{labels: [{key: a, operation: '=', value: b}]}]",
      "targetSelector[0].labels[0].operator: Required value: one of =, ==, !=, in, notin, exists, "
-     "!, gt, lt?targetSelector[0].labels[0].operation: unknown "
-     "field?targetSelector[0].labels[0].value: unknown field"},
+     "!, gt, lt?targetSelector[0].labels[0].operation: unknown field; did you mean \"operator\"?"
+     "?targetSelector[0].labels[0].value: unknown field; did you mean \"values\"?"},
+    {"targetSelector: 5", "targetSelector: expected a list, got a number"},
 };
 
 static void every_mistake_is_reported_with_its_path(void **state)
@@ -214,6 +254,7 @@ int main(void)
         cmocka_unit_test(no_document_gives_the_defaults),
         cmocka_unit_test(every_field_of_the_go_deployer_is_read_or_reported_as_ignored),
         cmocka_unit_test(the_effective_configuration_reads_back_to_itself),
+        cmocka_unit_test(documented_defaults_are_the_effective_ones),
         cmocka_unit_test(every_mistake_is_reported_with_its_path),
         cmocka_unit_test(a_malformed_file_is_reported_as_one_mistake),
     };

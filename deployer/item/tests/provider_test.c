@@ -133,7 +133,8 @@ static const struct {
      "nodeSelector.a b: Invalid value: \"a b\": must be a valid label key"},
     {"{tolerations: [{key: a, operator: Exists}, {operator: Exists}]}", ""},
     {"{tolerations: [{key: a, operator: exists}]}",
-     "tolerations[0].operator: Invalid value: \"exists\": must be Equal or Exists"},
+     "tolerations[0].operator: Invalid value: \"exists\": must be Equal or Exists; did you mean "
+     "\"Exists\"?"},
     {"{tolerations: [{}]}", "tolerations[0].key: Required value: a toleration without a key needs "
                             "the operator Exists"},
     {"{tolerations: [{key: a, operator: Exists, value: b}]}",

@@ -91,10 +91,16 @@ static const struct {
     {"{kubeconfig: {users: [{name: u, user: {token: t}}]}}", NULL},
     {"users: [{name: u, user: {auth-provider: {name: gcp}}}]", NULL},
     {"users: null", NULL},
-    {"just text", "the target's content is not a kubeconfig"},
-    {"[a]", "the target's content is not a kubeconfig"},
+    {"just text",
+     "the target's content is not a kubeconfig; deployers accept only content that is an object, "
+     "such as {\"token\": \"...\"}"},
+    {"[a]",
+     "the target's content is not a kubeconfig; deployers accept only content that is an object, "
+     "such as {\"token\": \"...\"}"},
     {"{a", "the target's content is not a YAML document"},
-    {"{kubeconfig: text}", "the target's content is not a kubeconfig"},
+    {"{kubeconfig: text}",
+     "the target's content is not a kubeconfig; deployers accept only content that is an object, "
+     "such as {\"token\": \"...\"}"},
     {"{kubeconfig: '{'}", "the target's kubeconfig is not a YAML document"},
     {"{kind: Secret}", "kubeconfig has kind 'Secret' and apiVersion 'v1'"},
     {"users: {}", "'users' must be a list"},

@@ -86,7 +86,11 @@ static const struct {
                                      "[\"/usr/bin/python3\", \"-u\"]"},
     {"{script: x, interpreter: ['', -u]}",
      "interpreter: Invalid value: must name a program, such as [\"/usr/bin/python3\", \"-u\"]"},
-    {"{script: x, interpreter: 5}", "interpreter: expected a list of strings, got a number"},
+    {"{script: x, interpreter: 5}",
+     "interpreter: expected a string or a list of strings, got a number"},
+    {"{script: x, interpreter: python3 -u}", "interpreter: Invalid value: \"python3 -u\": a string "
+                                             "names one program; to pass arguments, use "
+                                             "a list such as [\"/usr/bin/python3\", \"-u\"]"},
     {"{script: x, files: {../a: b}}",
      "files.\"../a\": Invalid value: \"../a\": must be a file name "
      "of letters, digits, '-', '_' and '.'"},
@@ -165,7 +169,7 @@ static void the_limit_of_sixty_four_files_is_exact(void **state)
 
     (void)state;
     assert_string_equal(fits, "");
-    assert_string_equal(many, "files: Too long: must not have more than 64 files");
+    assert_string_equal(many, "files: Too long: must not have more than 64 elements");
     assert_non_null(strstr(long_name, "must be a file name of letters"));
 }
 

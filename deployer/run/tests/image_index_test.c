@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "common/base/memory.h"
 #include "common/data/doc.h"
 #include "deployer/run/image_index.h"
 
@@ -78,10 +79,41 @@ static void chooses_this_machine_among_platforms(void **state)
     assert_string_equal(chosen->digest, D2);
 }
 
+static void names_the_platform_of_an_image_for_another_machine(void **state)
+{
+    const char *own = image_index_architecture();
+    const char *other = strcmp(own, "arm64") == 0 ? "amd64" : "arm64";
+    cleanup_free char *foreign = xasprintf("linux/%s", other);
+    const struct {
+        const char *os, *architecture, *platform;
+    } cases[] = {
+        {"linux", own, NULL},
+        {NULL, NULL, NULL},
+        {NULL, own, NULL},
+        {"linux", other, foreign},
+        {NULL, other, foreign},
+        {"windows", own, "windows/"},
+        {"windows", NULL, "windows/unknown"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_json json_t *config =
+            json_pack("{s:s*, s:s*}", "os", cases[i].os, "architecture", cases[i].architecture);
+        cleanup_free char *platform = image_index_foreign_platform(config);
+
+        if (cases[i].platform)
+            assert_memory_equal(platform, cases[i].platform, strlen(cases[i].platform));
+        else
+            assert_null(platform);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chooses_the_manifest_by_tag_or_machine),
+        cmocka_unit_test(names_the_platform_of_an_image_for_another_machine),
         cmocka_unit_test(chooses_this_machine_among_platforms),
     };
 

@@ -73,11 +73,38 @@ static void the_message_of_a_runtime_is_the_last_of_its_log(void **state)
     }
 }
 
+static const struct {
+    const char *line, *message;
+} exec_lines[] = {
+    {"{\"msg\":\"exec container process (missing dynamic library?) `/a`: No such file or "
+     "directory\",\"level\":\"error\",\"time\":\"2026-11-17T15:24:44.883370Z\"}",
+     "exec container process (missing dynamic library?) `/a`: No such file or directory"},
+    {"exec /a: exec format error", "exec /a: exec format error"},
+    {"{\"msg\":\"hello\"}", NULL},
+    {"{\"msg\":5}", NULL},
+    {"executing /a", NULL},
+    {"", NULL},
+};
+
+static void recognizes_a_program_that_the_runtime_could_not_execute(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(exec_lines); i++) {
+        cleanup_free char *message = runtime_exec_message(exec_lines[i].line);
+
+        if (exec_lines[i].message)
+            assert_string_equal(message, exec_lines[i].message);
+        else
+            assert_null(message);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pid_file_holds_one_process_id_above_1),
         cmocka_unit_test(recognizes_a_kill_for_lack_of_memory),
+        cmocka_unit_test(recognizes_a_program_that_the_runtime_could_not_execute),
         cmocka_unit_test(the_message_of_a_runtime_is_the_last_of_its_log),
     };
 

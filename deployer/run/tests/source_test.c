@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -19,7 +21,8 @@ static void distinguishes_local_images_from_references(void **state)
         const char *text;
         bool is_local;
     } cases[] = {{"oci:x", true},      {"oci-archive:x", true}, {"docker-archive:x", true},
-                 {"rootfs:x", true},   {"/abs", true},          {"alpine", false},
+                 {"rootfs:x", true},   {"/abs", true},          {"./x", true},
+                 {"../x", true},       {".x", false},           {"alpine", false},
                  {"oci/image", false}, {"host:5000/x", false},  {"ociregistry:1", false}};
 
     (void)state;
@@ -89,12 +92,90 @@ static void a_missing_file_is_named(void **state)
     }
 }
 
+static void a_relative_path_is_searched_in_the_current_directory(void **state)
+{
+    char directory[] = "/tmp/source-test-XXXXXX";
+    cleanup_free char *before = getcwd(NULL, 0);
+    cleanup_free char *identity = NULL;
+    cleanup_free char *expected = NULL;
+    struct source source = {0};
+    struct error err = {0};
+
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    assert_int_equal(chdir(directory) | mkdir("layout", 0755), 0);
+    assert_int_equal(source_parse("./layout", &source, &err), 0);
+    assert_int_equal(source.kind, SOURCE_ROOTFS);
+    source_done(&source);
+    assert_int_equal(source_parse("oci-archive:missing.tar", &source, &err), -1);
+    assert_non_null(strstr(err.text, "open \"missing.tar\" in the current directory \""));
+    assert_non_null(strstr(err.text, directory));
+    identity = source_identity("oci:layout:tag");
+    expected = realpath("layout", NULL);
+    assert_string_equal(identity, expected);
+    assert_int_equal(rmdir("layout") | chdir(before) | rmdir(directory), 0);
+}
+
+static void a_reference_that_is_also_a_file_is_refused(void **state)
+{
+    char directory[] = "/tmp/source-test-XXXXXX";
+    cleanup_free char *before = getcwd(NULL, 0);
+    struct error err = {0};
+    cleanup_close int tmp_fd = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    cleanup_close int fd = -1;
+
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(chdir(directory), 0);
+    assert_int_equal(beneath_write_file(fd, "layout/oci-layout", "{}", 2, 0644, &err), 0);
+    assert_int_equal(beneath_write_file(fd, "plain/file", "", 0, 0644, &err), 0);
+    assert_int_equal(beneath_write_file(fd, "notes", "text", 4, 0644, &err), 0);
+    assert_int_equal(source_check_reference("alpine", &err), 0);
+    assert_int_equal(source_check_reference("plain", &err), 0); /* any directory */
+    assert_int_equal(source_check_reference("notes", &err), 0); /* not an archive */
+    assert_int_equal(source_check_reference("./layout", &err), 0);
+    assert_int_equal(source_check_reference("layout", &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_string_equal(err.text,
+                        "image \"layout\" is the name of a file in the current directory; write "
+                        "\"./layout\" to use it, or \"docker.io/library/layout\" for the image of "
+                        "that name in a registry");
+    assert_int_equal(chdir(before), 0);
+    assert_int_equal(beneath_remove_tree(tmp_fd, directory + strlen("/tmp/"), &err), 0);
+}
+
+static void versions_of_an_image_have_the_same_identity(void **state)
+{
+    static const struct {
+        const char *text, *identity;
+    } cases[] = {
+        {"alpine", "alpine"},
+        {"alpine:3", "alpine"},
+        {"host:5000/a/b", "host:5000/a/b"},
+        {"host:5000/a/b:1", "host:5000/a/b"},
+        {"host:5000/a/b@sha256:12", "host:5000/a/b"},
+        {"host/a:1@sha256:12", "host/a"},
+        {"oci:/no/such", "oci:/no/such"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_free char *identity = source_identity(cases[i].text);
+
+        assert_string_equal(identity, cases[i].identity);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distinguishes_local_images_from_references),
         cmocka_unit_test(parses_each_form),
         cmocka_unit_test(a_missing_file_is_named),
+        cmocka_unit_test(a_relative_path_is_searched_in_the_current_directory),
+        cmocka_unit_test(a_reference_that_is_also_a_file_is_refused),
+        cmocka_unit_test(versions_of_an_image_have_the_same_identity),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,6 +129,34 @@ static void ignores_incomplete_generations(void **state)
     workspace_close(workspace, false);
 }
 
+static char *previous_origin(struct workspace *workspace, const char *path)
+{
+    char *previous = NULL;
+
+    workspace_remember_origin(workspace, path, &previous);
+    return previous;
+}
+
+static void knows_that_another_file_has_used_the_state(void **state)
+{
+    const struct place *place = *state;
+    struct workspace *workspace = open_workspace(place);
+    cleanup_free char *previous = NULL;
+    struct error err = {0};
+
+    assert_null(previous_origin(workspace, "/a/item.yaml"));
+    assert_null(previous_origin(workspace, "/b/item.yaml")); /* there is no state to share */
+    assert_int_equal(workspace_begin(workspace, &err), 0);
+    deliver(workspace, 1, 1, 1);
+    workspace_close(workspace, true);
+    workspace = open_workspace(place);
+    assert_null(previous_origin(workspace, "/b/item.yaml"));
+    previous = previous_origin(workspace, "/a/item.yaml");
+    assert_string_equal(previous, "/b/item.yaml");
+    assert_null(previous_origin(workspace, "/a/item.yaml"));
+    workspace_close(workspace, false);
+}
+
 static void keeps_two_generations(void **state)
 {
     const struct place *place = *state;
@@ -220,6 +248,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(adopts_the_state_that_a_killed_run_had_delivered, set_up,
                                         take_down),
         cmocka_unit_test_setup_teardown(ignores_incomplete_generations, set_up, take_down),
+        cmocka_unit_test_setup_teardown(knows_that_another_file_has_used_the_state, set_up,
+                                        take_down),
         cmocka_unit_test_setup_teardown(keeps_two_generations, set_up, take_down),
         cmocka_unit_test_setup_teardown(no_fault_loses_the_state_that_wait_delivered, set_up,
                                         take_down),

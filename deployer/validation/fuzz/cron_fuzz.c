@@ -8,7 +8,7 @@
 
 #include "common/base/memory.h"
 #include "common/fuzz/pattern.h"
-#include "deployer/validation/validate.h"
+#include "deployer/validation/cron.h"
 
 #define NUMBER_59 "0*([0-9]|[1-5][0-9])"
 #define NUMBER_23 "0*([0-9]|1[0-9]|2[0-3])"
@@ -44,16 +44,6 @@ static bool has_backward_range(const char *text)
     return false;
 }
 
-static bool is_cron(const char *text)
-{
-    cleanup_mistakes struct mistakes mistakes = {0};
-    json_t *value = json_pack("{s:s}", "cron", text);
-
-    (void)validate_continuous_reconcile(value, "c", &mistakes);
-    json_decref(value);
-    return mistakes.errors == 0;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     cleanup_free char *text = xstrndup((const char *)data, size < 200 ? size : 200);
@@ -64,11 +54,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
      */
     if (!*text || text[strspn(text, "0123456789,-/*?abcdefghijklmnopqrstuvwxyz \t")])
         return 0;
-    is_taken = is_cron(text);
+    is_taken = cron_is_valid(text);
     must(!is_taken || (pattern_matches(&grammar, text) && !has_backward_range(text)));
     must(is_taken || !pattern_matches(&grammar, text) || strchr(text, '-'));
     for (char *letter = other; *letter; letter++)
         *letter = *letter >= 'a' && *letter <= 'z' ? (char)(*letter - 'a' + 'A') : *letter;
-    must(is_cron(other) == is_taken);
+    must(cron_is_valid(other) == is_taken);
     return 0;
 }

@@ -86,12 +86,12 @@ static const struct {
     {"[{labels: {a: b}}]", "s[0].labels: expected a list, got an object"},
     {"[{labels: [x]}]", "s[0].labels[0]: expected an object, got a string"},
     {"[{labels: [{operator: exists}]}]",
-     "s[0].labels[0].key: Invalid value: \"\": must be a valid label key"},
+     "s[0].labels[0].key: Required value: key of the label or annotation"},
     {"[{labels: [{key: a b, operator: exists}]}]",
      "s[0].labels[0].key: Invalid value: \"a b\": must be a valid label key"},
     {"[{labels: [{key: a, operator: In, values: [b]}]}]",
-     "s[0].labels[0].operator: Invalid value: \"In\": must be one of =, ==, !=, in, notin, exists, "
-     "!, gt, lt"},
+     "s[0].labels[0].operator: Invalid value: \"In\": must be =, ==, !=, in, notin, exists, !, gt "
+     "or lt; did you mean \"in\"?"},
     {"[{labels: [{key: a, operator: '='}]}]",
      "s[0].labels[0].operator: Invalid value: \"=\": needs "
      "exactly one in 'values', got 0"},
@@ -102,9 +102,9 @@ static const struct {
     {"[{labels: [{key: a, operator: gt, values: [b]}]}]",
      "s[0].labels[0].values[0]: Invalid value: \"b\": must be an integer"},
     {"[{annotations: [{key: a, operator: '=', values: ['b c']}]}]",
-     "s[0].annotations[0].values[0]: Invalid value: \"b c\": must be a valid label value of at "
-     "most "
-     "63 characters"},
+     "s[0].annotations[0].values[0]: Invalid value: \"b c\": must be a valid label value"},
+    {"[{labels: [{key: a, operator: exists, values: 5}]}]",
+     "s[0].labels[0].values: expected a list of strings, got a number"},
     {"[{labels: [{key: a, operator: '=', values: [1]}]}]",
      "[s[0].labels[0].values[0]: expected a string, got a number, s[0].labels[0].operator: Invalid "
      "value: \"=\": needs exactly one in 'values', got 0]"},

@@ -23,6 +23,17 @@ import (
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
+// kubeletCommand calls NewKubeletCommand, which takes no context in Kubernetes 1.31 and takes one in 1.34 and later.
+func kubeletCommand() *cobra.Command {
+	switch create := any(kubelet.NewKubeletCommand).(type) {
+	case func() *cobra.Command:
+		return create()
+	case func(context.Context) *cobra.Command:
+		return create(context.Background())
+	}
+	panic("unknown type of NewKubeletCommand")
+}
+
 func main() {
 	var command *cobra.Command
 	switch name := filepath.Base(os.Args[0]); name {
@@ -33,7 +44,7 @@ func main() {
 	case "kube-scheduler":
 		command = scheduler.NewSchedulerCommand()
 	case "kubelet":
-		command = kubelet.NewKubeletCommand(context.Background())
+		command = kubeletCommand()
 	case "kube-proxy":
 		command = proxy.NewProxyCommand()
 	case "kubectl":

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `longshore schema`: JSON Schemas of the documents that people write, from the tables that
+ * validate them. docs/schemas has a copy of each (make reference). */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/command_line/table.h"
+#include "common/contract.h"
+#include "common/data/doc.h"
+#include "deployer/commands/commands.h"
+#include "deployer/config/config.h"
+#include "deployer/item/kinds.h"
+#include "deployer/item/provider.h"
+#include "deployer/validation/schema.h"
+
+/* Schemas of provider configurations are called "provider-container" etc., by the end of the type.
+ */
+#define PROVIDER_PREFIX "provider-"
+
+static json_t *provider_schema(const struct item_type *type)
+{
+    cleanup_free char *title = xasprintf(KIND_PROVIDER_CONFIGURATION " of %s items", type->type);
+    json_t *schema = schema_document(title, type->fields);
+
+    /* The API server requires both: the field is an embedded resource. */
+    schema_fix(schema, "apiVersion", type->api_version);
+    schema_fix(schema, "kind", KIND_PROVIDER_CONFIGURATION);
+    return schema;
+}
+
+static json_t *configuration_schema(void)
+{
+    return schema_document("Configuration of the deployer", CONFIG_FIELDS);
+}
+
+static json_t *target_schema(void)
+{
+    return schema_document(KIND_TARGET, TARGET_FIELDS);
+}
+
+static json_t *context_schema(void)
+{
+    return schema_document(KIND_CONTEXT, CONTEXT_FIELDS);
+}
+
+/* The configuration is that of the item's type. */
+static json_t *item_schema(void)
+{
+    json_t *schema = schema_document(KIND_DEPLOY_ITEM, ITEM_FIELDS);
+    json_t *spec = doc_writable(doc_get(schema, "properties.spec"));
+    json_t *types = json_array();
+    json_t *alternatives = json_array();
+
+    for (size_t i = 0; item_type_at(i); i++) {
+        const struct item_type *type = item_type_at(i);
+        json_t *config = provider_schema(type);
+
+        (void)json_object_del(config, "$schema");
+        (void)json_array_append_new(types, json_string(type->type));
+        (void)json_array_append_new(
+            alternatives, json_pack("{s:{s:{s:{s:s}}},s:{s:{s:o}}}", "if", "properties", "type",
+                                    "const", type->type, "then", "properties", "config", config));
+    }
+    doc_set_new(spec, "properties.type.enum", types);
+    (void)json_object_set_new(spec, "allOf", alternatives);
+    (void)json_array_append_new(json_object_get(spec, "required"), json_string("config"));
+    doc_set_text(spec, "properties.config.type", "object");
+    return schema;
+}
+
+static const struct {
+    const char *name;
+    json_t *(*make)(void);
+} documents[] = {
+    {"configuration", configuration_schema},
+    {"context", context_schema},
+    {"deployitem", item_schema},
+    {"target", target_schema},
+};
+
+/* The name of the schema of a type. The caller frees it. */
+static char *provider_name(const struct item_type *type)
+{
+    return xasprintf(PROVIDER_PREFIX "%s", strrchr(type->type, '/') + 1);
+}
+
+static void print_names(void)
+{
+    for (size_t i = 0; i < array_length(documents); i++)
+        (void)puts(documents[i].name);
+    for (size_t i = 0; item_type_at(i); i++) {
+        cleanup_free char *name = provider_name(item_type_at(i));
+
+        (void)puts(name);
+    }
+}
+
+/* New reference, or NULL. */
+static json_t *make_schema(const char *wanted)
+{
+    for (size_t i = 0; i < array_length(documents); i++) {
+        if (strcmp(documents[i].name, wanted) == 0)
+            return documents[i].make();
+    }
+    for (size_t i = 0; item_type_at(i); i++) {
+        cleanup_free char *name = provider_name(item_type_at(i));
+
+        if (strcmp(name, wanted) == 0)
+            return provider_schema(item_type_at(i));
+    }
+    return NULL;
+}
+
+static int print_schema(const char *name, struct error *err)
+{
+    cleanup_json json_t *schema = make_schema(name);
+
+    if (!schema)
+        return error_set(err, ERROR_INVALID,
+                         "unknown schema \"%s\"; 'longshore schema' lists the names", name);
+    (void)json_dumpf(schema, stdout, JSON_INDENT(2));
+    (void)putchar('\n');
+    return 0;
+}
+
+int schema_main(int argc, char **argv)
+{
+    struct plain_values values = {0};
+    struct error err = {0};
+    int first = 0;
+    int result = options_parse(&COMMAND_SCHEMA, argc, argv, &values, &first, &err);
+
+    if (result == 0 && values.is_help)
+        options_print_help(&COMMAND_SCHEMA, stdout);
+    else if (result == 0 && argc - first > 1)
+        result =
+            error_set(&err, ERROR_INVALID,
+                      "unexpected operand \"%s\"; see 'longshore schema --help'", argv[first + 1]);
+    else if (result == 0 && first == argc)
+        print_names();
+    else if (result == 0)
+        result = print_schema(argv[first], &err);
+    if (result < 0) {
+        (void)fprintf(stderr, "longshore schema: %s\n", err.text);
+        return EXIT_USAGE;
+    }
+    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
