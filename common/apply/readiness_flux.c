@@ -55,6 +55,18 @@ static struct readiness_verdict judge_condition(const json_t *object, const char
     return readiness_ready();
 }
 
+struct readiness_verdict readiness_judge_flux_first(const json_t *object)
+{
+    const json_t *ready = readiness_condition(object, "Ready");
+
+    if (doc_bool_or(object, "spec.suspend", false))
+        return readiness_failed("the object is suspended, so Flux does not reconcile it");
+    if (ready && strcmp(doc_text_or(ready, "status", ""), "False") == 0 &&
+        is_current(object, ready) && !readiness_has_condition(object, "Stalled", "True"))
+        return readiness_by_condition(READINESS_WAITING, ready);
+    return readiness_ready();
+}
+
 struct readiness_verdict readiness_judge_flux(const json_t *object)
 {
     const char *requested =

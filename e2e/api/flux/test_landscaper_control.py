@@ -101,8 +101,7 @@ def test_strict_rules_for_flux(world):
     world.put(items["app"], "job-1")
     world.requested("t-1")
     world.artifacts.publish("app", {"other/readme": "nothing here"}, "main@sha1:0000", world.space)
-    wait_until(lambda: "ArtifactFailed" in world.shown("app") or "condition Ready is False" in world.shown("app"),
-               "the reason of the Kustomization")
+    wait_until(lambda: "condition Ready is False (" in world.shown("app"), "the reason of the Kustomization")
     world.publish(*wanted(1))
     world.succeeded("app")
     assert_applied(world, *wanted(1))
