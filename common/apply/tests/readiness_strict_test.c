@@ -273,6 +273,15 @@ static const struct row flux_rows[] = {
               "Ready", "False", "InvalidPath") ","
                                                "" CONDITION("Stalled", "True", "InvalidPath") "]}"),
      READINESS_FAILED, "condition Stalled is True (InvalidPath)"},
+    {FLUX("", "'status':{'observedGeneration':1,'conditions':[{'type':'Stalled','status':'True',"
+              "'reason':'AccessDenied','observedGeneration':2}]}"),
+     READINESS_FAILED, "condition Stalled is True (AccessDenied)"},
+    {FLUX("", "'status':{'observedGeneration':1,'conditions':[{'type':'Stalled','status':'True',"
+              "'reason':'AccessDenied','observedGeneration':1}]}"),
+     READINESS_WAITING, NOT_SEEN},
+    {FLUX(REQUESTED, "'status':{" SEEN ",'lastHandledReconcileAt':'T1','conditions':["
+                     "" CONDITION("Stalled", "True", "AccessDenied") "]}"),
+     READINESS_WAITING, "the requested reconciliation has not ended yet"},
     /* The request of this job. */
     {FLUX(REQUESTED, "'status':{" SEEN ",'lastHandledReconcileAt':'T2','conditions':[" READY "]}"),
      READINESS_READY, NULL},

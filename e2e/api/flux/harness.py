@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the examples of docs/kustomize.md with the real kustomize-controller. The test acts as Landscaper and as source-controller."""
+"""Runs the examples of docs/kustomize.md with the real Flux. The test acts as Landscaper and, mostly, as source-controller."""
 
 import json
 

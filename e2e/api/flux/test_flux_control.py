@@ -21,7 +21,7 @@ def test_checks_exports_and_deletion_in_the_second_cluster(world):
     world.put(world.example("two-clusters.yaml")["app"], "job-1")
     world.publish("main@sha1:0001", "blue")
     wait_until(lambda: world.deployed() == "blue", "the first revision")
-    wait_until(lambda: "two ConfigMaps of app in the second cluster" in world.shown("app"), "the check that one object is not enough")
+    wait_until(lambda: "two ConfigMaps of app in the second cluster" in world.shown("app"), "the check to miss an object")
     assert world.status("app")["phase"] == "Progressing"
     world.publish("main@sha1:0002", "green", "other")
     world.succeeded("app")
