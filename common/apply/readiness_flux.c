@@ -87,13 +87,12 @@ struct readiness_verdict readiness_judge_flux_first(const json_t *object)
 
 struct readiness_verdict readiness_judge_flux(const json_t *object)
 {
-    struct readiness_verdict verdict = {0};
+    struct readiness_verdict verdict = judge_condition(object, "Ready", true);
 
     if (is_static(object))
         return readiness_ready();
     if (!doc_get(object, "status.observedGeneration"))
         return readiness_waiting("its controller has not seen it yet");
-    verdict = judge_condition(object, "Ready", true);
     return verdict.readiness == READINESS_READY ? judge_condition(object, "Healthy", false)
                                                 : verdict;
 }
