@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One Flux for several tenants, as docs/kustomize.md describes it, with the real source-controller and an OCI registry."""
 
+import copy
 import json
 
 import pytest
@@ -11,6 +12,7 @@ from bench.flux import GIT_REPOSITORIES, OCI_REPOSITORIES, Artifacts, Flux, arch
 from flux_harness import FluxWorld, files, wait_until
 
 FLAGS = ("--no-cross-namespace-refs=true", "--no-remote-bases=true", "--default-service-account=tenant")
+EVERYTHING = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
 CONFIG_MAPS = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]}]
 
 
@@ -28,6 +30,9 @@ def shared():
 def tenant(apiserver, namespace, shared):
     artifacts = Artifacts(shared.kube)
     world = FluxWorld(apiserver, namespace, shared, artifacts)
+    # The Target of the tenant's items may write to the tenant's namespace only.
+    world.reach(shared, "cluster1", user=f"tenant-{namespace}", groups=())
+    shared.kube.allow(f"tenant-{namespace}", EVERYTHING, world.space)
     # Without the account Flux prunes nothing and drops its finalizer.
     shared.kube.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "tenant", "namespace": world.space}})
     world.account = f"system:serviceaccount:{world.space}:tenant"
@@ -80,7 +85,14 @@ def test_a_tenant_reaches_only_what_its_account_may(tenant):
     config["readinessChecks"] = {"strict": True}
     tenant.remote.allow(tenant.account, CONFIG_MAPS, tenant.space)
 
-    # Another namespace, and a source of another tenant.
+    # The item itself cannot write Flux objects into another namespace.
+    intruder = copy.deepcopy(item)
+    intruder["metadata"]["name"] = "intruder"
+    intruder["spec"]["config"]["manifests"][0]["manifest"]["metadata"]["namespace"] = "default"
+    tenant.put(intruder, "job-1")
+    wait_until(lambda: "forbidden" in tenant.shown("intruder"), "the API server to refuse the item")
+
+    # Flux cannot for it: another namespace, and a source of another tenant.
     tenant.put(item, "job-1")
     wait_until(lambda: "condition Ready is False (ReconciliationFailed)" in tenant.shown("app"), "Flux to be refused")
     assert tenant.remote.find("configmaps", "pre-app", "default") is None
