@@ -60,6 +60,7 @@ e2e: build ## tests against the real parts: API server, registry, kubelet and co
 	@e2e/bench/tools kubernetes
 	@e2e/bench/tools helm
 	@e2e/bench/tools kustomize-controller
+	@e2e/bench/tools source-controller
 	@images/build packages
 	@e2e/run
 
@@ -68,9 +69,11 @@ bench: build ## benchmarks: counts and ratios, one table
 	@e2e/bench/tools packages
 	@e2e/bench/tools kubernetes
 	@e2e/bench/tools helm
+	@e2e/bench/tools kustomize-controller
 	@images/build packages
 	@images/build
 	@$(PYTHON) e2e/perf/run.py
+	@LONGSHORE_FLUX_JOBS=50 e2e/run --lane api e2e/api/flux/test_landscaper_control.py
 
 mutants: build ## applies deliberate bugs (.ci/mutants) and checks that the named test detects each one
 	@.ci/packages run test

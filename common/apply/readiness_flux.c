@@ -55,21 +55,44 @@ static struct readiness_verdict judge_condition(const json_t *object, const char
     return readiness_ready();
 }
 
-struct readiness_verdict readiness_judge_flux(const json_t *object)
+/* A condition with this status that was made for the present generation; NULL: none. */
+static const json_t *current_condition(const json_t *object, const char *type, const char *status)
+{
+    const json_t *condition = readiness_condition(object, type);
+
+    if (!condition || strcmp(doc_text_or(condition, "status", ""), status) != 0)
+        return NULL;
+    return is_current(object, condition) ? condition : NULL;
+}
+
+struct readiness_verdict readiness_judge_flux_first(const json_t *object)
 {
     const char *requested =
         json_string_value(doc_member(doc_get(object, "metadata.annotations"), REQUESTED_AT));
-    struct readiness_verdict verdict = judge_condition(object, "Ready", true);
+    const json_t *stalled = current_condition(object, "Stalled", "True");
+    const json_t *failed = current_condition(object, "Ready", "False");
 
     if (doc_bool_or(object, "spec.suspend", false))
         return readiness_failed("the object is suspended, so Flux does not reconcile it");
+    if (is_static(object) || !doc_get(object, "status.observedGeneration"))
+        return readiness_ready();
+    /* Until then all conditions may be those of an earlier request. */
+    if (requested && *requested &&
+        strcmp(requested, doc_text_or(object, "status.lastHandledReconcileAt", "")) != 0)
+        return readiness_waiting("the requested reconciliation has not ended yet");
+    if (stalled)
+        return readiness_by_condition(READINESS_FAILED, stalled);
+    return failed ? readiness_by_condition(READINESS_WAITING, failed) : readiness_ready();
+}
+
+struct readiness_verdict readiness_judge_flux(const json_t *object)
+{
+    struct readiness_verdict verdict = judge_condition(object, "Ready", true);
+
     if (is_static(object))
         return readiness_ready();
     if (!doc_get(object, "status.observedGeneration"))
         return readiness_waiting("its controller has not seen it yet");
-    if (requested && *requested &&
-        strcmp(requested, doc_text_or(object, "status.lastHandledReconcileAt", "")) != 0)
-        return readiness_waiting("the requested reconciliation has not ended yet");
     return verdict.readiness == READINESS_READY ? judge_condition(object, "Healthy", false)
                                                 : verdict;
 }

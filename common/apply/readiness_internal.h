@@ -30,5 +30,8 @@ struct readiness_verdict readiness_by_condition(enum readiness readiness, const 
 
 struct readiness_verdict readiness_judge_strictly(const json_t *object);
 bool readiness_is_flux(const json_t *object);
+/* Rules for Flux kinds that come before those for every kind, because Flux sets observedGeneration
+ * only when a reconciliation has succeeded. READINESS_READY: the others decide. */
+struct readiness_verdict readiness_judge_flux_first(const json_t *object);
 /* The rules for Flux kinds, after those that apply to every kind. */
 struct readiness_verdict readiness_judge_flux(const json_t *object);

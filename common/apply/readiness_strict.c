@@ -238,9 +238,13 @@ struct readiness_verdict readiness_judge_strictly(const json_t *object)
 {
     const json_t *generation = doc_get(object, "metadata.generation");
     const json_t *observed = doc_get(object, "status.observedGeneration");
+    struct readiness_verdict first =
+        readiness_is_flux(object) ? readiness_judge_flux_first(object) : readiness_ready();
 
     if (doc_get(object, "metadata.deletionTimestamp"))
         return readiness_waiting("the object is being deleted");
+    if (first.readiness != READINESS_READY)
+        return first;
     if (json_is_integer(generation) && json_is_integer(observed) &&
         json_integer_value(generation) != json_integer_value(observed))
         return readiness_waiting("its controller has not seen the last change yet");

@@ -258,6 +258,30 @@ static const struct row flux_rows[] = {
      READINESS_WAITING, "condition Reconciling is True (ProgressingWithRetry)"},
     {FLUX("", "'status':{" SEEN ",'conditions':[" CONDITION("Stalled", "True", "InvalidPath") "]}"),
      READINESS_FAILED, "condition Stalled is True (InvalidPath)"},
+    /* Flux sets observedGeneration only when a reconciliation has succeeded. */
+    {FLUX("", "'spec':{'suspend':true},'status':{'observedGeneration':1,'conditions':[" READY "]}"),
+     READINESS_FAILED, "the object is suspended, so Flux does not reconcile it"},
+    {FLUX("", "'status':{'observedGeneration':-1,'conditions':[{'type':'Ready','status':'False',"
+              "'reason':'BuildFailed','observedGeneration':2},"
+              "" CONDITION("Reconciling", "True", "ProgressingWithRetry") "]}"),
+     READINESS_WAITING, "condition Ready is False (BuildFailed)"},
+    {FLUX("", "'status':{'observedGeneration':1,'conditions':[{'type':'Ready','status':'False',"
+              "'reason':'BuildFailed','observedGeneration':1}]}"),
+     READINESS_WAITING, NOT_SEEN},
+    {FLUX("",
+          "'status':{" SEEN ",'conditions':[" CONDITION(
+              "Ready", "False", "InvalidPath") ","
+                                               "" CONDITION("Stalled", "True", "InvalidPath") "]}"),
+     READINESS_FAILED, "condition Stalled is True (InvalidPath)"},
+    {FLUX("", "'status':{'observedGeneration':1,'conditions':[{'type':'Stalled','status':'True',"
+              "'reason':'AccessDenied','observedGeneration':2}]}"),
+     READINESS_FAILED, "condition Stalled is True (AccessDenied)"},
+    {FLUX("", "'status':{'observedGeneration':1,'conditions':[{'type':'Stalled','status':'True',"
+              "'reason':'AccessDenied','observedGeneration':1}]}"),
+     READINESS_WAITING, NOT_SEEN},
+    {FLUX(REQUESTED, "'status':{" SEEN ",'lastHandledReconcileAt':'T1','conditions':["
+                     "" CONDITION("Stalled", "True", "AccessDenied") "]}"),
+     READINESS_WAITING, "the requested reconciliation has not ended yet"},
     /* The request of this job. */
     {FLUX(REQUESTED, "'status':{" SEEN ",'lastHandledReconcileAt':'T2','conditions':[" READY "]}"),
      READINESS_READY, NULL},

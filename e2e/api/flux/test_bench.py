@@ -4,42 +4,12 @@
 import base64
 import pathlib
 
-import pytest
-
-from bench.apiserver import ApiServer
-from bench.flux import FINALIZER, GIT_REPOSITORIES, KUSTOMIZATIONS, NAMESPACE, Artifacts, Flux, condition
+from bench.flux import FINALIZER, GIT_REPOSITORIES, KUSTOMIZATIONS, NAMESPACE, condition
+from flux_harness import files
 
 
-@pytest.fixture(scope="module")
-def second():
-    server = ApiServer(with_crds=False)
-    server.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "apps"}})
-    yield server
-    server.close()
-
-
-@pytest.fixture(scope="module")
-def flux(apiserver):
-    running = Flux(apiserver)
-    yield running
-    running.stop()
-
-
-@pytest.fixture
-def artifacts(kube):
-    served = Artifacts(kube)
-    yield served
-    served.close()
-
-
-def files(colour):
-    return {"app/kustomization.yaml": {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
-                                       "resources": ["configmap.yaml"], "namePrefix": "pre-"},
-            "app/configmap.yaml": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "app"},
-                                   "data": {"colour": colour}}}
-
-
-def test_a_kustomization_follows_the_published_revisions_into_the_second_cluster(kube, flux, artifacts, second):
+def test_a_kustomization_follows_the_published_revisions_into_the_second_cluster(first, flux, artifacts, apiserver, namespace):
+    kube, second = first.kube, apiserver
     text = base64.b64encode(pathlib.Path(second.kubeconfig).read_bytes()).decode()
     kube.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "second", "namespace": NAMESPACE},
                  "data": {"kubeconfig": text}})
@@ -49,15 +19,15 @@ def test_a_kustomization_follows_the_published_revisions_into_the_second_cluster
     kube.create({"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
                  "metadata": {"name": "app", "namespace": NAMESPACE},
                  "spec": {"interval": "24h", "retryInterval": "5s", "timeout": "1m", "path": "./app", "prune": True, "wait": True,
-                          "targetNamespace": "apps", "sourceRef": {"kind": "GitRepository", "name": "app"},
+                          "targetNamespace": namespace, "sourceRef": {"kind": "GitRepository", "name": "app"},
                           "kubeConfig": {"secretRef": {"name": "second", "key": "kubeconfig"}}}})
     for revision, colour in (("main@sha1:0001", "blue"), ("main@sha1:0002", "green")):
         artifacts.publish("app", files(colour), revision)
         done = kube.wait_for(KUSTOMIZATIONS, "app", lambda thing: condition(thing, "Ready") == "True" and
                              thing["status"].get("lastAppliedRevision") == revision, NAMESPACE)
         assert FINALIZER in done["metadata"]["finalizers"]
-        assert second.kube.get("configmaps", "pre-app", "apps")["data"] == {"colour": colour}
+        assert second.kube.get("configmaps", "pre-app", namespace)["data"] == {"colour": colour}
     kube.delete(KUSTOMIZATIONS, "app", NAMESPACE)
     kube.wait_for(KUSTOMIZATIONS, "app", lambda thing: thing is None, NAMESPACE, "the Kustomization to be pruned")
-    assert second.kube.find("configmaps", "pre-app", "apps") is None, "Flux did not prune the second cluster"
+    assert second.kube.find("configmaps", "pre-app", namespace) is None, "Flux did not prune the second cluster"
     kube.delete(GIT_REPOSITORIES, "app", NAMESPACE)
