@@ -100,11 +100,18 @@ static bool is_collection(const struct search *search)
            search->event.type == YAML_SEQUENCE_START_EVENT;
 }
 
+/* "key:" without a value. Its mark may be behind the end of the text. */
+static bool is_empty(const struct search *search)
+{
+    return search->event.type == YAML_SCALAR_EVENT && search->event.data.scalar.length == 0;
+}
+
 /* The current event begins the value at the current path. */
 static void note(struct search *search, const yaml_mark_t *key)
 {
     const char *path = search->path.data ? search->path.data : "";
-    const yaml_mark_t *mark = key && is_collection(search) ? key : &search->event.start_mark;
+    const yaml_mark_t *mark =
+        key && (is_collection(search) || is_empty(search)) ? key : &search->event.start_mark;
     const json_t *found = json_object_getn(search->wanted, path, search->path.size);
 
     if (!key)

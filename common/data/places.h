@@ -28,8 +28,8 @@ define_cleanup(struct places *, places_free)
 void places_want(struct places *places, size_t document, const char *path);
 /* Finds all wanted paths. Never fails: what comes after a syntax error is not found. */
 void places_search(struct places *places, const char *text, size_t size);
-/* The place of a wanted value: of its key if is_key or if it is a list or object, else of the value
- * itself. A value that is not in the text (it is missing, or comes from an alias) has the place of
- * the nearest value around it; the last resort is line 1, column 1. */
+/* The place of a wanted value: of its key if is_key or if it is empty, a list or an object, else of
+ * the value itself. A value that is not in the text (it is missing, or comes from an alias) has the
+ * place of the nearest value around it; the last resort is line 1, column 1. */
 struct place places_get(const struct places *places, size_t document, const char *path,
                         bool is_key);

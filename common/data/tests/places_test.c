@@ -24,6 +24,7 @@ static const char text[] = "# comment\n"
                            "  base: &base\n"
                            "    x: 1\n"
                            "  copy: *base\n"
+                           "  none:\n"
                            "---\n"
                            "# an empty document\n"
                            "---\n"
@@ -53,8 +54,9 @@ static const struct {
     {0, "spec.absent", false, 4, 1},
     {0, "absent", false, 3, 1},
     {0, "absent.\"a.b\"[3].c", false, 3, 1},
-    {1, "kind", false, 18, 10},
-    {1, "list[1][0]", false, 19, 4},
+    {0, "spec.none", false, 13, 3}, /* no value: its key */
+    {1, "kind", false, 19, 10},
+    {1, "list[1][0]", false, 20, 4},
     {2, "kind", false, 1, 1}, /* there is no third document */
 };
 
