@@ -65,7 +65,7 @@ static void add_input(struct manifest_config *config, struct plan_input input, c
     config->input_count = count;
 }
 
-/* An empty object is as good as none. */
+/* An empty object counts as a missing one. */
 static bool check_manifest(const json_t *manifest, const char *path, struct mistakes *mistakes)
 {
     if (!json_is_object(manifest))

@@ -127,6 +127,7 @@ static void each_problem_gets_a_full_grace_period(void **state)
 
     (void)state;
     bench_init(&bench, &POD_ENGINE, &engine.base);
+    bench.config.is_container_enabled = true;
     bench.config.image_grace_ms = GRACE_MS;
     task = see_begun(&bench);
     entry = record_add_pod(task->record, "pod");
