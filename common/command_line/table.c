@@ -328,7 +328,8 @@ const struct option_command COMMAND_SCHEMA = {
     .synopsis = "[NAME]",
     .summary = "Prints the JSON Schema of a document, or the names of all schemas",
     .operand = "NAME",
-    .operand_choices = "configuration context deployitem target provider-container provider-script",
+    .operand_choices = "configuration context deployitem target provider-container provider-script "
+                       "provider-kubernetes-manifest",
     .rows = plain_rows,
     .facts = schema_facts,
 };

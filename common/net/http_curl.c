@@ -507,8 +507,10 @@ static int set_options(struct http_transfer *transfer, const struct http_request
 static int set_link_options(struct http_transfer *link, curl_ssl_ctx_callback on_context,
                             void *data, struct error *err)
 {
-    /* on_context offers the protocols (ALPN), not curl. */
+    /* on_context offers the protocols (ALPN), not curl. A proxy answers CONNECT with headers, which
+     * do not belong to a call. */
     if (set_option(link, CURLOPT_CONNECT_ONLY, 1L, err) < 0 ||
+        set_option(link, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L, err) < 0 ||
         set_option(link, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1, err) < 0 ||
         set_option(link, CURLOPT_SSL_ENABLE_ALPN, 0L, err) < 0 ||
         set_option(link, CURLOPT_SSL_CTX_FUNCTION, on_context, err) < 0)

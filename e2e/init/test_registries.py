@@ -6,6 +6,7 @@ import collections
 
 import pytest
 
+from bench.connect_proxy import ConnectProxy
 from bench.oci import Blob
 from init.parts import (BLUEPRINT_YAML, blueprint_blob, context, descriptor, push_artifact, push_component, reference,
                         resource)
@@ -88,6 +89,17 @@ def test_a_private_authority_must_be_trusted(pod, tls_registry):
     result = pod.run(publish(tls_registry)).must_fail("certificate")
     assert result.failure["kind"] == "denied"
     assert "certificate authority" in result.failure["advice"]
+
+
+def test_the_proxy_of_the_environment_is_used(pod, tls_registry):
+    configuration = publish(tls_registry)
+    trusted = {"SSL_CERT_FILE": str(pod.write("ca.pem", tls_registry.authority.certificate.read_text()))}
+    with ConnectProxy() as proxy:
+        for more, through in (({}, True), ({"NO_PROXY": tls_registry.host.rpartition(":")[0]}, False)):
+            proxy.requests.clear()
+            result = pod.run(configuration, env={**trusted, "HTTPS_PROXY": proxy.url, **more}).must_succeed()
+            assert result.content()["data"] == b"x"
+            assert set(proxy.requests) == ({("CONNECT", tls_registry.host)} if through else set())
 
 
 @pytest.mark.parametrize("way", ["SSL_CERT_FILE", "SSL_CERT_DIR", "SSL_CERT_DIR with two directories",

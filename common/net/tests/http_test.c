@@ -327,6 +327,29 @@ static void a_missing_trust_file_is_named(void **state)
     assert_non_null(strstr(err.text, "/nowhere/ca.pem"));
 }
 
+/* The answer of the proxy to CONNECT is not the response to a request. */
+static void a_proxy_that_refuses_the_connection_is_an_error(void **state)
+{
+    struct bench *bench = *state;
+    cleanup_free char *proxy = bench_url(&bench->server, "");
+
+    bench->answer = "HTTP/1.1 403 Forbidden\r\nX-Reason: policy\r\nContent-Length: 2\r\n\r\nno";
+    (void)setenv("https_proxy", proxy, 1);
+    for (int is_multiplexed = 0; is_multiplexed < 2; is_multiplexed++) {
+        struct got got = {0};
+        struct http_request request = bench_request(bench, &got, "https://api.example/");
+
+        request.is_multiplexed = is_multiplexed;
+        bench_fetch(&request, &got);
+        assert_int_equal(got.err.kind, ERROR_TEMPORARY);
+        assert_int_equal(got.status, 0);
+        assert_true(loopback_has(&bench->server, (size_t)is_multiplexed,
+                                 "CONNECT api.example:443 HTTP/1.1\r\n"));
+        got_done(&got);
+    }
+    (void)unsetenv("https_proxy");
+}
+
 int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, bench_setup, bench_teardown)
@@ -342,6 +365,7 @@ int main(void)
         test(requests_that_cannot_be_sent_are_refused_without_quoting_secrets),
         test(a_certificate_without_key_is_refused),
         test(a_missing_trust_file_is_named),
+        test(a_proxy_that_refuses_the_connection_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

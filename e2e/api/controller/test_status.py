@@ -2,10 +2,13 @@
 """`longshore status` and `longshore logs`: what a user sees of an item, with the permissions of the user, without a write."""
 
 import json
+import re
 import subprocess
 
 from controller_harness import PROGRAM, ignore, with_export_and_state
 
+from bench import paths
+from bench.connect_proxy import ConnectProxy
 from bench.process import Process
 from bench.waiting import wait_until
 from faults.proxy import PASS, Action
@@ -28,6 +31,12 @@ def user(world, name, items=(), pods=()):
 
 def steps(view):
     return {step["step"]: step["state"] for step in view["timeline"]}
+
+
+def shape(text):
+    """The labels of a view, and the steps with their states. The pod of a finished run may be there or not."""
+    lines = [line[:20] if line.startswith("  ") else line[:13] for line in text.splitlines()]
+    return [line.rstrip() for line in lines if not line.startswith("pod ")]
 
 
 def test_the_life_of_a_job_is_shown_at_every_step(world):
@@ -73,6 +82,9 @@ def test_the_life_of_a_job_is_shown_at_every_step(world):
     text = command("status", name, *options)
     assert text.returncode == 0 and "\n  main        failed" in text.stdout and "exit code 3" in text.stdout, text.stdout
     assert "\ncause        the program of the item failed\n" in text.stdout, text.stdout
+    page = (paths.CHECKOUT / "docs" / "troubleshooting.md").read_text()
+    shown, = re.findall(r"^\$ longshore status shop/migrate\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert shape(text.stdout) == shape(shown)
     listed = command("status", "--namespace", world.namespace, *options)
     assert listed.stdout.splitlines()[0].split() == ["NAMESPACE", "NAME", "TYPE", "PHASE", "AGE", "DURATION", "REASON"]
     [row] = [line.split() for line in listed.stdout.splitlines()[1:]]
@@ -171,6 +183,18 @@ def test_logs_are_read_from_the_pod_and_then_from_the_status(world):
         assert "last lines of main (from the status of the item)\n" in stored.stdout, stored.stdout
         assert command("logs", name, "-c", "wait", *options).returncode == 1
         assert command("logs", *options).returncode == 2
+
+
+def test_the_proxy_of_the_environment_is_used(world):
+    world.item("item", job=None)
+    address = world.apiserver.server.removeprefix("https://")
+    with ConnectProxy() as proxy:
+        for more, through in (({}, True), ({"NO_PROXY": address.rpartition(":")[0]}, False)):
+            proxy.requests.clear()
+            done = subprocess.run([PROGRAM, "status", f"{world.namespace}/item", "--kubeconfig", world.apiserver.kubeconfig],
+                                  env={"HTTPS_PROXY": proxy.url, **more}, capture_output=True, text=True, timeout=120)
+            assert done.returncode == 0 and "has not triggered a job" in done.stdout, done
+            assert set(proxy.requests) == ({("CONNECT", address)} if through else set())
 
 
 def test_hints_need_no_cluster():
