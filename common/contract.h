@@ -36,8 +36,9 @@
 #define DEPLOY_ITEM_TYPE_MANIFEST "landscaper.gardener.cloud/kubernetes-manifest"
 #define LABEL_MANIFEST_ITEM MANIFEST_GROUP "/deployitem"
 #define LOCK_PREFIX_MANIFEST "manifest"
-#define MANIFEST_GO_FIELD_MANAGER "manifest-deployer-controller" /* of writes of the Go deployer   \
-                                                                  */
+#define MANIFEST_GO_FIELD_MANAGER                                                                  \
+    "manifest-deployer-controller" /* of writes of the Go deployer                                 \
+                                    */
 
 /* Environment of the three containers, part of the contract with the user's image. */
 #define ENV_IMPORTS_PATH "IMPORTS_PATH"

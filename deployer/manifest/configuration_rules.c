@@ -5,8 +5,7 @@
 #include "deployer/validation/shared_rules.h"
 
 #define ITEM_TIMEOUT_APPLIES "the item's timeout applies"
-#define ROW_LABELS                                                                                 \
-    .types = RULE_OBJECT, .keys = &FORMAT_LABEL_KEY, .elements = &ELEMENT_LABEL_VALUE
+#define ROW_LABELS .types = RULE_OBJECT, .keys = &FORMAT_LABEL_KEY, .elements = &ELEMENT_LABEL_VALUE
 #define ROW_LIST(element_) .types = RULE_LIST, .elements = &(element_), .max = MANIFEST_LIST_MAX
 #define ROW_ANNOTATIONS .types = RULE_OBJECT, .elements = &ELEMENT_TEXT
 #define ROW_UNUSED_TIMEOUT(name_)                                                                  \
@@ -38,8 +37,7 @@
 
 /* ---- Manifests ---- */
 
-static const char *const policies[] = {"manage", "fallback",  "keep",
-                                       "ignore", "immutable", NULL};
+static const char *const policies[] = {"manage", "fallback", "keep", "ignore", "immutable", NULL};
 
 static const struct field_rule manifest_fields[] = {
     {.name = "policy",
@@ -67,8 +65,9 @@ static const struct field_rule manifest_fields[] = {
     RULES_END,
 };
 
-static const struct field_rule manifest_element = {
-    .types = RULE_OBJECT, .fields = manifest_fields, .expected = "an object with the key 'manifest'"};
+static const struct field_rule manifest_element = {.types = RULE_OBJECT,
+                                                   .fields = manifest_fields,
+                                                   .expected = "an object with the key 'manifest'"};
 static const struct field_rule old_manifest_element = {.types = RULE_OBJECT};
 
 /* ---- Readiness checks ---- */
@@ -195,8 +194,7 @@ static const struct field_rule resource_fields[] = {
     {.name = "namespaces", ROW_TEXT_LIST, .help = "namespaces of the objects; default: all"},
     RULES_END,
 };
-static const struct field_rule resource_element = {.types = RULE_OBJECT,
-                                                   .fields = resource_fields};
+static const struct field_rule resource_element = {.types = RULE_OBJECT, .fields = resource_fields};
 
 #define ROW_RESOURCE_LIST                                                                          \
     {                                                                                              \
@@ -216,7 +214,8 @@ static const struct field_rule predefined_fields[] = {
 
 static const struct field_rule custom_fields[] = {
     ROW_RESOURCE_LIST,
-    ROW_BOOL("deleteAllResources", "every object of the cluster that matches, not only applied ones"),
+    ROW_BOOL("deleteAllResources",
+             "every object of the cluster that matches, not only applied ones"),
     ROW_FORCE,
     ROW_TARGET_NAME,
     RULES_END,
@@ -250,13 +249,12 @@ static const struct field_rule group_element = {.types = RULE_OBJECT, .fields = 
 
 const struct field_rule MANIFEST_GROUPS_RULE = {.name = "deletionGroups",
                                                 ROW_LIST(group_element),
-                                                .help =
-                                                    "what is deleted with the item, in order"};
+                                                .help = "what is deleted with the item, in order"};
 
 /* ---- The document ---- */
 
-static const char *const strategies[] = {"update", "patch", "merge", "mergeOverwrite",
-                                         "apply",  NULL};
+static const char *const strategies[] = {"update",         "patch", "merge",
+                                         "mergeOverwrite", "apply", NULL};
 
 static const struct field_rule common_fields[] = {
     {.name = "apiVersion", .types = RULE_TEXT, .help = "version of the document"},
