@@ -5,6 +5,7 @@ import atexit
 import os
 import pathlib
 import re
+import signal
 import threading
 
 import pytest
@@ -47,6 +48,9 @@ def pytest_runtest_makereport(item, call):
 
 
 def pytest_sessionstart(session):
+    # A job that a shell started in the background ignores SIGINT, and so would every program that a test interrupts.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     leftovers.clean()
 
 

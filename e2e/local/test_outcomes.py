@@ -10,12 +10,12 @@ import re
 import signal
 import socket
 import subprocess
-import time
 
 import pytest
 
 from bench import images, oci
 from bench.terminal import Terminal, plain
+from bench.waiting import wait_until
 from local.conftest import Result, end, item, shell, wait_for_line, wait_gone
 from local.test_script import script
 
@@ -106,9 +106,7 @@ def test_interrupt_while_the_documents_are_read(local):
     for arguments in ((), ("-o", "json")):
         process = subprocess.Popen(local.command("run", "-", *arguments), cwd=local.home, text=True, env=local.environment(),
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        while not has_handler(process.pid, signal.SIGINT):
-            assert process.poll() is None
-            time.sleep(0.01)
+        wait_until(lambda: has_handler(process.pid, signal.SIGINT), "a handler of SIGINT", timeout=30)
         process.send_signal(signal.SIGINT)
         output, err = process.communicate(timeout=60)
         result = Result(process.returncode, output, err, process.args)
