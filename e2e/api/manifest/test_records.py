@@ -6,7 +6,7 @@ import threading
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 from faults.proxy import PASS, Action
-from manifest_harness import LABEL, managed
+from manifest_harness import LABEL, config_map, managed
 
 
 def test_what_had_to_be_removed_is_remembered_when_a_job_fails(world):
@@ -62,6 +62,54 @@ def test_an_interrupted_job_leaves_nothing_behind(world):
             gate.set()
             world.removed(name)
             assert world.names() == []
+
+
+def test_what_the_server_refused_to_create_is_not_remembered(world):
+    """The user of the Target may not use a namespace: the correction needs no access to it, nor does the deletion."""
+    user = f"limited-{world.space}"
+    everything = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+    world.remote.allow(user, everything, namespace=world.space)
+    world.reach(world.cluster, user=user, groups=())
+    world.start()
+    for name, wrong in (("denied", config_map("away", "default")), ("invalid", world.config("bad", labels={"a": "no label!"}))):
+        fine = managed(world.config(f"{name}-fine"))
+        world.deploy(name, [fine, managed(wrong)], spec={"timeout": "2s"})
+        assert wrong["metadata"]["name"] in world.failed(name)["lastError"]["message"]
+        assert world.recorded(name) == [f"{name}-fine"]
+        world.update(name, [fine], job="job-2", spec={"timeout": "10m"})
+        world.succeeded(name, "job-2")
+        world.removed(name)
+    # All are refused: the Target is read again before each attempt, and the result is the same.
+    world.deploy("only", [managed(config_map("away", "default"))], spec={"timeout": "3s"})
+    assert "cannot create resource" in world.failed("only")["lastError"]["message"]
+    assert world.recorded("only") == []
+    world.removed("only")
+
+
+def test_what_cannot_be_read_is_not_taken_for_gone(world):
+    """An object without a uid in the list: it may exist, so the message says what is missing and what to do."""
+    user = f"limited-{world.space}"
+    world.remote.allow(user, [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}], namespace=world.space)
+    away = f"{world.space}-away"
+    world.remote.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": away}})
+    world.start()
+    world.deploy("item", [managed(config_map("cm", away))])
+    world.succeeded("item")
+    status = world.status("item")["providerStatus"]
+    del status["managedResources"][0]["resource"]["uid"]
+    world.kube.patch(DEPLOYITEMS, "item", {"status": {"providerStatus": status}}, world.namespace, subresource="status")
+    world.reach(world.cluster, user=user, groups=())
+    world.kube.patch(DEPLOYITEMS, "item", {"spec": {"timeout": "2s"}}, world.namespace)
+    world.delete("item")
+    message = world.failed("item", "job-delete")["lastError"]["message"]
+    for part in (f"ConfigMap {away}/cm", "get, list, watch and delete", f"'{away}'", user, "delete-without-uninstall"):
+        assert part in message, message
+    assert world.remote.find("configmaps", "cm", away) and world.recorded("item") == ["cm"]
+    world.reach(world.cluster)
+    world.trigger("item", "job-again")
+    world.wait_until_deleted("item")
+    assert not world.remote.find("configmaps", "cm", away)
+    world.remote.delete("namespaces", away)
 
 
 def test_objects_that_moved_or_were_replaced_stay(world):
