@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The list of objects and who owns them: nothing is forgotten, and nothing that belongs to somebody else is deleted."""
 
+import signal
 import threading
 
 from bench.kube import DEPLOYITEMS
@@ -42,7 +43,7 @@ def test_an_orphan_that_does_not_go_stays_in_the_list(world):
 
 
 def test_an_interrupted_job_leaves_nothing_behind(world):
-    """F3, F4: interrupted, or out of time, after some of its objects were made; then the item is deleted."""
+    """F3, F4, F38: interrupted, or out of time, after some of its objects were made; then the item is deleted."""
     gate = threading.Event()
 
     def plan(request):
@@ -56,6 +57,8 @@ def test_an_interrupted_job_leaves_nothing_behind(world):
             gate.clear()
             world.deploy(name, [managed(world.config(f"{name}-cm-{n}")) for n in range(3)], spec={"timeout": timeout})
             wait_until(lambda: world.found(f"{name}-cm-0"), "the first object")
+            if name == "interrupted":
+                assert world.status(name)["phase"] == "Progressing" and len(world.recorded(name)) == 3
             if name == "interrupted":
                 world.interrupt(name, "job-1")
             world.failed(name)
@@ -110,6 +113,35 @@ def test_what_cannot_be_read_is_not_taken_for_gone(world):
     world.wait_until_deleted("item")
     assert not world.remote.find("configmaps", "cm", away)
     world.remote.delete("namespaces", away)
+
+
+def test_an_instance_that_lost_its_lease_during_a_job_writes_nothing_afterwards(world):
+    """It is suspended while objects get ready, another one completes the job, then it continues."""
+    lease = {"leaderElection": {"enabled": True, "leaseDuration": "3s"}}
+    check = {"name": "flag", "resourceSelector": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "flag", "namespace": world.space}],
+             "requirements": [{"jsonPath": ".data.a", "operator": "==", "values": [{"value": "1"}]}]}
+    with world.behind_proxies(lambda request: PASS) as target:
+        first = world.start(config=lease, proxy=world.proxy)
+        first.wait_until(lambda: '"msg":"leading"' in first.output(), "the first instance to lead")
+        second = world.start(config=lease)
+        world.deploy("item", [managed(world.config(), patchAfterDeployment={"data": {"late": "yes"}})], readinessChecks={"custom": [check]})
+        wait_until(lambda: "flag" in str(world.status("item").get("conditions")), "the job to wait")
+        first.signal(signal.SIGSTOP)
+        try:
+            second.wait_until(lambda: '"msg":"leading"' in second.output(), "the second instance to lead", timeout=60)
+            world.create(world.config("flag"))
+            world.succeeded("item")
+            world.update("item", [managed(world.config("other"))], job="job-2")
+            world.succeeded("item", "job-2")
+        finally:
+            marks = len(world.proxy.requests), len(target.requests)
+            first.signal(signal.SIGCONT)
+        first.wait_until(lambda: '"msg":"not leading"' in first.output(), "the first instance to notice")
+        world.trigger("item", "job-3")
+        world.succeeded("item", "job-3")
+        written = [(r.method, r.path) for proxy, mark in zip((world.proxy, target), marks) for r in proxy.requests[mark:]
+                   if r.method != "GET" and "/leases" not in r.path]
+        assert written == [] and world.names() == ["flag", "other"] and world.recorded("item") == ["other"]
 
 
 def test_objects_that_moved_or_were_replaced_stay(world):
