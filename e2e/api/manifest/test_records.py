@@ -7,7 +7,7 @@ import threading
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 from faults.proxy import PASS, Action
-from manifest_harness import LABEL, config_map, managed
+from manifest_harness import LABEL, config_map, managed, thing_definition
 
 
 def test_what_had_to_be_removed_is_remembered_when_a_job_fails(world):
@@ -65,6 +65,40 @@ def test_an_interrupted_job_leaves_nothing_behind(world):
             gate.set()
             world.removed(name)
             assert world.names() == []
+
+
+def test_a_plan_that_took_long_is_stored_before_anything_is_applied(world):
+    """The job is reported as begun while kinds are looked up, so that its time counts; its list follows."""
+    known, posted, gate = threading.Event(), threading.Event(), threading.Event()
+
+    def hold():
+        posted.set()
+        gate.wait(20)
+
+    def plan(request):
+        if request.path in ("/apis", f"/apis/{group}/v1"):
+            return Action(before=lambda: known.wait(20))
+        return Action(before=hold) if request.method == "POST" and request.path.endswith("/configmaps") else PASS
+
+    group = f"{world.space}.example.com"
+    definitions = "apiextensions.k8s.io/v1/customresourcedefinitions"
+    world.create(thing_definition(group))
+    world.remote.wait_for(definitions, f"things.{group}", lambda d: any(
+        c["type"] == "Established" and c["status"] == "True" for c in d.get("status", {}).get("conditions") or []))
+    thing = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "thing", "namespace": world.space}}
+    with world.behind_proxies(plan):
+        world.start(proxy=world.proxy)
+        world.deploy("item", [managed(world.config()), managed(thing)])
+        wait_until(lambda: world.status("item").get("phase") == "Progressing", "the job to begin")
+        assert world.recorded("item") == [] and not posted.is_set()
+        known.set()
+        assert posted.wait(30)
+        recorded = world.recorded("item")
+        gate.set()
+        assert sorted(recorded) == ["cm", "thing"]
+        world.succeeded("item")
+        world.removed("item")
+    world.remote.delete(definitions, f"things.{group}")
 
 
 def test_what_the_server_refused_to_create_is_not_remembered(world):
