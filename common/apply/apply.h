@@ -62,7 +62,8 @@ struct apply_result {
     size_t count;
     size_t failed;
     /* The recorded entries with the uids of what was applied, without objects that POLICY_FALLBACK
-     * left alone. Entries that left the plan are still in it. */
+     * left alone. Entries that left the plan are still in it. An entry that was new still is if
+     * the server refused for good to create its object, or nothing was sent. */
     struct inventory inventory;
 };
 

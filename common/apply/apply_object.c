@@ -131,11 +131,30 @@ static void take_missing_place(struct apply_job *job, const json_t *body, const 
 
 /* ---- Creating ---- */
 
+/* Whether the answer shows that no object was created: an earlier attempt whose answer was lost may
+ * have created it, and may be why the last one exceeds a quota. */
+static bool is_refusal(const struct apply_job *job, const struct error *err)
+{
+    return (err->http_status == 400 || err->http_status == 401 || err->http_status == 403 ||
+            err->http_status == 422) &&
+           !kube_is_repeated(job->call);
+}
+
+/* The answer to a request that creates the object if it does not exist. */
+static void end_creation(struct apply_job *job, const struct error *err)
+{
+    struct inventory_entry *entry = apply_job_entry(job);
+
+    if (entry && !is_refusal(job, err))
+        entry->is_new = false;
+    job->call = NULL;
+}
+
 static void on_created(void *data, json_t *object, const struct error *err)
 {
     struct apply_job *job = data;
 
-    job->call = NULL;
+    end_creation(job, err);
     if (err->kind == ERROR_NONE) {
         finish(job, APPLY_CREATED, object);
     } else if (err->kind == ERROR_EXISTS) {
@@ -221,7 +240,7 @@ static void on_applied(void *data, json_t *object, const struct error *err)
     const struct apply_options *options = options_of(job);
     cleanup_json json_t *patch = NULL;
 
-    job->call = NULL;
+    end_creation(job, err);
     if (err->kind == ERROR_NOT_FOUND) {
         cleanup_json json_t *body = merge_for_create(job->manifest, NULL, &options->owner);
 

@@ -85,6 +85,17 @@ struct inventory inventory_copy(const struct inventory *inventory)
     return copy;
 }
 
+struct inventory inventory_copy_made(const struct inventory *inventory)
+{
+    struct inventory copy = {0};
+
+    for (size_t i = 0; i < inventory->count; i++) {
+        if (!inventory->entries[i].is_new)
+            (void)append(&copy, inventory_entry_copy(&inventory->entries[i]));
+    }
+    return copy;
+}
+
 static void remove_at(struct inventory *inventory, size_t index)
 {
     inventory_entry_done(&inventory->entries[index]);
@@ -137,6 +148,7 @@ static void keep_what_is_missing(struct inventory_entry *entry, struct inventory
 {
     bool is_replaced = !object_ref_equal(&entry->ref, &old->ref);
 
+    entry->is_new = entry->is_new && old->is_new;
     keep_text(&entry->ref.uid, &old->ref.uid);
     unite(&entry->own_finalizers, old->own_finalizers);
     unite(&entry->own_owners, old->own_owners);

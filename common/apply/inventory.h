@@ -39,6 +39,9 @@ struct inventory_entry {
      * find out that nothing changed. Both NULL: unknown, the object is compared, and written in
      * case of doubt. Like own_* and late_patch_hash they may get lost without harm. */
     char *desired_hash, *applied_hash;
+    /* Of this process, not stored: recorded for the plan under way, and no request was sent that
+     * may have created the object. */
+    bool is_new;
 };
 
 struct inventory {
@@ -51,11 +54,14 @@ struct inventory_entry inventory_entry_copy(const struct inventory_entry *entry)
 void inventory_done(struct inventory *inventory);
 #define cleanup_inventory __attribute__((cleanup(inventory_done)))
 struct inventory inventory_copy(const struct inventory *inventory);
+/* A copy without entries that are new: no such object can exist. */
+struct inventory inventory_copy_made(const struct inventory *inventory);
 /* Takes the entry over and returns it. An entry with the same uid or the same name is replaced: a
  * name belongs to one object at a time. Of the replaced entry these are kept if the new one has
  * none: uid, late_patch_hash, desired_hash and applied_hash (the hashes only if the uid is not
  * another one). own_finalizers and own_owners are united, because they have to be remembered until
- * a write has removed them. The result is borrowed until the inventory changes. */
+ * a write has removed them. It is new only if the replaced one is. The result is borrowed until the
+ * inventory changes. */
 struct inventory_entry *inventory_add(struct inventory *inventory, struct inventory_entry entry);
 /* The entry with the same uid, else the one with the same name, else NULL. Borrowed likewise. */
 struct inventory_entry *inventory_find(const struct inventory *inventory,

@@ -262,6 +262,7 @@ struct inventory plan_record(const struct plan *plan, const struct inventory *be
                                 .patch_before_delete = share(object->patch_before_delete),
                                 .own_finalizers = share(doc_member(metadata, "finalizers")),
                                 .own_owners = share(doc_member(metadata, "ownerReferences")),
+                                .is_new = true,
                             });
     }
     return recorded;

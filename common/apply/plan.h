@@ -64,5 +64,5 @@ int plan_start(struct cluster *cluster, const struct plan_input *inputs, size_t 
 void planning_cancel(struct planning *planning); /* NULL is fine */
 
 /* What has to be recorded before the plan is applied: before and the objects of the plan, those
- * without uid that were not recorded yet. Entries of ignored objects are dropped. */
+ * without uid, and new, that were not recorded yet. Entries of ignored objects are dropped. */
 struct inventory plan_record(const struct plan *plan, const struct inventory *before);

@@ -355,6 +355,23 @@ static void on_absent(struct removal_object *object)
     }
 }
 
+/* The object cannot be watched. Without permission to read it, it may exist or not. */
+static void note_unreadable(struct removal_object *object, const struct error *err)
+{
+    const struct kind *kind = follow_kind(object->follow);
+    struct error cause = *err;
+
+    if (err->kind == ERROR_DENIED && err->http_status != 401 && kind)
+        (void)error_set(&cause, ERROR_DENIED,
+                        "%s; whether the object exists cannot be seen: the user needs permission "
+                        "to get, list, watch and delete %s%s%s%s",
+                        err->text, kind->plural, kind->is_namespaced ? " in namespace '" : "",
+                        kind->is_namespaced ? object->ref.namespace_name : "",
+                        kind->is_namespaced ? "'" : "");
+    cause.http_status = err->http_status;
+    removal_set_problem(object->removal, &object->problem, &cause, true);
+}
+
 static void on_object(void *data, const json_t *live, const struct error *err)
 {
     struct removal_object *object = data;
@@ -370,7 +387,7 @@ static void on_object(void *data, const json_t *live, const struct error *err)
     else if (err->kind == ERROR_NOT_FOUND)
         finish(object, REMOVAL_DELETE);
     else
-        removal_set_problem(removal, &object->problem, err, true);
+        note_unreadable(object, err);
     removal_leave(removal);
 }
 

@@ -68,7 +68,7 @@ struct kube_call {
     struct retry retry;
     uint64_t timeout_ms, deadline_ms; /* except in the slow lane, set by the first attempt */
     struct kube_answer answer;
-    bool is_tail, is_not_retried;
+    bool is_tail, is_not_retried, is_repeated;
     struct buffer tail;
     kube_may_send_fn *may_send;
     const void *may_send_data;
@@ -287,14 +287,6 @@ static void retry_or_fail(struct kube_call *call, const struct error *err)
     finish_call(call, NULL, err);
 }
 
-static int read_answer(const struct kube_call *call, const struct buffer *body, json_t **ret_object,
-                       struct error *err)
-{
-    if (kube_answer_read(&call->answer, call->is_tail ? &call->tail : body, ret_object, err) < 0)
-        return error_wrap(err, "%s", call->wire.what);
-    return 0;
-}
-
 static void on_answer(void *data, const struct http_response *response,
                       const struct error *transport)
 {
@@ -304,12 +296,16 @@ static void on_answer(void *data, const struct http_response *response,
     struct error err = {0};
     bool has_failed = kube_http_result(kube, response, transport, call->wire.what, &err) < 0;
 
+    if (!has_failed && kube_answer_read(&call->answer, call->is_tail ? &call->tail : response->body,
+                                        &object, &err) < 0) {
+        has_failed = true;
+        (void)error_wrap(&err, "%s", call->wire.what);
+    }
+    call->is_repeated = call->is_repeated || response->is_repeated;
     set_state(call, KUBE_CALL_NEW);
     call->http = NULL;
     loop_timer_start(&kube->pump, 0);
     if (has_failed)
-        retry_or_fail(call, &err);
-    else if (read_answer(call, response->body, &object, &err) < 0)
         retry_or_fail(call, &err);
     else
         finish_call(call, object, &err);
@@ -444,6 +440,11 @@ int kube_start(struct kube *kube, const struct kube_request *request, struct kub
     if (ret_call)
         *ret_call = call;
     return 0;
+}
+
+bool kube_is_repeated(const struct kube_call *call)
+{
+    return call->is_repeated || call->retry.attempts > 0;
 }
 
 void kube_cancel(struct kube_call *call)

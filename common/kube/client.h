@@ -110,6 +110,9 @@ void kube_share_back_off(struct kube *kube);
 int kube_start(struct kube *kube, const struct kube_request *request, struct kube_call **ret_call,
                struct error *err) must_check;
 void kube_cancel(struct kube_call *call); /* NULL is fine */
+/* Whether it was sent more than once, so that the answer says nothing about what an earlier attempt
+ * has done. For on_done. */
+bool kube_is_repeated(const struct kube_call *call);
 
 /* Runs the loop until this request has been answered or has failed. Not from inside a callback of
  * this client. *ret_object is a new reference; ret_object may be NULL. */

@@ -36,6 +36,7 @@ struct http_header {
 
 struct http_response {
     int status;
+    bool is_repeated;             /* the request was sent more than once */
     const char *method;           /* of the request */
     const struct buffer *body;    /* unless on_data got it; at most body_max bytes */
     const struct http_call *call; /* for http_response_header() */

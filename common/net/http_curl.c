@@ -309,6 +309,22 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *data)
     return http_take_header(transfer->call, size * count) ? size * count : 0;
 }
 
+/* curl sends a request again, even a POST, if a connection that was used before is closed without
+ * an answer. It does not say so, but asks each time. */
+static int on_send(void *data, char *address, char *own_address, int port, int own_port)
+{
+    struct http_transfer *transfer = data;
+
+    (void)address;
+    (void)own_address;
+    (void)port;
+    (void)own_port;
+    if (transfer->call)
+        transfer->call->response.is_repeated = transfer->is_sent;
+    transfer->is_sent = true;
+    return CURL_PREREQFUNC_OK;
+}
+
 static void update_status(struct http_transfer *transfer)
 {
     long status = 0;
@@ -460,6 +476,8 @@ static int set_callbacks(struct http_transfer *transfer, struct error *err)
         set_option(transfer, CURLOPT_USERAGENT, transfer->client->user_agent, err) < 0 ||
         set_option(transfer, CURLOPT_HEADERFUNCTION, on_header, err) < 0 ||
         set_option(transfer, CURLOPT_HEADERDATA, transfer, err) < 0 ||
+        set_option(transfer, CURLOPT_PREREQFUNCTION, on_send, err) < 0 ||
+        set_option(transfer, CURLOPT_PREREQDATA, transfer, err) < 0 ||
         set_option(transfer, CURLOPT_WRITEFUNCTION, on_write, err) < 0)
         return -1;
     return set_option(transfer, CURLOPT_WRITEDATA, transfer, err);

@@ -14,6 +14,7 @@ struct http_transfer {
     struct http_pool *pool; /* NULL: not in a multi handle */
     CURL *easy;
     bool is_reusable; /* the handle can serve another call */
+    bool is_sent;     /* curl began to send the request */
     struct curl_slist *headers, *connect_to;
     char text[CURL_ERROR_SIZE];
 };

@@ -72,6 +72,7 @@ struct manifest_run {
 
     enum manifest_stage stage;
     bool is_active; /* the operation of the stage is under way */
+    bool is_stale;  /* is about to be replaced by one that has read the Target again */
     struct gate_place place;
     struct error error;   /* why the operation failed: to be reported and retried */
     struct error failure; /* why the job cannot succeed; ERROR_NONE: it can */
@@ -117,6 +118,11 @@ static inline struct manifest_engine *manifest_engine(const struct task *task)
 void manifest_run_free(struct manifest_run *run);
 /* Frees the run of the task, if there is one. */
 void manifest_drop(struct task *task);
+/* The run does nothing any more. It stays until the next execution of the job begins, because it
+ * knows which of the recorded objects cannot exist. */
+void manifest_retire(struct task *task);
+/* The run of the task that is not stale, or NULL. */
+struct manifest_run *manifest_current_run(const struct task *task);
 /* Begins with its first stage; may find the plan at once. */
 void manifest_run_begin(struct manifest_run *run);
 /* What the run waits for, for people. Belongs to the caller; NULL: nothing in particular. */

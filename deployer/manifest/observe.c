@@ -88,7 +88,7 @@ static void observe_run(const struct manifest_run *run, struct execution *e)
 
 void manifest_observe(struct task *task, struct execution *ret_execution)
 {
-    const struct manifest_run *run = manifest_task(task)->run;
+    const struct manifest_run *run = manifest_current_run(task);
 
     ret_execution->is_volatile = ret_execution->is_absence_sure = true;
     ret_execution->history = RUN_SOME;
@@ -132,18 +132,30 @@ static void set_conditions(const struct manifest_run *run, json_t *status)
                                            : "");
 }
 
+/* A job that failed forgets what the server refused to create: the next job may have another list,
+ * and no permission to look for it. While objects are applied, any of them may exist. */
+static json_t *final_status_of(const struct manifest_run *run)
+{
+    cleanup_inventory struct inventory made = inventory_copy_made(&run->inventory);
+
+    return run->apply ? status_of(run)
+                      : manifest_status_document(&made, cluster_hash(run->cluster));
+}
+
 void manifest_report(struct task *task, enum report_kind kind, json_t *status)
 {
     struct manifest_run *run = manifest_task(task)->run;
+    bool is_failure = kind == REPORT_FAILURE;
     /* Objects that are gone are harmless in the list: one write at the end is enough. */
-    bool is_kept = !run || run->stage == STAGE_PLAN || (run->is_delete && kind == REPORT_PROGRESS);
+    bool is_kept = !run || run->stage == STAGE_PLAN ||
+                   (kind == REPORT_PROGRESS && (run->is_delete || run->is_stale));
 
     if (!is_kept) {
         json_decref(run->written_status);
-        run->written_status = status_of(run);
+        run->written_status = is_failure ? final_status_of(run) : status_of(run);
         doc_set_new(status, "providerStatus", json_incref(run->written_status));
     }
-    if (run)
+    if (run && !run->is_stale)
         set_conditions(run, status);
     /* An error that is being retried stays visible until the stage has succeeded. */
     if (kind == REPORT_PROGRESS && task->known.fault.state == FAULT_NONE)
@@ -167,7 +179,7 @@ static void explain_timeout(const struct manifest_run *run, struct explanation *
 void manifest_explain(struct task *task, enum explanation_kind kind,
                       struct explanation *explanation)
 {
-    const struct manifest_run *run = manifest_task(task)->run;
+    const struct manifest_run *run = manifest_current_run(task);
 
     if (kind == EXPLAIN_TIMEOUT) {
         explain_timeout(run, explanation);

@@ -56,13 +56,31 @@ void manifest_run_free(struct manifest_run *run)
     free(run);
 }
 
+/* The next execution reads it again. */
+static void forget_target(struct task *task)
+{
+    task_drop_target(task);
+    task->known.target = TARGET_UNKNOWN;
+}
+
 void manifest_drop(struct task *task)
 {
     manifest_run_free(manifest_task(task)->run);
     manifest_task(task)->run = NULL;
-    /* The next execution reads it again. */
-    task_drop_target(task);
-    task->known.target = TARGET_UNKNOWN;
+    forget_target(task);
+}
+
+void manifest_retire(struct task *task)
+{
+    manifest_task(task)->run->is_stale = true;
+    forget_target(task);
+}
+
+struct manifest_run *manifest_current_run(const struct task *task)
+{
+    struct manifest_run *run = manifest_task(task)->run;
+
+    return run && !run->is_stale ? run : NULL;
 }
 
 /* ---- Clusters ---- */

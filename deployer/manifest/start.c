@@ -75,6 +75,7 @@ static void begin(struct task *task)
             task, cluster_hash(run->cluster), "TargetChanged",
             "the address or the CA of the target's cluster has changed since the last job: objects "
             "that were deployed to another cluster are neither found nor removed there");
+    manifest_run_free(manifest_task(task)->run); /* a stale one */
     manifest_task(task)->run = run;
     start->run = NULL;
     /* The clusters have what they need of it. */
@@ -305,6 +306,18 @@ static struct manifest_config *read_config(struct task *task)
     return NULL;
 }
 
+/* What an earlier execution of the job recorded and could not create does not exist. That one is
+ * dropped if anybody else may have worked on the job since. */
+static void inherit_new(const struct manifest_run *stale, struct inventory *inventory)
+{
+    for (size_t i = 0; stale && i < inventory->count; i++) {
+        const struct inventory_entry *known =
+            inventory_find(&stale->inventory, &inventory->entries[i].ref);
+
+        inventory->entries[i].is_new = known && known->is_new;
+    }
+}
+
 static bool read_stored(struct task *task, struct manifest_start *start)
 {
     const json_t *stored = doc_member(task->item->status, "providerStatus");
@@ -319,6 +332,7 @@ static bool read_stored(struct task *task, struct manifest_start *start)
     }
     start->run->inventory = status.inventory;
     status.inventory = (struct inventory){0};
+    inherit_new(manifest_task(task)->run, &start->run->inventory);
     start->stored_cluster = steal(&status.cluster);
     start->run->known_status = stored ? json_incref(doc_writable(stored)) : NULL;
     return true;

@@ -53,7 +53,9 @@ static void fail_stage(struct task *task)
     run->error = (struct error){0};
     if (is_denied(stage, &err))
         token_cache_clear(run->engine->tokens);
-    if (stage == STAGE_PLAN || is_denied(stage, &err) || err.kind == ERROR_CANCELLED)
+    if (stage == STAGE_APPLY && is_denied(stage, &err))
+        manifest_retire(task);
+    else if (stage == STAGE_PLAN || is_denied(stage, &err) || err.kind == ERROR_CANCELLED)
         manifest_drop(task);
     if (err.kind == ERROR_CANCELLED) { /* another process leads, or we do again */
         task_done(task);

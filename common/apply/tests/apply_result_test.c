@@ -180,6 +180,61 @@ static void a_late_patch_that_was_done_is_not_undone(void **state)
     apply_run_done(&run);
 }
 
+/* The entry may leave the list only if nothing can have been created. */
+static void an_entry_stays_new_only_if_its_creation_was_refused_for_good(void **state)
+{
+    static const struct {
+        enum update_strategy strategy;
+        bool is_recorded; /* before */
+        bool is_lost;     /* the first answer, of a request that took effect */
+        const char *rule, *status, *message;
+        bool is_new;
+    } cases[] = {
+        {STRATEGY_UPDATE, false, false, "POST " MAPS, "403 Forbidden", "no", true},
+        {STRATEGY_UPDATE, false, false, "POST " MAPS, "401 Unauthorized", "no", true},
+        {STRATEGY_UPDATE, false, false, "POST " MAPS, "400 Bad Request", "no", true},
+        {STRATEGY_UPDATE, false, false, "POST " MAPS, "422 Unprocessable Entity", "no", true},
+        {STRATEGY_APPLY, false, false, "PATCH " MAPS, "403 Forbidden", "no", true},
+        {STRATEGY_UPDATE, true, false, "POST " MAPS, "403 Forbidden", "no", false},
+        {STRATEGY_UPDATE, false, true, "POST " MAPS, "403 Forbidden", "no", false},
+        {STRATEGY_APPLY, false, true, "PATCH " MAPS, "403 Forbidden", "no", false},
+        {STRATEGY_UPDATE, false, false, "POST " MAPS, "404 Not Found", "no", false},
+        {STRATEGY_UPDATE, false, false, "POST " MAPS, "409 AlreadyExists", "no", false},
+        {STRATEGY_UPDATE, false, false, "POST " MAPS, "413 Too Large", "no", false},
+    };
+    struct api_bench *bench = *state;
+
+    for (size_t i = 0; i < array_length(cases); i++) {
+        struct apply_run run = {0};
+        const struct inventory_entry *entry = NULL;
+
+        apply_run_init(&run, bench, cases[i].strategy);
+        (void)apply_run_add(&run, MAP("x", ""), POLICY_MANAGE);
+        if (cases[i].is_recorded)
+            (void)inventory_add(&run.inventory, (struct inventory_entry){
+                                                    .ref = {xstrdup("v1"), xstrdup("ConfigMap"),
+                                                            xstrdup("a"), xstrdup("x"), NULL}});
+        if (cases[i].is_lost)
+            api_bench_rule(bench, cases[i].rule, 1, NULL, NULL)->is_late = true;
+        (void)api_bench_rule(bench, cases[i].rule, -1, cases[i].status, cases[i].message);
+        apply_run_all(&run);
+        assert_string_equal(apply_run_outcomes(&run), "failed");
+        entry = inventory_find(&run.inventory, &run.plan->objects[0].ref);
+        assert_non_null(entry);
+        if (entry->is_new != cases[i].is_new)
+            fail_msg("case %zu: %s", i, cases[i].status);
+        /* The next attempt of the job creates it. */
+        for (size_t j = 0; j < bench->rule_count; j++)
+            bench->rules[j].count = 0;
+        apply_run_all(&run);
+        assert_int_equal(run.result->failed, 0);
+        assert_false(inventory_find(&run.inventory, &run.plan->objects[0].ref)->is_new);
+        assert_non_null(apply_run_uid(&run, 0));
+        apply_run_done(&run);
+        api_bench_remove(bench, MAPS "/x");
+    }
+}
+
 int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, api_bench_setup, api_bench_teardown)
@@ -189,6 +244,7 @@ int main(void)
         test(messages_name_the_object_and_have_the_words_of_the_server),
         test(finalizers_of_others_stay_and_own_ones_are_taken_back),
         test(a_late_patch_that_was_done_is_not_undone),
+        test(an_entry_stays_new_only_if_its_creation_was_refused_for_good),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -391,6 +391,28 @@ static void adding_unites_and_keeps_own_finalizers(void **state)
     }
 }
 
+static void what_was_recorded_before_is_never_new(void **state)
+{
+    cleanup_inventory struct inventory inventory = {0};
+    cleanup_inventory struct inventory made = {0};
+    struct inventory_entry entry = make_entry("v1", "ConfigMap", "a", "old", NULL);
+
+    (void)state;
+    (void)inventory_add(&inventory, entry);
+    for (size_t round = 0; round < 2; round++) {
+        entry = make_entry("v1", "ConfigMap", "a", "old", NULL);
+        entry.is_new = true;
+        assert_false(inventory_add(&inventory, entry)->is_new);
+        entry = make_entry("v1", "ConfigMap", "a", "new", NULL);
+        entry.is_new = true;
+        assert_true(inventory_add(&inventory, entry)->is_new);
+    }
+    made = inventory_copy_made(&inventory);
+    assert_int_equal(made.count, 1);
+    assert_string_equal(made.entries[0].ref.name, "old");
+    assert_int_equal(inventory.count, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -404,6 +426,7 @@ int main(void)
         cmocka_unit_test(what_left_the_list_is_an_orphan),
         cmocka_unit_test(no_entry_is_ever_forgotten),
         cmocka_unit_test(adding_unites_and_keeps_own_finalizers),
+        cmocka_unit_test(what_was_recorded_before_is_never_new),
     };
 
     doc_setup();

@@ -23,6 +23,13 @@ def config_map(name, namespace, data=None, **metadata):
             "metadata": {"name": name, "namespace": namespace, **metadata}}
 
 
+def thing_definition(group):
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"things.{group}"},
+            "spec": {"group": group, "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"},
+                     "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
+                         "type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}
+
+
 def managed(manifest, **more):
     return {"manifest": manifest, **more}
 

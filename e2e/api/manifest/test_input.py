@@ -6,9 +6,11 @@ import threading
 
 import pytest
 
+from bench import paths
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 from manifest_harness import EXPORTED, managed
+from ship import helm
 
 CHECK = {"name": "c", "resourceSelector": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "cm", "namespace": "x"}]}
 
@@ -98,6 +100,24 @@ def test_second_targets_are_checked_like_the_first(world):
             error = world.failed(name)["lastError"]
             assert error["reason"] == "ValidateTarget" and error["codes"] == ["ERR_CONFIGURATION_PROBLEM"], (name, error)
     assert world.names() == []
+
+
+def test_the_role_of_the_chart_is_sufficient_and_an_event_keeps_its_text(world):
+    """F36, F39: the Event arrives, also with a per cent sign; items are listed once, in pages, and nothing else is."""
+    things = helm.template(chart=paths.CHECKOUT / "charts" / "manifest-deployer")
+    controller = world.start(rules=[rule for thing in things if thing["kind"] in ("Role", "ClusterRole") for rule in thing["rules"]])
+    mark = world.apiserver.audit.mark()
+    world.deploy("item", [managed(world.config(labels={"full": "100%s or 100%"}))], spec={"timeout": "2s"})
+    assert "100%s or 100%" in world.failed("item")["lastError"]["message"]
+    wait_until(lambda: any("100%s or 100%" in e["message"] for e in world.events("item")), "the Event")
+    export = {**EXPORTED, "fromResource": {"apiVersion": "v1", "kind": "ConfigMap", "name": "cm", "namespace": world.space}}
+    world.update("item", [managed(world.config(data={"answer": "yes"}))], job="job-2", exports={"exports": [export]},
+                 spec={"timeout": "10m"})
+    world.succeeded("item", "job-2")
+    world.removed("item")
+    lists = [e["requestURI"] for e in world.apiserver.audit.entries(user=controller.user, verb="list")]
+    assert lists and all("/deployitems?" in uri and "limit=" in uri for uri in lists), lists
+    assert world.apiserver.audit.count(mark, user=controller.user, verb="list") <= len(lists) <= 2
 
 
 CANARY = "c4n4ry-value"

@@ -7,7 +7,7 @@ import pytest
 
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
-from manifest_harness import EXPORTED, GROUP, LABEL, TYPE, V1, V2, config_map, managed
+from manifest_harness import EXPORTED, GROUP, LABEL, TYPE, V1, V2, config_map, managed, thing_definition
 
 
 def test_an_item_is_applied_updated_and_deleted(world):
@@ -108,10 +108,7 @@ def test_a_custom_resource_follows_its_definition_in_one_pass(world):
     """F14: CRD and custom resource in one item: no error is ever written."""
     world.start()
     group = f"{world.space}.example.com"
-    crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"things.{group}"},
-           "spec": {"group": group, "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"},
-                    "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
-                        "type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}
+    crd = thing_definition(group)
     thing = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "thing", "namespace": world.space}, "spec": {"a": 1}}
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": f"role-{world.space}"}, "rules": []}
     listed = {"apiVersion": "v1", "kind": "List", "items": [role, world.config("listed")]}

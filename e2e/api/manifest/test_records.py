@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The list of objects and who owns them: nothing is forgotten, and nothing that belongs to somebody else is deleted."""
 
+import signal
 import threading
 
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 from faults.proxy import PASS, Action
-from manifest_harness import LABEL, managed
+from manifest_harness import LABEL, config_map, managed, thing_definition
 
 
 def test_what_had_to_be_removed_is_remembered_when_a_job_fails(world):
@@ -42,7 +43,7 @@ def test_an_orphan_that_does_not_go_stays_in_the_list(world):
 
 
 def test_an_interrupted_job_leaves_nothing_behind(world):
-    """F3, F4: interrupted, or out of time, after some of its objects were made; then the item is deleted."""
+    """F3, F4, F38: interrupted, or out of time, after some of its objects were made; then the item is deleted."""
     gate = threading.Event()
 
     def plan(request):
@@ -57,11 +58,124 @@ def test_an_interrupted_job_leaves_nothing_behind(world):
             world.deploy(name, [managed(world.config(f"{name}-cm-{n}")) for n in range(3)], spec={"timeout": timeout})
             wait_until(lambda: world.found(f"{name}-cm-0"), "the first object")
             if name == "interrupted":
+                assert world.status(name)["phase"] == "Progressing" and len(world.recorded(name)) == 3
+            if name == "interrupted":
                 world.interrupt(name, "job-1")
             world.failed(name)
             gate.set()
             world.removed(name)
             assert world.names() == []
+
+
+def test_a_plan_that_took_long_is_stored_before_anything_is_applied(world):
+    """The job is reported as begun while kinds are looked up, so that its time counts; its list follows."""
+    known, posted, gate = threading.Event(), threading.Event(), threading.Event()
+
+    def hold():
+        posted.set()
+        gate.wait(20)
+
+    def plan(request):
+        if request.path in ("/apis", f"/apis/{group}/v1"):
+            return Action(before=lambda: known.wait(20))
+        return Action(before=hold) if request.method == "POST" and request.path.endswith("/configmaps") else PASS
+
+    group = f"{world.space}.example.com"
+    definitions = "apiextensions.k8s.io/v1/customresourcedefinitions"
+    world.create(thing_definition(group))
+    world.remote.wait_for(definitions, f"things.{group}", lambda d: any(
+        c["type"] == "Established" and c["status"] == "True" for c in d.get("status", {}).get("conditions") or []))
+    thing = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "thing", "namespace": world.space}}
+    with world.behind_proxies(plan):
+        world.start(proxy=world.proxy)
+        world.deploy("item", [managed(world.config()), managed(thing)])
+        wait_until(lambda: world.status("item").get("phase") == "Progressing", "the job to begin")
+        assert world.recorded("item") == [] and not posted.is_set()
+        known.set()
+        assert posted.wait(30)
+        recorded = world.recorded("item")
+        gate.set()
+        assert sorted(recorded) == ["cm", "thing"]
+        world.succeeded("item")
+        world.removed("item")
+    world.remote.delete(definitions, f"things.{group}")
+
+
+def test_what_the_server_refused_to_create_is_not_remembered(world):
+    """The user of the Target may not use a namespace: the correction needs no access to it, nor does the deletion."""
+    user = f"limited-{world.space}"
+    everything = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+    world.remote.allow(user, everything, namespace=world.space)
+    world.reach(world.cluster, user=user, groups=())
+    world.start()
+    for name, wrong in (("denied", config_map("away", "default")), ("invalid", world.config("bad", labels={"a": "no label!"}))):
+        fine = managed(world.config(f"{name}-fine"))
+        world.deploy(name, [fine, managed(wrong)], spec={"timeout": "2s"})
+        assert wrong["metadata"]["name"] in world.failed(name)["lastError"]["message"]
+        assert world.recorded(name) == [f"{name}-fine"]
+        world.update(name, [fine], job="job-2", spec={"timeout": "10m"})
+        world.succeeded(name, "job-2")
+        world.removed(name)
+    # All are refused: the Target is read again before each attempt, and the result is the same.
+    world.deploy("only", [managed(config_map("away", "default"))], spec={"timeout": "3s"})
+    assert "cannot create resource" in world.failed("only")["lastError"]["message"]
+    assert world.recorded("only") == []
+    world.removed("only")
+
+
+def test_what_cannot_be_read_is_not_taken_for_gone(world):
+    """An object without a uid in the list: it may exist, so the message says what is missing and what to do."""
+    user = f"limited-{world.space}"
+    world.remote.allow(user, [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}], namespace=world.space)
+    away = f"{world.space}-away"
+    world.remote.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": away}})
+    world.start()
+    world.deploy("item", [managed(config_map("cm", away))])
+    world.succeeded("item")
+    status = world.status("item")["providerStatus"]
+    del status["managedResources"][0]["resource"]["uid"]
+    world.kube.patch(DEPLOYITEMS, "item", {"status": {"providerStatus": status}}, world.namespace, subresource="status")
+    world.reach(world.cluster, user=user, groups=())
+    world.kube.patch(DEPLOYITEMS, "item", {"spec": {"timeout": "2s"}}, world.namespace)
+    world.delete("item")
+    message = world.failed("item", "job-delete")["lastError"]["message"]
+    for part in (f"ConfigMap {away}/cm", "get, list, watch and delete", f"'{away}'", user, "delete-without-uninstall"):
+        assert part in message, message
+    assert world.remote.find("configmaps", "cm", away) and world.recorded("item") == ["cm"]
+    world.reach(world.cluster)
+    world.trigger("item", "job-again")
+    world.wait_until_deleted("item")
+    assert not world.remote.find("configmaps", "cm", away)
+    world.remote.delete("namespaces", away)
+
+
+def test_an_instance_that_lost_its_lease_during_a_job_writes_nothing_afterwards(world):
+    """It is suspended while objects get ready, another one completes the job, then it continues."""
+    lease = {"leaderElection": {"enabled": True, "leaseDuration": "3s"}}
+    check = {"name": "flag", "resourceSelector": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "flag", "namespace": world.space}],
+             "requirements": [{"jsonPath": ".data.a", "operator": "==", "values": [{"value": "1"}]}]}
+    with world.behind_proxies(lambda request: PASS) as target:
+        first = world.start(config=lease, proxy=world.proxy)
+        first.wait_until(lambda: '"msg":"leading"' in first.output(), "the first instance to lead")
+        second = world.start(config=lease)
+        world.deploy("item", [managed(world.config(), patchAfterDeployment={"data": {"late": "yes"}})], readinessChecks={"custom": [check]})
+        wait_until(lambda: "flag" in str(world.status("item").get("conditions")), "the job to wait")
+        first.signal(signal.SIGSTOP)
+        try:
+            second.wait_until(lambda: '"msg":"leading"' in second.output(), "the second instance to lead", timeout=60)
+            world.create(world.config("flag"))
+            world.succeeded("item")
+            world.update("item", [managed(world.config("other"))], job="job-2")
+            world.succeeded("item", "job-2")
+        finally:
+            marks = len(world.proxy.requests), len(target.requests)
+            first.signal(signal.SIGCONT)
+        first.wait_until(lambda: '"msg":"not leading"' in first.output(), "the first instance to notice")
+        world.trigger("item", "job-3")
+        world.succeeded("item", "job-3")
+        written = [(r.method, r.path) for proxy, mark in zip((world.proxy, target), marks) for r in proxy.requests[mark:]
+                   if r.method != "GET" and "/leases" not in r.path]
+        assert written == [] and world.names() == ["flag", "other"] and world.recorded("item") == ["other"]
 
 
 def test_objects_that_moved_or_were_replaced_stay(world):

@@ -52,8 +52,9 @@ def test_200_waiting_items_delay_nobody_and_send_nothing(world):
 
 
 def test_a_selected_object_that_is_replaced_counts(world):
-    """F12."""
+    """F12, F33: what the labels select is listed once, in pages, and then watched; nothing else is read."""
     world.start()
+    mark = world.cluster.audit.mark()
     world.create(world.config("flag", data={"ready": "no"}, labels={"flag": world.space}))
     world.deploy("item", [managed(world.config())], readinessChecks={"custom": [
         {"name": "labelled", "labelSelector": {**CONFIG_MAP, "matchLabels": {"flag": world.space}}, "requirements": is_ready("yes")}]})
@@ -61,6 +62,8 @@ def test_a_selected_object_that_is_replaced_counts(world):
     world.remote.delete("configmaps", "flag", world.space)
     world.create(world.config("other", data={"ready": "yes"}, labels={"flag": world.space}))
     world.succeeded("item")
+    lists = [e["requestURI"] for e in world.cluster.audit.entries(mark, user=world.user, verb="list")]
+    assert len(lists) == 1 and "labelSelector=" in lists[0] and "limit=" in lists[0], lists
 
 
 def test_default_readiness_and_its_timeout(world):
