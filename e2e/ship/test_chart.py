@@ -132,7 +132,7 @@ def test_values_of_the_original_chart_keep_their_meaning(apiserver, tmp_path):
         # "controller" is accepted but not passed on: its fields have no effect, and the program would warn about them at every start.
         "hpa": {"maxReplicas": 1, "averageCpuUtilization": 80, "averageMemoryUtilization": 80},
         # Our additional fields, with their defaults.
-        "script": {"enabled": True},
+        "script": {"enabled": True}, "manifest": {"enabled": False},
         "deleteOperation": "run", "imageGracePeriod": "5m", "state": {"generations": 2}, "logTail": {"lines": 20},
         "leaderElection": {"enabled": True, "leaseName": "my-deployer"}, "serve": {"metricsPort": 8080, "healthPort": 8081}}
     registry = helm.find(things, "Secret", "my-deployer-registry")
