@@ -324,6 +324,13 @@ static void refuse_type(const char *type, struct mistakes *mistakes)
     const char *meant = NULL;
     struct error err = {0};
 
+    if (strcmp(type, DEPLOY_ITEM_TYPE_MANIFEST) == 0) {
+        mistakes_add(mistakes, MISTAKE_INVALID, "spec.type",
+                     "\"%s\": such items do not run as a pod; check them with 'longshore validate' "
+                     "or 'longshore render', or create them in a cluster",
+                     type);
+        return;
+    }
     buffer_init(&list, MISTAKES_TEXT_MAX);
     for (size_t i = 0; i < array_length(known); i++) {
         const char *separator = i == 0 ? "" : i + 1 < array_length(known) ? ", " : " or ";

@@ -282,6 +282,19 @@ static void unknown_types_and_missing_configurations_are_mistakes(void **state)
                         "spec.config: Required value: provider configuration missing");
 }
 
+static void a_manifest_item_does_not_run_as_a_pod(void **state)
+{
+    cleanup_sample_run struct sample_run sample = {0};
+    cleanup_free char *text = NULL;
+
+    (void)state;
+    assert_int_equal(
+        sample_run_parse(&sample, DEPLOY_ITEM_TYPE_MANIFEST, sample_config(NULL), NULL), -1);
+    text = mistakes_text(&sample.mistakes);
+    assert_non_null(strstr(text, "do not run as a pod"));
+    assert_null(strstr(text, "did you mean"));
+}
+
 static void only_the_first_of_hundreds_of_mistakes_are_kept(void **state)
 {
     cleanup_sample_run struct sample_run sample = {0};
@@ -310,6 +323,7 @@ int main(void)
         cmocka_unit_test(init_gets_the_configuration_of_the_item),
         cmocka_unit_test(items_can_add_to_node_selection_and_runtime_but_not_override_them),
         cmocka_unit_test(unknown_types_and_missing_configurations_are_mistakes),
+        cmocka_unit_test(a_manifest_item_does_not_run_as_a_pod),
         cmocka_unit_test(only_the_first_of_hundreds_of_mistakes_are_kept),
     };
 
