@@ -107,7 +107,7 @@ static int check_scope(const struct follow *follow, struct error *err)
                          options->kind_name, options->name);
     if (!follow->kind.is_namespaced && !options->name && options->namespace_name)
         return error_set(err, ERROR_NOT_FOUND,
-                         "%s: the kind is cluster-scoped, so there is none in namespace %s",
+                         "%s: the kind is cluster-scoped, so namespace %s has no such object",
                          options->kind_name, options->namespace_name);
     return 0;
 }
