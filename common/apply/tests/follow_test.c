@@ -156,7 +156,8 @@ static void a_reference_must_fit_the_scope_of_its_kind(void **state)
     follow_stop(seen.follow);
     start(cluster, &seen, "Namespace", "ns", NULL);
     assert_string_equal(
-        seen.text, "error Namespace: the kind is cluster-scoped, so namespace ns has no such object");
+        seen.text,
+        "error Namespace: the kind is cluster-scoped, so namespace ns has no such object");
     follow_stop(seen.follow);
     assert_int_equal(cluster->watch_count, 0);
     /* A superfluous namespace of a single object is ignored, as by the Go deployer. */
