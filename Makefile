@@ -73,7 +73,7 @@ bench: build ## benchmarks: counts and ratios, one table
 	@images/build packages
 	@images/build
 	@$(PYTHON) e2e/perf/run.py
-	@LONGSHORE_FLUX_JOBS=50 e2e/run --lane api e2e/api/flux/test_landscaper_control.py
+	@LONGSHORE_FLUX_JOBS=50 e2e/run --lane rest e2e/api/flux/test_landscaper_control.py
 
 mutants: build ## applies deliberate bugs (.ci/mutants) and checks that the named test detects each one
 	@.ci/packages run test

@@ -10,13 +10,23 @@
 #define LANDSCAPER_API_VERSION LANDSCAPER_GROUP "/" LANDSCAPER_VERSION
 #define KIND_DEPLOY_ITEM "DeployItem"
 #define KIND_TARGET "Target"
+#define KIND_INSTALLATION "Installation"
+#define KIND_EXECUTION "Execution"
 #define KIND_CONTEXT "Context"
 #define KIND_SYNC_OBJECT "SyncObject"
 #define KIND_BLUEPRINT "Blueprint"
+#define KIND_INSTALLATION "Installation"
+#define KIND_ENVIRONMENT "Environment"
+#define KIND_DEPLOYER_REGISTRATION "DeployerRegistration"
 #define RESOURCE_DEPLOY_ITEMS "deployitems"
 #define RESOURCE_TARGETS "targets"
+#define RESOURCE_INSTALLATIONS "installations"
+#define RESOURCE_EXECUTIONS "executions"
 #define RESOURCE_CONTEXTS "contexts"
 #define RESOURCE_SYNC_OBJECTS "syncobjects"
+#define RESOURCE_INSTALLATIONS "installations"
+#define RESOURCE_ENVIRONMENTS "environments"
+#define RESOURCE_DEPLOYER_REGISTRATIONS "deployerregistrations"
 
 #define DEPLOYER_GROUP "container.deployer.landscaper.gardener.cloud"
 #define DEPLOYER_API_VERSION DEPLOYER_GROUP "/v1alpha1"
@@ -39,6 +49,28 @@
 #define MANIFEST_GO_FIELD_MANAGER                                                                  \
     "manifest-deployer-controller" /* of writes of the Go deployer                                 \
                                     */
+
+/* Environments and DeployerRegistrations, as in Landscaper v0.98. */
+#define DEPLOYERS_GROUP "deployers." LANDSCAPER_GROUP
+#define FINALIZER_MANAGEMENT "finalizer.deployermanagement." LANDSCAPER_GROUP
+#define LABEL_ENVIRONMENT DEPLOYERS_GROUP "/environment"
+#define LABEL_REGISTRATION DEPLOYERS_GROUP "/deployer-registration"
+#define LABEL_EXECUTION "execution." LANDSCAPER_GROUP "/managed-by"
+#define ANNOTATION_ENVIRONMENT LANDSCAPER_GROUP "/environment"
+#define ANNOTATION_DEPLOYER_ONLY LANDSCAPER_GROUP "/deployer-only"
+#define TARGET_TYPE_KUBERNETES LANDSCAPER_GROUP "/kubernetes-cluster"
+#define DEPLOY_ITEM_TYPE_HELM LANDSCAPER_GROUP "/helm"
+#define REGISTRATION_HELM "helm" /* leaves items of deployers to the agent */
+#define DEPLOYERS_ROLE "landscaper:deployer"
+#define DEPLOYERS_NAMESPACE "ls-system"
+#define IMPORT_CLUSTER "cluster"
+#define IMPORT_LANDSCAPER_CLUSTER "landscaperCluster"
+#define IMPORT_RELEASE_NAME "releaseName"
+#define IMPORT_RELEASE_NAMESPACE "releaseNamespace"
+#define IMPORT_IDENTITY "identity"
+#define IMPORT_TARGET_SELECTORS "targetSelectors"
+#define IMPORT_VALUES "values"
+enum { INSTALLATION_NAME_MAX = 58 }; /* Landscaper adds a prefix and uses the result as a label */
 
 /* Environment of the three containers, part of the contract with the user's image. */
 #define ENV_IMPORTS_PATH "IMPORTS_PATH"
@@ -123,6 +155,7 @@ enum { POD_UID_NUMBER = 1000, POD_GID_NUMBER = 3000, POD_FSGROUP_NUMBER = 2000 }
 #define ANNOTATION_OPERATION LANDSCAPER_GROUP "/operation"
 #define OPERATION_TEST_RECONCILE "test-reconcile"
 #define OPERATION_ANNOTATION_RECONCILE "reconcile"
+#define OPERATION_ANNOTATION_INTERRUPT "interrupt"
 #define ANNOTATION_DEPLOYER_TYPE LANDSCAPER_GROUP "/deployer-type"
 #define ANNOTATION_DEPLOYER_TARGET LANDSCAPER_GROUP "/deployer-target-name"
 #define DEPLOYER_TARGET_NONE ".noTargetName"
@@ -149,6 +182,9 @@ enum { SECRET_MAX_BYTES = 1048576, STATE_CHUNK_BYTES = 1048576 };
 #define CONDITION_WAIT "WaitContainer"
 #define CONDITION_APPLIED "Applied" /* of manifest items */
 #define CONDITION_READY "Ready"
+/* Of manifest items that are watched after the job. */
+#define CONDITION_EXPORTS_UP_TO_DATE "ExportsUpToDate"
+#define CONDITION_STILL_READY "StillReady"
 #define CODE_CONFIGURATION_PROBLEM "ERR_CONFIGURATION_PROBLEM"
 #define CODE_INTERNAL_PROBLEM "ERR_INTERNAL_PROBLEM"
 #define CODE_TIMEOUT "ERR_TIMEOUT"
@@ -257,7 +293,42 @@ enum { POD_RESERVE_PART = 5, POD_RESERVE_SECONDS_MIN = 8, POD_RESERVE_SECONDS_MA
 /* On every object of a manifest item: "namespace/name" of the item. The label has only the name,
  * and of a long name a hash. */
 #define ANNOTATION_MANIFEST_ITEM "longshore." MANIFEST_GROUP "/item"
+/* On a root Installation: "time item-uid change" of the last job that was triggered for it. */
+#define ANNOTATION_TRIGGERED_BY "longshore." MANIFEST_GROUP "/triggered-by"
+
+/* On the objects of a pair of Environment and DeployerRegistration: the full names of both. */
+#define DEPLOYERS_PREFIX "longshore." DEPLOYERS_GROUP
+#define ANNOTATION_PAIR_ENVIRONMENT DEPLOYERS_PREFIX "/environment"
+#define ANNOTATION_PAIR_REGISTRATION DEPLOYERS_PREFIX "/registration"
+/* On the Target of a pair: when its token was requested, when it expires (RFC 3339), and how often
+ * it was renewed. On the Installation: the number of renewals it was triggered for. */
+#define ANNOTATION_TOKEN_REQUESTED DEPLOYERS_PREFIX "/token-requested"
+#define ANNOTATION_TOKEN_EXPIRES DEPLOYERS_PREFIX "/token-expires"
+#define ANNOTATION_TOKEN_RENEWALS DEPLOYERS_PREFIX "/token-renewals"
+/* On the Installation: a hash of the jobs of the deployers that it needs, as of the last retry; and
+ * the job that was interrupted because it was blocked. */
+#define ANNOTATION_PROVIDERS DEPLOYERS_PREFIX "/providers"
+#define ANNOTATION_INTERRUPTED DEPLOYERS_PREFIX "/interrupted-job"
+/* On an Environment or DeployerRegistration that is being deleted: remove deployers that still
+ * serve items. */
+#define ANNOTATION_FORCE_REMOVAL DEPLOYERS_PREFIX "/force-removal"
 
 /* On every object that we create. */
 #define LABEL_MANAGED_BY "app.kubernetes.io/managed-by"
 #define MANAGED_BY "longshore"
+
+/* On pods: whether wait saves a snapshot of the state before the pod is deleted. The pod is created
+ * with "on-request" if wait knows this annotation. The controller then sets "requested", and wait
+ * writes its progress to the Secret named by ENV_REPORT_NAME. */
+#define ANNOTATION_END LONGSHORE_PREFIX "/end"
+#define END_ON_REQUEST "on-request"
+#define END_REQUESTED "requested"
+/* On that Secret, besides the pod that wrote it: "saving", and "saved" when the pod may be deleted;
+ * how many chunks the state has, how many of them are stored, and how long the snapshot took. */
+#define ENV_REPORT_NAME "LONGSHORE_REPORT_NAME"
+#define SUFFIX_REPORT "-report"
+#define ANNOTATION_SNAPSHOT LONGSHORE_PREFIX "/snapshot"
+#define SNAPSHOT_SAVING "saving"
+#define SNAPSHOT_SAVED "saved"
+#define ANNOTATION_CHUNKS_STORED LONGSHORE_PREFIX "/chunks-stored"
+#define ANNOTATION_MILLISECONDS LONGSHORE_PREFIX "/milliseconds"

@@ -18,8 +18,10 @@
 
 #include "common/base/error.h"
 
+struct cluster_pool;
 struct controller;
 struct deployer_config;
+struct item;
 struct kube_watch;
 struct record;
 struct task;
@@ -62,6 +64,7 @@ struct execution {
     bool is_volatile;     /* it exists only in this process: one that is absent is started again */
     bool is_absence_sure; /* EXECUTION_ABSENT was confirmed by an API server */
     bool has_leftovers;   /* an attempt to start left objects behind */
+    bool needs_follow_up; /* the item has no open job, and the engine has something to do for it */
     enum run_history history;
     int64_t give_up_unix_ms;    /* EXECUTION_STUCK: when it counts as failed */
     int64_t ends_by_unix_ms;    /* is_ending: when it is over at the latest */
@@ -123,10 +126,16 @@ struct engine_class {
     void (*collect)(struct engine *engine);
     /* Another process may lead now: what is under way outside of chains must stop. */
     void (*lead_lost)(struct engine *engine);
+    /* A version of an item of ours was seen, or returned by a write, before anything is decided for
+     * it. The engine may change record->tracked. Returns whether an item without an open job needs
+     * a task. NULL: it does if something is tracked. */
+    bool (*item_seen)(struct engine *engine, struct record *record, const struct item *item);
     /* An item of ours that was there is gone. */
     void (*item_gone)(struct engine *engine, const char *namespace_name, const char *name);
     /* The watch whose idle time is exported as a metric; NULL: none. */
     const struct kube_watch *(*watch)(const struct engine *engine);
+    /* The target clusters whose traffic is exported as metrics; NULL: none. */
+    const struct cluster_pool *(*clusters)(const struct engine *engine);
 
     /* -- Data of the engine -- */
 
@@ -146,6 +155,8 @@ struct engine_class {
 
     /* Fills *ret_execution, which is zeroed but for times, which are -1. Required. */
     void (*observe)(struct task *task, struct execution *ret_execution);
+    /* Whether the engine acts on continuousReconcile of the item. NULL: never. */
+    bool (*is_continuous)(const struct engine *engine, const struct item *item);
     /* Adds providerStatus and conditions of the execution, if there is one, to a status. For
      * REPORT_PROGRESS also sets or clears lastError. Required. */
     void (*report)(struct task *task, enum report_kind kind, json_t *status);
@@ -165,8 +176,11 @@ struct engine_class {
     void (*discard_execution)(struct task *task); /* required: remove one that is over */
     void (*clean_run)(struct task *task);         /* if has_leftovers is ever set */
     void (*look_back)(struct task *task);         /* if history is ever RUN_UNKNOWN */
-    void (*prepare_report)(struct task *task);    /* ends with act_report_prepared() */
-    void (*complete)(struct task *task);          /* required; ends with act_complete_with() */
-    void (*prepare_failure)(struct task *task);   /* ends with act_failure_prepared() */
-    void (*clean_item)(struct task *task);        /* ends with act_item_cleaned() */
+    /* If needs_follow_up is ever set, which task_wake_record() makes known. task->item may be NULL;
+     * the job of the item may have ended long ago, and a new one may have begun. */
+    void (*follow_up)(struct task *task);
+    void (*prepare_report)(struct task *task);  /* ends with act_report_prepared() */
+    void (*complete)(struct task *task);        /* required; ends with act_complete_with() */
+    void (*prepare_failure)(struct task *task); /* ends with act_failure_prepared() */
+    void (*clean_item)(struct task *task);      /* ends with act_item_cleaned() */
 };

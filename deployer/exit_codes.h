@@ -4,4 +4,8 @@
 
 #include <stdlib.h>
 
-enum { EXIT_USAGE = 2 };
+enum {
+    EXIT_DIFFERENT = 1, /* of diff: there are differences */
+    EXIT_USAGE = 2,
+    EXIT_NOT_COMPARED = 3, /* of diff: it could not find out */
+};

@@ -8,6 +8,7 @@
 #include "common/command_line/table.h"
 #include "common/data/doc.h"
 #include "deployer/commands/commands.h"
+#include "deployer/registrations/registrations.h"
 #include "deployer/run/run.h"
 
 /* The name of the controller in images of the Go deployer; charts start it by this name. */
@@ -23,7 +24,9 @@ static const struct runner {
     {&COMMAND_RUN, run_main},
     {&COMMAND_VALIDATE, validate_main},
     {&COMMAND_RENDER, render_main},
+    {&COMMAND_DIFF, diff_main},
     {&COMMAND_CONTROLLER, controller_main},
+    {&COMMAND_REGISTRATIONS, registrations_main},
     {&COMMAND_STATUS, status_main},
     {&COMMAND_LOGS, logs_main},
     {&COMMAND_SCHEMA, schema_main},

@@ -16,6 +16,9 @@ enum {
     MARGIN_PART = 20,
     MARGIN_MAX_MS = 5000,
     SNAPSHOT_PART = 6, /* of main's time */
+    /* For a requested end. The size of the state is known after one attempt. */
+    REPEATS_MAX = 3,
+    REPEAT_PAUSE_MS = 1000,
 };
 
 static uint64_t at_most(uint64_t value, uint64_t max)
@@ -72,13 +75,17 @@ struct plan decide_plan(const struct observed *observed, uint64_t now_ms)
         plan.is_store_due = observed->is_stopped;
         break;
     case MAIN_RUNNING:
+        plan.is_snapshot_due = observed->snapshot_at_ms && now_ms >= observed->snapshot_at_ms;
+        plan.wake_at_ms = observed->snapshot_at_ms;
         if (!observed->is_stopped)
             break;
         plan.is_main_idle = now_ms >= idle_end_ms(observed);
         plan.is_store_due = plan.is_main_idle || now_ms >= end_ms;
-        if (plan.is_store_due)
+        if (plan.is_store_due) {
+            plan.is_snapshot_due = false;
+            plan.wake_at_ms = 0;
             break;
-        plan.is_snapshot_due = observed->snapshot_at_ms && now_ms >= observed->snapshot_at_ms;
+        }
         plan.wake_at_ms = earlier(at_most(end_ms, idle_end_ms(observed)), observed->snapshot_at_ms);
         break;
     }
@@ -88,6 +95,11 @@ struct plan decide_plan(const struct observed *observed, uint64_t now_ms)
 uint64_t decide_snapshot_at_ms(const struct observed *observed, uint64_t now_ms)
 {
     return now_ms + main_grace_ms(observed) / SNAPSHOT_PART;
+}
+
+uint64_t decide_repeat_at_ms(int attempts, uint64_t now_ms)
+{
+    return attempts < REPEATS_MAX ? now_ms + REPEAT_PAUSE_MS : 0;
 }
 
 const char *delivery_name(enum delivery delivery)
@@ -175,7 +187,7 @@ static void append_state(struct verdict *verdict, const struct state_outcome *st
     case DELIVERY_FAILED:
         append(verdict, "not stored: %s", state->err.text);
         if (state->snapshot_sequence)
-            append(verdict, " (a snapshot taken after SIGTERM is stored as generation %" PRId64 ")",
+            append(verdict, " (a snapshot is stored as generation %" PRId64 ")",
                    state->snapshot_sequence);
         break;
     case DELIVERY_SKIPPED:

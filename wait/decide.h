@@ -18,7 +18,7 @@ struct observed {
     bool is_idle;           /* main shows no activity (activity.h) */
     uint64_t idle_since_ms;
     uint64_t idle_ms;        /* a stopped main that is idle for this long has ended; 0: never */
-    uint64_t snapshot_at_ms; /* when a stopped main's state is stored while main runs; 0: never */
+    uint64_t snapshot_at_ms; /* when the state is stored while main still runs; 0: never */
 };
 
 struct plan {
@@ -39,6 +39,9 @@ struct plan decide_plan(const struct observed *observed, uint64_t now_ms);
 /* The snapshot_at_ms of a stopped pod: a sixth of main's time from now. A main that ends at once
  * has written its state by then, and a snapshot that fails can be repeated a few times. */
 uint64_t decide_snapshot_at_ms(const struct observed *observed, uint64_t now_ms);
+/* The snapshot_at_ms after a snapshot for a requested end that main has spoiled by changing the
+ * state meanwhile; 0: no further attempt. attempts: so far. */
+uint64_t decide_repeat_at_ms(int attempts, uint64_t now_ms);
 
 enum delivery {
     DELIVERY_SKIPPED, /* main did not succeed, so its exports are not stored */

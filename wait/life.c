@@ -34,9 +34,13 @@ struct life {
     int64_t snapshot_sequence;     /* 0: no snapshot is taken */
     uint64_t snapshot_fingerprint; /* of the state, from before the snapshot */
     bool is_snapshot_kept;         /* its upload goes on though main's time is over */
+    int snapshot_attempts;
+    bool is_end_requested;
+    bool is_report_refused; /* the controller then deletes the pod without waiting for us */
+    uint64_t reported_at_ms;
 };
 
-enum { ACTIVITY_CHECK_MS = 4000 };
+enum { ACTIVITY_CHECK_MS = 4000, REPORT_EVERY_MS = 5000 };
 
 static void life_done(struct life *life)
 {
@@ -67,15 +71,25 @@ static void check_activity(void *data)
     loop_timer_start(&life->activity_timer, ACTIVITY_CHECK_MS);
 }
 
+/* A generation with this sequence may exist already: a second one would never be restored. */
+static bool is_snapshot_possible(const struct life *life)
+{
+    const struct state_outcome *outcome = &life->snapshot.outcome;
+
+    return life->snapshot_sequence && outcome->delivery != DELIVERY_STORED &&
+           !outcome->may_be_complete;
+}
+
 static void stop(struct life *life)
 {
     if (life->observed.is_stopped)
         return;
     life->observed.is_stopped = true;
     life->observed.stopped_at_ms = loop_now_ms(life->loop);
-    if (life->snapshot_sequence)
-        life->observed.snapshot_at_ms =
-            decide_snapshot_at_ms(&life->observed, life->observed.stopped_at_ms);
+    life->observed.snapshot_at_ms =
+        is_snapshot_possible(life)
+            ? decide_snapshot_at_ms(&life->observed, life->observed.stopped_at_ms)
+            : 0;
     if (life->activity)
         check_activity(life);
 }
@@ -90,6 +104,17 @@ static void on_signal(void *data, int signal_number)
                  log_number("mainGraceSeconds", life->observed.main_grace_ms / 1000),
                  log_number("graceSeconds", life->observed.grace_ms / 1000));
     stop(life);
+}
+
+/* The controller is going to delete the pod. Main does not get a signal before that; until then a
+ * snapshot may take as long as it needs. */
+static void prepare_end(struct life *life)
+{
+    if (life->is_end_requested || life->observed.is_stopped)
+        return;
+    life->is_end_requested = true;
+    life->observed.snapshot_at_ms = loop_now_ms(life->loop);
+    log_info("the pod is going to be stopped: saving a snapshot of the state before that");
 }
 
 static void on_end(void *data, const struct main_end *end)
@@ -124,6 +149,8 @@ static void on_pod_seen(void *data, const struct main_end *end, const struct pod
     /* The SIGTERM that belongs to it may have been sent before our handler was installed. */
     if (end->kind == MAIN_LOST || facts->is_being_deleted)
         stop(life);
+    else if (facts->is_end_requested)
+        prepare_end(life);
 }
 
 /* ---- set-up ---- */
@@ -247,7 +274,42 @@ static struct origin make_origin(const struct life *life, int64_t sequence)
     };
 }
 
-static struct store make_store(const struct life *life, const struct origin *origin)
+static void log_state(const char *message, const struct state_outcome *state)
+{
+    log_info(message, log_text("delivery", delivery_name(state->delivery)),
+             log_text("error", state->err.text), log_number("sequence", state->sequence),
+             log_number("files", state->files), log_number("bytes", state->bytes),
+             log_number("packedBytes", state->packed_bytes), log_number("chunks", state->chunks));
+}
+
+/* The controller does not read it once the pod is being deleted. */
+static void report_progress(struct life *life, const struct save_progress *progress)
+{
+    struct origin origin = make_origin(life, life->snapshot_sequence);
+    struct error err = {0};
+
+    if (!life->settings->report_name || !life->sink->operations->report_progress ||
+        life->is_report_refused || life->observed.is_stopped)
+        return;
+    if (life->sink->operations->report_progress(life->sink, &origin, progress, &err) < 0) {
+        life->is_report_refused = true;
+        log_info("reporting the progress of the snapshot failed", log_text("error", err.text));
+    }
+    life->reported_at_ms = loop_now_ms(life->loop);
+}
+
+/* Also while the final state is stored: the controller may have to end the pod then, and waits as
+ * long as there is progress. */
+static void on_chunk(void *data, int64_t stored, int64_t chunks)
+{
+    struct life *life = data;
+    struct save_progress progress = {.stored = stored, .chunks = chunks};
+
+    if (loop_now_ms(life->loop) >= life->reported_at_ms + REPORT_EVERY_MS)
+        report_progress(life, &progress);
+}
+
+static struct store make_store(struct life *life, const struct origin *origin)
 {
     return (struct store){
         .sink = life->sink,
@@ -255,15 +317,9 @@ static struct store make_store(const struct life *life, const struct origin *ori
         .deadline = &life->deadline,
         .origin = origin,
         .last = &life->last,
+        .on_chunk = on_chunk,
+        .data = life,
     };
-}
-
-static void log_state(const char *message, const struct state_outcome *state)
-{
-    log_info(message, log_text("delivery", delivery_name(state->delivery)),
-             log_text("error", state->err.text), log_number("sequence", state->sequence),
-             log_number("files", state->files), log_number("bytes", state->bytes),
-             log_number("packedBytes", state->packed_bytes), log_number("chunks", state->chunks));
 }
 
 /* When main's time is over, the upload of a snapshot goes on only if the state is still the same.
@@ -287,6 +343,21 @@ static bool is_snapshot_repeated(const struct state_outcome *outcome)
            (outcome->delivery == DELIVERY_UNCHANGED || outcome->err.kind == ERROR_CONFLICT);
 }
 
+/* When the next snapshot is due. */
+static uint64_t next_snapshot_at_ms(const struct life *life)
+{
+    const struct state_outcome *outcome = &life->snapshot.outcome;
+    uint64_t now_ms = life->snapshot.ended_at_ms;
+
+    if (!is_snapshot_repeated(outcome))
+        return 0;
+    if (life->observed.is_stopped)
+        return decide_snapshot_at_ms(&life->observed, now_ms);
+    return outcome->delivery == DELIVERY_FAILED
+               ? decide_repeat_at_ms(life->snapshot_attempts, now_ms)
+               : 0;
+}
+
 /* Stores the state while main may still be running, so that little is left to be done when main's
  * time is over: the pod is killed soon after. */
 static void take_snapshot(struct life *life)
@@ -297,16 +368,32 @@ static void take_snapshot(struct life *life)
 
     memory_trim();
     store.is_obsolete = is_snapshot_obsolete;
-    store.data = life;
     life->is_snapshot_kept = false;
+    life->snapshot_attempts++;
     life->snapshot_fingerprint = activity_state_fingerprint(&life->volume);
     store_snapshot(&store, outcome);
     life->snapshot.ended_at_ms = loop_now_ms(life->loop);
     log_state("snapshot of the state", outcome);
-    life->observed.snapshot_at_ms =
-        is_snapshot_repeated(outcome)
-            ? decide_snapshot_at_ms(&life->observed, life->snapshot.ended_at_ms)
-            : 0;
+    life->observed.snapshot_at_ms = next_snapshot_at_ms(life);
+}
+
+/* The same before the pod is stopped; the controller gets a report when it is done. */
+static void take_requested_snapshot(struct life *life)
+{
+    uint64_t started_at_ms = loop_now_ms(life->loop);
+    struct save_progress progress = {0};
+
+    report_progress(life, &progress);
+    life->observed.snapshot_at_ms = 0;
+    if (is_snapshot_possible(life))
+        take_snapshot(life);
+    if (life->observed.is_stopped || life->observed.snapshot_at_ms)
+        return;
+    progress.is_done = true;
+    progress.chunks = life->snapshot.outcome.chunks;
+    progress.stored = life->snapshot.outcome.delivery == DELIVERY_STORED ? progress.chunks : 0;
+    progress.duration_ms = loop_now_ms(life->loop) - started_at_ms;
+    report_progress(life, &progress);
 }
 
 static void store_all(struct life *life, const struct plan *plan, struct state_outcome *ret_state,
@@ -319,6 +406,7 @@ static void store_all(struct life *life, const struct plan *plan, struct state_o
     origin.sequence = store_sequence(life->settings->next_sequence, life->last.sequence,
                                      life->facts.created_unix_seconds);
     store.snapshot = &life->snapshot;
+    life->reported_at_ms = loop_now_ms(life->loop);
     memory_trim();
     store_state(&store, ret_state);
     log_state("state", ret_state);
@@ -342,7 +430,10 @@ static int wait_for_main(struct life *life, struct plan *ret_plan, struct error 
             return 0;
         }
         if (plan.is_snapshot_due) {
-            take_snapshot(life);
+            if (life->observed.is_stopped)
+                take_snapshot(life);
+            else
+                take_requested_snapshot(life);
             continue;
         }
         if (plan.wake_at_ms)

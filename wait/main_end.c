@@ -82,6 +82,13 @@ static int64_t grace_seconds(const json_t *pod)
     return seconds < KUBELET_GRACE_SECONDS_MIN ? KUBELET_GRACE_SECONDS_MIN : seconds;
 }
 
+static const char *end_annotation(const json_t *pod)
+{
+    const json_t *value = doc_member(doc_get(pod, "metadata.annotations"), ANNOTATION_END);
+
+    return json_is_string(value) ? json_string_value(value) : "";
+}
+
 struct pod_facts main_end_pod_facts(const json_t *pod)
 {
     struct pod_facts facts = {0};
@@ -93,6 +100,7 @@ struct pod_facts main_end_pod_facts(const json_t *pod)
     if (timestamp_parse(created, &created_unix_ms, &ignored) == 0 && created_unix_ms > 0)
         facts.created_unix_seconds = created_unix_ms / 1000;
     facts.is_being_deleted = doc_text(pod, "metadata.deletionTimestamp") != NULL;
+    facts.is_end_requested = strcmp(end_annotation(pod), END_REQUESTED) == 0;
     facts.grace_seconds = grace_seconds(pod);
     return facts;
 }

@@ -30,6 +30,7 @@ struct pod_facts {
     char uid[64];
     int64_t created_unix_seconds;
     bool is_being_deleted; /* SIGTERM was sent, or will be shortly */
+    bool is_end_requested; /* the controller deletes the pod when a snapshot is saved */
     int64_t grace_seconds; /* between SIGTERM and SIGKILL */
 };
 

@@ -87,6 +87,7 @@ static int read_last_generation(struct settings *settings, struct error *err)
     settings->is_last_known = sequence != NULL;
     settings->state_name_prefix = env_text(ENV_STATE_NAME_PREFIX);
     settings->export_name = env_text(ENV_EXPORT_NAME);
+    settings->report_name = env_text(ENV_REPORT_NAME);
     if (sequence && *sequence &&
         parse_number(ENV_STATE_SEQUENCE, sequence, INT64_MAX - 1, &settings->last_sequence, err) <
             0)

@@ -33,6 +33,7 @@ struct settings {
     const char *last_sha256;                     /* "": none */
     int64_t next_sequence;                       /* 0: not set */
     const char *state_name_prefix, *export_name; /* NULL: default names */
+    const char *report_name;                     /* NULL: write no report */
 
     /* The local run; NULL and -1 in a pod. */
     const char *sink_dir;

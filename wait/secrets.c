@@ -151,6 +151,26 @@ json_t *secret_export(const char *name, const json_t *existing, const struct ori
     return secret;
 }
 
+json_t *secret_report(const char *name, const struct origin *origin,
+                      const struct save_progress *progress)
+{
+    json_t *secret = secret_new(name);
+    json_t *labels = object_below(object_below(secret, "metadata"), "labels");
+    json_t *annotations = object_below(object_below(secret, "metadata"), "annotations");
+
+    add_item_labels(labels, origin);
+    set_text(labels, LABEL_ROLE, LABEL_ROLE_RUN);
+    add_item_annotations(annotations, origin);
+    set_text(annotations, ANNOTATION_JOB, origin->job);
+    set_text(annotations, ANNOTATION_POD_UID, origin->pod_uid);
+    set_text(annotations, ANNOTATION_SNAPSHOT,
+             progress->is_done ? SNAPSHOT_SAVED : SNAPSHOT_SAVING);
+    set_number_text(annotations, ANNOTATION_STATE_CHUNKS, progress->chunks);
+    set_number_text(annotations, ANNOTATION_CHUNKS_STORED, progress->stored);
+    set_number_text(annotations, ANNOTATION_MILLISECONDS, (int64_t)progress->duration_ms);
+    return secret;
+}
+
 bool secret_export_is_newer(const json_t *existing, const struct origin *origin)
 {
     const json_t *annotations = doc_get(existing, "metadata.annotations");

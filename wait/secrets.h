@@ -25,5 +25,8 @@ json_t *secret_state_chunk(const char *prefix, const struct generation *generati
 /* The export Secret: new, or a changed copy of existing (borrowed; may be NULL). */
 json_t *secret_export(const char *name, const json_t *existing, const struct origin *origin,
                       const void *bytes, size_t size);
+/* The Secret in which the controller finds how far a snapshot is. It has no data. */
+json_t *secret_report(const char *name, const struct origin *origin,
+                      const struct save_progress *progress);
 /* Whether a newer run wrote it; it must not be changed then. */
 bool secret_export_is_newer(const json_t *existing, const struct origin *origin);

@@ -33,6 +33,13 @@ struct generation {
     char uuid[UUID_TEXT_SIZE]; /* new for each attempt, so that object names are unique */
 };
 
+/* How far a snapshot is, for the controller, which deletes the pod when it is done. */
+struct save_progress {
+    bool is_done;           /* it is stored, or will not be */
+    int64_t stored, chunks; /* 0: not known yet */
+    uint64_t duration_ms;   /* is_done: of the last attempt */
+};
+
 struct sink;
 
 struct sink_operations {
@@ -48,6 +55,9 @@ struct sink_operations {
                        size_t size, struct error *err);
     /* Main exported nothing: removes the exports of an earlier run. */
     int (*clear_exports)(struct sink *sink, const struct origin *origin, struct error *err);
+    /* Tells the controller how far the snapshot is. NULL: nobody waits for that. */
+    int (*report_progress)(struct sink *sink, const struct origin *origin,
+                           const struct save_progress *progress, struct error *err);
     /* Writes the result for the local run. NULL: the controller reads exit code and termination
      * message instead. */
     int (*report)(struct sink *sink, const struct observed *observed,

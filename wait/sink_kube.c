@@ -25,6 +25,7 @@ struct sink_kube {
     const struct deadline *deadline;
     const char *namespace_name;
     char *state_prefix, *export_name, *state_selector;
+    const char *report_name;
     char item_hash[NAME_HASH_SIZE];
 };
 
@@ -251,6 +252,47 @@ static int clear_exports(struct sink *sink, const struct origin *origin, struct 
     return error_wrap(err, "clear export Secret '%s' of an earlier run", self->export_name);
 }
 
+/* ---- progress ---- */
+
+struct report {
+    const char *name;
+    const struct origin *origin;
+    const struct save_progress *progress;
+};
+
+static json_t *make_report(const void *data)
+{
+    const struct report *report = data;
+
+    return secret_report(report->name, report->origin, report->progress);
+}
+
+/* The Secret may be left over from an earlier run. It is replaced whatever it contains. */
+static int report_progress(struct sink *sink, const struct origin *origin,
+                           const struct save_progress *progress, struct error *err)
+{
+    struct sink_kube *self = (struct sink_kube *)sink;
+    const struct report report = {
+        .name = self->report_name, .origin = origin, .progress = progress};
+    struct kube_request request = {
+        .verb = KUBE_CREATE,
+        .resource = KUBE_SECRETS,
+        .namespace_name = self->namespace_name,
+        .grace_seconds = -1,
+    };
+
+    if (request_perform(self->kube, self->deadline, &request, make_report, &report, NULL, err) == 0)
+        return 0;
+    if (err->kind == ERROR_EXISTS) {
+        request.verb = KUBE_UPDATE;
+        request.name = self->report_name;
+        if (request_perform(self->kube, self->deadline, &request, make_report, &report, NULL,
+                            err) == 0)
+            return 0;
+    }
+    return error_wrap(err, "write Secret '%s'", self->report_name);
+}
+
 static void sink_kube_free(struct sink *sink)
 {
     struct sink_kube *self = (struct sink_kube *)sink;
@@ -269,6 +311,7 @@ struct sink *sink_kube_new(struct kube *kube, const struct settings *settings,
         .write_chunk = write_chunk,
         .put_exports = put_exports,
         .clear_exports = clear_exports,
+        .report_progress = report_progress,
         .free = sink_kube_free,
     };
     struct sink_kube *self = xcalloc(1, sizeof(*self));
@@ -277,6 +320,7 @@ struct sink *sink_kube_new(struct kube *kube, const struct settings *settings,
     self->kube = kube;
     self->deadline = deadline;
     self->namespace_name = settings->pod_namespace;
+    self->report_name = settings->report_name;
     self->state_prefix = secret_state_prefix(settings->state_name_prefix, settings->item_namespace,
                                              settings->item_name);
     self->export_name = settings->export_name

@@ -53,17 +53,21 @@ struct writing {
     const struct store *store;
     const struct generation *generation;
     struct state_outcome *outcome;
+    int64_t stored;
 };
 
 static int write_chunk(void *data, int64_t number, const void *bytes, size_t size,
                        struct error *err)
 {
-    const struct writing *writing = data;
+    struct writing *writing = data;
     const struct store *store = writing->store;
 
     if (store->is_obsolete && store->is_obsolete(store->data))
         return error_set(err, ERROR_CANCELLED, "main has changed the state since");
+    if (store->on_chunk)
+        store->on_chunk(store->data, writing->stored, writing->generation->summary->chunk_count);
     writing->outcome->may_be_complete = number == 0;
+    writing->stored++;
     return store->sink->operations->write_chunk(store->sink, writing->generation, number, bytes,
                                                 size, err);
 }
@@ -155,13 +159,16 @@ void store_snapshot(const struct store *store, struct state_outcome *ret_outcome
 {
     struct error err = {0};
     bool may_be_complete = false;
+    int64_t chunks = 0;
 
     *ret_outcome = (struct state_outcome){0};
     if (try_once(store, ret_outcome, &err) == 0)
         return;
     may_be_complete = ret_outcome->may_be_complete;
+    chunks = ret_outcome->chunks;
     set_failed(store, &err, ret_outcome);
     ret_outcome->may_be_complete = may_be_complete;
+    ret_outcome->chunks = chunks;
 }
 
 void store_state(const struct store *store, struct state_outcome *ret_outcome)

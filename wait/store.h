@@ -21,6 +21,8 @@ struct store {
     const struct snapshot *snapshot; /* of this run; NULL: none */
     /* Asked before each chunk; true cancels the rest. NULL: never. */
     bool (*is_obsolete)(void *data);
+    /* Called before each chunk; stored: how many are stored, of how many. May be NULL. */
+    void (*on_chunk)(void *data, int64_t stored, int64_t chunks);
     void *data;
 };
 
@@ -31,7 +33,8 @@ void store_state(const struct store *store, struct state_outcome *ret_outcome);
 /* The same while main may still be changing the state, and in one attempt. What is stored is what
  * the directory contained at one moment; else the delivery is DELIVERY_FAILED, with ERROR_CONFLICT
  * if main changed it meanwhile, and the generation stays incomplete. It may be complete after
- * another error, see may_be_complete: do not store a second one with the same sequence then. */
+ * another error, see may_be_complete: do not store a second one with the same sequence then. The
+ * number of chunks is known in any case, unless the state could not be read. */
 void store_snapshot(const struct store *store, struct state_outcome *ret_outcome);
 void store_exports(const struct store *store, struct export_outcome *ret_outcome);
 

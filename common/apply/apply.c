@@ -4,13 +4,22 @@
 #include <string.h>
 
 #include "common/apply/apply_internal.h"
-#include "common/apply/problems.h"
+#include "common/apply/summary.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 
-enum { DESCRIBED_MAX = 5, DESCRIPTION_MAX = 4096 };
-
 /* ---- Results ---- */
+
+const char *apply_outcome_name(enum apply_outcome outcome)
+{
+    static const char *const names[] = {
+        [APPLY_CREATED] = "created",     [APPLY_CHANGED] = "changed",
+        [APPLY_UNCHANGED] = "unchanged", [APPLY_LEFT_ALONE] = "leftAlone",
+        [APPLY_FAILED] = "failed",
+    };
+
+    return names[outcome];
+}
 
 void apply_result_free(struct apply_result *result)
 {
@@ -43,7 +52,7 @@ static enum error_kind common_kind(const struct apply_result *result)
 
 void apply_result_error(const struct apply_result *result, struct error *ret_error)
 {
-    struct problem_list problems = {0};
+    struct summary problems = {0};
     int status = -1;
     uint32_t retry_after_ms = 0;
 
@@ -52,17 +61,17 @@ void apply_result_error(const struct apply_result *result, struct error *ret_err
 
         if (result->objects[i].outcome != APPLY_FAILED)
             continue;
-        problem_list_add(&problems, NULL, "%s", err->text);
+        summary_add(&problems, "%s", err->text);
         status = status == -1 || status == err->http_status ? err->http_status : 0;
         retry_after_ms =
             err->retry_after_ms > retry_after_ms ? err->retry_after_ms : retry_after_ms;
     }
-    problem_list_error(&problems, common_kind(result), ret_error);
+    summary_error(&problems, common_kind(result), ret_error);
     if (problems.count > 0) {
         ret_error->http_status = status;
         ret_error->retry_after_ms = retry_after_ms;
     }
-    problem_list_done(&problems);
+    summary_done(&problems);
 }
 
 /* ---- Jobs ---- */
@@ -230,36 +239,30 @@ void apply_cancel(struct apply *apply)
 
 /* ---- What it waits for ---- */
 
-static void describe_job(const struct apply_job *job, struct buffer *text)
+static void describe_job(const struct apply_job *job, struct summary *summary)
 {
     cleanup_free char *name = object_ref_text(&job->object->ref);
-    struct error ignored = {0};
+    const char *server = cluster_server(job->apply->cluster);
+    bool has_reason = job->waiting_err.kind != ERROR_NONE;
+    cleanup_free char *state = NULL;
 
-    (void)!buffer_append_text(text, &ignored, "%s%s ", text->size ? "; " : "", name);
     if (job->interest)
-        (void)!buffer_append_text(text, &ignored, "is not established yet");
+        state = xstrdup("is not established yet");
     else if (job->call)
-        (void)!buffer_append_text(text, &ignored, "waits for a response of server '%s'",
-                                  cluster_server(job->apply->cluster));
+        state = xasprintf("waits for a response of server '%s'", server);
     else
-        (void)!buffer_append_text(text, &ignored, "waits until its kind is known to server '%s'",
-                                  cluster_server(job->apply->cluster));
-    if (job->waiting_err.kind != ERROR_NONE)
-        (void)!buffer_append_text(text, &ignored, " (%s)", job->waiting_err.text);
+        state = xasprintf("waits until its kind is known to server '%s'", server);
+    summary_add(summary, "%s %s%s%s%s", name, state, has_reason ? " (" : "",
+                has_reason ? job->waiting_err.text : "", has_reason ? ")" : "");
 }
 
 char *apply_describe(const struct apply *apply)
 {
-    cleanup_buffer struct buffer text = {0};
-    struct error ignored = {0};
-    size_t count = 0;
+    struct summary summary = {0};
 
-    buffer_init(&text, DESCRIPTION_MAX);
     for (size_t i = 0; i < APPLY_PARALLEL_MAX; i++) {
-        if (apply->jobs[i].apply && count++ < DESCRIBED_MAX)
-            describe_job(&apply->jobs[i], &text);
+        if (apply->jobs[i].apply)
+            describe_job(&apply->jobs[i], &summary);
     }
-    if (count > DESCRIBED_MAX)
-        (void)!buffer_append_text(&text, &ignored, "; and %zu more", count - DESCRIBED_MAX);
-    return count ? buffer_take(&text) : NULL;
+    return summary_take(&summary);
 }

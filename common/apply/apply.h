@@ -5,11 +5,7 @@
  *
  * An object whose recorded entry has no uid is created; if it exists, or has a uid, it is read and
  * changed if needed. A change that meets a conflict is repeated with the new state, a few times.
- * With STRATEGY_APPLY an object without uid is applied at once.
- *
- * An entry with the late_patch_hash of the object's patch_after is compared with the patched
- * manifest, so that repeating the end of a job does not undo the patch. A new job clears the hash.
- */
+ * With STRATEGY_APPLY an object without uid is applied at once. */
 #pragma once
 
 #include <jansson.h>
@@ -33,7 +29,8 @@ struct apply_options {
      * other strategies, so that what leaves the manifest leaves the object. Terminated by NULL;
      * NULL: none. */
     const char *const *former_managers;
-    bool is_dry_run;            /* the server checks every request and stores nothing */
+    /* The server checks every request and stores nothing. Late patches are included. */
+    bool is_dry_run;
     kube_may_send_fn *may_send; /* as in struct kube_request */
     const void *may_send_data;
     void (*on_done)(void *data, struct apply_result *result); /* result belongs to the callee */
@@ -48,10 +45,19 @@ enum apply_outcome {
     APPLY_FAILED,
 };
 
+/* "created", "leftAlone", ...: for documents. */
+const char *apply_outcome_name(enum apply_outcome outcome);
+
 struct apply_object_result {
     enum apply_outcome outcome;
     json_t *object; /* as the server returned it, without managedFields; NULL after a failure */
     json_t *before; /* of a dry run: as it was; NULL: it did not exist */
+    /* Of a dry run: the server has not checked the object, because its namespace or kind does not
+     * exist before the plan is applied; object is what would be sent. */
+    bool is_unchecked;
+    /* Of a dry run with STRATEGY_APPLY: fields that other managers wrote become ours first, and
+     * those that are not in the manifest are removed then, which the dry run does not show. */
+    bool is_taken_over;
     /* Of APPLY_FAILED; names the object and has the server's message, without the values of a
      * Secret. */
     struct error error;
@@ -61,6 +67,9 @@ struct apply_result {
     struct apply_object_result *objects; /* parallel to plan->objects */
     size_t count;
     size_t failed;
+    /* Some of them are gone, and their entries have lost their uids: once the inventory is stored,
+     * apply again. */
+    bool is_record_needed;
     /* The recorded entries with the uids of what was applied, without objects that POLICY_FALLBACK
      * left alone. Entries that left the plan are still in it. An entry that was new still is if
      * the server refused for good to create its object, or nothing was sent. */

@@ -25,6 +25,49 @@ static void replace_all(char **text, const char *value)
     }
 }
 
+/* A message that was cut may end with the beginning of a value. */
+static void replace_end(char **text, const char *value)
+{
+    size_t length = strlen(*text);
+    size_t size = strlen(value);
+
+    for (size_t n = size < length ? size : length; n >= VALUE_MIN; n--) {
+        if (memcmp(*text + length - n, value, n) == 0 && !strstr(REDACTED, value)) {
+            char *shorter = xasprintf("%.*s" REDACTED, (int)(length - n), *text);
+
+            free(*text);
+            *text = shorter;
+            return;
+        }
+    }
+}
+
+/* A line of a value, as it is and as programs quote it: with escapes, as in JSON. */
+static void replace_line(char **text, const char *line)
+{
+    cleanup_json json_t *value = json_string(line);
+    cleanup_wipe char *quoted = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+
+    replace_all(text, line);
+    replace_end(text, line);
+    if (!quoted)
+        return; /* not UTF-8, so not in a message, which is JSON */
+    quoted[strlen(quoted) - 1] = '\0';
+    replace_all(text, quoted + 1);
+    replace_end(text, quoted + 1);
+}
+
+/* Line by line, since a quoted value has no line breaks. */
+static void replace_value(char **text, const char *value)
+{
+    cleanup_wipe char *copy = xstrdup(value);
+    char *rest = copy;
+
+    replace_all(text, value);
+    for (char *line = strsep(&rest, "\r\n"); line; line = strsep(&rest, "\r\n"))
+        replace_line(text, line);
+}
+
 /* Admission webhooks may quote what they refuse. */
 static void redact(const json_t *secret, char **text)
 {
@@ -34,7 +77,7 @@ static void redact(const json_t *secret, char **text)
     doc_foreach(doc_member(secret, "stringData"), key, value)
     {
         if (json_is_string(value))
-            replace_all(text, json_string_value(value));
+            replace_value(text, json_string_value(value));
     }
     doc_foreach(doc_member(secret, "data"), key, value)
     {
@@ -44,10 +87,10 @@ static void redact(const json_t *secret, char **text)
 
         if (!encoded)
             continue;
-        replace_all(text, encoded);
+        replace_value(text, encoded);
         buffer_init(&decoded, VALUE_MAX);
         if (base64_decode(encoded, strlen(encoded), &decoded, &ignored) == 0 && decoded.data)
-            replace_all(text, decoded.data);
+            replace_value(text, decoded.data);
         if (decoded.data)
             explicit_bzero(decoded.data, decoded.size);
     }

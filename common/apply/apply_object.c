@@ -65,14 +65,25 @@ static bool is_being_deleted(struct apply_job *job, const json_t *object)
     return true;
 }
 
+static void note_uid(const struct apply_job *job, struct inventory_entry *entry,
+                     const json_t *object)
+{
+    const char *uid = doc_text(object, "metadata.uid");
+
+    if (uid && (!entry->ref.uid || strcmp(uid, entry->ref.uid) != 0))
+        inventory_set_uid(&job->apply->result->inventory, entry, uid);
+}
+
 static void finish(struct apply_job *job, enum apply_outcome outcome, const json_t *object)
 {
     const struct apply_options *options = options_of(job);
     struct inventory_entry *entry = apply_job_entry(job);
 
-    if (entry)
+    if (entry) {
+        note_uid(job, entry, object);
         merge_note_applied(entry, job->manifest, options->strategy, &options->owner,
                            job->annotations, object);
+    }
     if (job->object->group != PLAN_CRDS || options->is_dry_run) {
         apply_job_done(job, outcome, object);
         return;
@@ -115,6 +126,7 @@ static void take_missing_place(struct apply_job *job, const json_t *body, const 
     bool is_kind_missing = !is_builtin && !strstr(err->text, "namespaces \"");
 
     if (is_created_by_plan(job)) {
+        job->result->is_unchecked = true;
         apply_job_done(job, APPLY_CREATED, body);
         return;
     }
@@ -164,7 +176,8 @@ static void on_created(void *data, json_t *object, const struct error *err)
         if (may_try_again(job, err))
             send_create(job);
     } else if (err->kind == ERROR_NOT_FOUND) {
-        cleanup_json json_t *body = merge_for_create(job->manifest, NULL, &options_of(job)->owner);
+        cleanup_json json_t *body =
+            merge_for_create(job->manifest, job->annotations, &options_of(job)->owner);
 
         take_missing_place(job, body, err);
     } else {
@@ -183,6 +196,27 @@ static void send_create(struct apply_job *job)
         send_apply(job, body);
     else
         send_request(job, KUBE_CREATE, body, on_created, "created");
+}
+
+/* The recorded object is gone. If the process ended right after creating another one, its uid would
+ * not be the recorded one, and the object would look like somebody else's: first the entry has to
+ * be recorded without the uid. */
+static void create_again(struct apply_job *job)
+{
+    struct inventory_entry *entry = apply_job_entry(job);
+    struct error err = {0};
+
+    if (!entry || !entry->ref.uid || options_of(job)->is_dry_run) {
+        send_create(job);
+        return;
+    }
+    inventory_set_uid(&job->apply->result->inventory, entry, NULL);
+    entry->is_new = true;
+    job->apply->result->is_record_needed = true;
+    job->doing = "created";
+    (void)error_set(&err, ERROR_TEMPORARY,
+                    "it is gone, and is created again when the list of objects is stored");
+    apply_job_failed(job, &err);
 }
 
 /* ---- Changing ---- */
@@ -216,7 +250,7 @@ static void on_changed(void *data, json_t *object, const struct error *err)
             send_read(job);
     } else if (err->kind == ERROR_NOT_FOUND) {
         if (may_try_again(job, err))
-            send_create(job);
+            create_again(job);
     } else {
         apply_job_failed(job, err);
     }
@@ -242,7 +276,8 @@ static void on_applied(void *data, json_t *object, const struct error *err)
 
     end_creation(job, err);
     if (err->kind == ERROR_NOT_FOUND) {
-        cleanup_json json_t *body = merge_for_create(job->manifest, NULL, &options->owner);
+        cleanup_json json_t *body =
+            merge_for_create(job->manifest, job->annotations, &options->owner);
 
         take_missing_place(job, body, err);
         return;
@@ -253,9 +288,10 @@ static void on_applied(void *data, json_t *object, const struct error *err)
     }
     if (is_being_deleted(job, object))
         return;
-    if (!job->has_taken_over && !options->is_dry_run)
+    if (!job->has_taken_over)
         patch = managers_take_over(object, options->field_manager, options->former_managers);
-    if (patch) {
+    job->result->is_taken_over = patch && options->is_dry_run;
+    if (patch && !options->is_dry_run) {
         job->has_taken_over = true;
         send_request(job, KUBE_PATCH_JSON, patch, on_taken_over, "changed");
     } else if (!job->live && managers_is_sole(object, options->field_manager)) {
@@ -276,11 +312,14 @@ static void send_change(struct apply_job *job, const struct merge_result *change
     if (job->object->policy == POLICY_FALLBACK)
         doc_set_text(change->body, "metadata.resourceVersion",
                      doc_text_or(job->live, "metadata.resourceVersion", ""));
-    if (options_of(job)->strategy == STRATEGY_APPLY)
+    if (options_of(job)->strategy == STRATEGY_APPLY) {
+        /* Refused if the object is gone meanwhile, instead of creating another one. */
+        doc_set_text(change->body, "metadata.uid", doc_text_or(job->live, "metadata.uid", ""));
         send_apply(job, change->body);
-    else
+    } else {
         send_request(job, change->is_patch ? KUBE_PATCH_MERGE : KUBE_UPDATE, change->body,
                      on_changed, "changed");
+    }
 }
 
 /* ---- Reading ---- */
@@ -307,10 +346,8 @@ static bool is_left_alone(struct apply_job *job)
     } else if (job->object->policy == POLICY_IMMUTABLE) {
         if (is_being_deleted(job, job->live))
             return true;
-        if (entry) {
-            free(entry->ref.uid);
-            entry->ref.uid = xstrdup_or_null(doc_text(job->live, "metadata.uid"));
-        }
+        if (entry)
+            note_uid(job, entry, job->live);
     } else {
         return false;
     }
@@ -355,7 +392,7 @@ static void on_read(void *data, json_t *object, const struct error *err)
     set_live(job, object);
     if (err->kind == ERROR_NOT_FOUND) {
         if (may_try_again(job, err))
-            send_create(job);
+            create_again(job);
     } else if (err->kind != ERROR_NONE) {
         apply_job_failed(job, err);
     } else if (!is_left_alone(job) && !is_being_deleted(job, job->live)) {
@@ -370,17 +407,14 @@ static void send_read(struct apply_job *job)
 
 /* ---- The beginning ---- */
 
-/* The manifest, or, if its late patch was done already, what the object is after it. */
+/* A dry run shows what the object is at the end of the job, after its late patch. */
 static json_t *effective_manifest(const struct apply_job *job)
 {
-    const struct inventory_entry *entry = apply_job_entry(job);
-    json_t *manifest = job->object->manifest;
-    cleanup_free char *hash =
-        job->object->patch_after ? merge_hash(job->object->patch_after) : NULL;
+    const struct plan_object *object = job->object;
 
-    if (hash && entry && entry->late_patch_hash && strcmp(hash, entry->late_patch_hash) == 0)
-        return merge_objects(manifest, job->object->patch_after, /* is_overwriting= */ true);
-    return json_incref(manifest);
+    if (options_of(job)->is_dry_run && object->patch_after)
+        return merge_objects(object->manifest, object->patch_after, /* is_overwriting= */ true);
+    return json_incref(object->manifest);
 }
 
 /* Whether the object has to be looked at before the first write. */

@@ -8,7 +8,9 @@
 
 static void settle(struct checks *checks)
 {
-    if (checks->open_count == 0 || checks->failure.kind != ERROR_NONE)
+    if (check_pods_is_reading(&checks->pods))
+        return;
+    if (checks->options.on_change || checks->open_count == 0 || checks->failure.kind != ERROR_NONE)
         loop_timer_start(&checks->timer, 0);
     else
         loop_timer_stop(&checks->timer);
@@ -22,12 +24,22 @@ void checks_note(struct checks *checks, bool *holds, bool holds_now)
     settle(checks);
 }
 
-void checks_fail(struct checks *checks, const struct check *check, const char *object,
-                 const char *reason)
+static void on_pods(void *data)
 {
-    if (checks->failure.kind == ERROR_NONE)
+    settle(data);
+}
+
+void checks_fail(struct checks *checks, const struct check *check, const char *name,
+                 const char *reason, const json_t *live)
+{
+    if (checks->failure.kind == ERROR_NONE) {
         (void)error_set(&checks->failure, ERROR_INVALID, "%s%s%s%s: %s", check ? "check " : "",
-                        check ? check->custom->name : "", check ? ": " : "", object, reason);
+                        check ? check->custom->name : "", check ? ": " : "", name, reason);
+        check_pods_start(&checks->pods, check ? check->cluster : checks->options.cluster, live,
+                         on_pods, checks);
+        if (check_pods_is_reading(&checks->pods))
+            loop_timer_start(&checks->timer, CHECK_PODS_MS);
+    }
     settle(checks);
 }
 
@@ -60,6 +72,7 @@ static void destroy(struct checks *checks)
     for (size_t i = 0; i < checks->custom_count; i++)
         check_done(&checks->custom[i]);
     loop_timer_stop(&checks->timer);
+    check_pods_done(&checks->pods);
     free(checks->objects);
     free(checks->custom);
     free(checks);
@@ -69,7 +82,14 @@ static void on_timer(void *data)
 {
     struct checks *checks = data;
 
+    if (checks->options.on_change) {
+        checks->options.on_change(checks->options.data);
+        return;
+    }
     checks->is_over = true;
+    if (checks->pods.reason)
+        (void)error_set(&checks->failure, ERROR_INVALID, "%s; %s", checks->failure.text,
+                        checks->pods.reason);
     if (checks->failure.kind != ERROR_NONE)
         checks->options.on_failed(checks->options.data, &checks->failure);
     else
@@ -131,7 +151,7 @@ static void start_default(struct checks *checks)
         struct check_object *object = &checks->objects[i];
 
         if (!object->holds || !check_is_settled(options->seen[i], options->rules))
-            check_object_start(object, &options->kinds[i]);
+            check_object_start(object, options->kinds ? &options->kinds[i] : NULL);
     }
 }
 
@@ -192,6 +212,34 @@ void checks_cancel(struct checks *checks)
 {
     if (checks && !checks->is_over)
         destroy(checks);
+}
+
+/* ---- Lasting checks ---- */
+
+static bool is_check_known(const struct check *check)
+{
+    for (size_t i = 0; i < check->custom->object_count; i++) {
+        if (!check->objects[i].is_known)
+            return false;
+    }
+    for (size_t i = 0; i < check->custom->requirement_count; i++) {
+        if (check->sources[i].check && !check->sources[i].is_known)
+            return false;
+    }
+    return check_selections_are_known(check);
+}
+
+enum checks_state checks_state(const struct checks *checks)
+{
+    for (size_t i = 0; i < checks->options.object_count; i++) {
+        if (!checks->objects[i].is_known)
+            return CHECKS_UNKNOWN;
+    }
+    for (size_t i = 0; i < checks->custom_count; i++) {
+        if (!is_check_known(&checks->custom[i]))
+            return CHECKS_UNKNOWN;
+    }
+    return checks->open_count == 0 ? CHECKS_HOLD : CHECKS_FAIL;
 }
 
 /* ---- For people ---- */

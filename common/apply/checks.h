@@ -57,7 +57,7 @@ struct checks_options {
     struct cluster *cluster;
     /* The default check: objects that must exist and be ready; count 0: no default check. */
     const struct object_ref *objects;
-    const struct kind *kinds; /* parallel to objects */
+    const struct kind *kinds; /* parallel to objects; NULL: they are looked up */
     /* Parallel: as the last write returned them, or NULL elements; NULL: none. An object that is
      * ready by this and cannot lose its readiness by a new status is not watched. */
     json_t *const *seen;
@@ -71,6 +71,9 @@ struct checks_options {
     void (*on_ready)(void *data);
     /* An object failed for good (strict rules): ERROR_INVALID with its name and the reason. */
     void (*on_failed)(void *data, const struct error *err);
+    /* If not NULL: the checks go on until they are cancelled. This is called from the loop, instead
+     * of on_ready and on_failed, when something was observed; what holds is checks_state(). */
+    void (*on_change)(void *data);
     void *data;
 };
 
@@ -85,3 +88,12 @@ void checks_cancel(struct checks *checks); /* NULL is fine; not after the checks
 /* What is not ready, by check and object, with reasons, never with values: for up to five objects.
  * Belongs to the caller; NULL: everything is ready. */
 char *checks_describe(const struct checks *checks);
+
+enum checks_state {
+    CHECKS_UNKNOWN, /* something was not observed yet, or cannot be at present */
+    CHECKS_HOLD,
+    CHECKS_FAIL,
+};
+
+/* For checks with on_change. */
+enum checks_state checks_state(const struct checks *checks);

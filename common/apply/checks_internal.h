@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inside common/apply: the parts of the checks. checks.c decides when all of them hold,
- * checks_watch.c follows single objects, checks_selection.c those that labels select. */
+ * checks_watch.c follows single objects, checks_selection.c those that labels select,
+ * checks_pods.c finds out why a workload failed. */
 #pragma once
 
 #include "common/apply/checks_eval.h"
 #include "common/apply/checks_flux.h"
+#include "common/apply/checks_pods.h"
 #include "common/apply/follow.h"
 #include "common/apply/summary.h"
 #include "common/base/loop.h"
@@ -20,6 +22,7 @@ struct check_object {
     struct check_subject subject;
     struct check_flux flux; /* for strict rules */
     bool holds;
+    bool is_known; /* it was observed, and can be at present */
     char *problem; /* why it cannot be watched at present; NULL: it can */
 };
 
@@ -35,6 +38,7 @@ struct check_selection {
     struct check *check;
     struct follow *follow;
     bool is_complete;              /* the list was */
+    bool is_away;                  /* it cannot be observed at present */
     struct check_member **members; /* sorted */
     size_t count, capacity;
     char *problem;
@@ -46,6 +50,7 @@ struct check_source {
     const struct check_requirement *requirement; /* NULL: it has none */
     struct follow *follow;
     struct error problem; /* why there is no value; ERROR_NONE: there is one */
+    bool is_known;        /* it was observed, and can be at present */
 };
 
 /* A custom check. */
@@ -70,15 +75,16 @@ struct checks {
     size_t custom_count; /* without disabled ones */
     size_t open_count;   /* how much does not hold: objects, and custom checks by their members */
     struct error failure;
+    struct check_pods pods;  /* of the object that failed */
     struct loop_timer timer; /* ends the checks */
     bool is_over;
 };
 
 /* Notes that something holds now, or does not. */
 void checks_note(struct checks *checks, bool *holds, bool holds_now);
-/* An object failed for good. */
-void checks_fail(struct checks *checks, const struct check *check, const char *object,
-                 const char *reason);
+/* An object failed for good: live, which is called name in messages. */
+void checks_fail(struct checks *checks, const struct check *check, const char *name,
+                 const char *reason, const json_t *live);
 void checks_set_problem(char **problem, const struct error *err); /* err NULL: there is none */
 
 /* object is initialised with checks, check and ref. kind NULL: looked up. */
@@ -91,6 +97,8 @@ void check_source_start(struct check_source *source);
 void check_source_describe(const struct check_source *source, struct summary *summary);
 void check_source_done(struct check_source *source);
 
+/* Whether all that the labels select is observed at present. */
+bool check_selections_are_known(const struct check *check);
 /* Does nothing if the check has no label selector. */
 void check_selections_start(struct check *check);
 void check_selections_compare(struct check *check);

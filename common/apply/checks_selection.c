@@ -126,7 +126,7 @@ static void judge(struct check_selection *selection, const json_t *object)
     if (member->subject.readiness == READINESS_FAILED) {
         cleanup_free char *text = member_text(check, member);
 
-        checks_fail(check->checks, check, text, member->subject.reason);
+        checks_fail(check->checks, check, text, member->subject.reason, object);
     }
     compare_member(check, member);
 }
@@ -149,6 +149,7 @@ static void on_object(void *data, const json_t *object, const struct error *err)
         forget(selection, object);
     } else {
         checks_set_problem(&selection->problem, err);
+        selection->is_away = err && err->kind != ERROR_NOT_FOUND;
         if (object) {
             judge(selection, object);
         } else if (!err) {
@@ -186,6 +187,17 @@ void check_selections_start(struct check *check)
             .data = &check->selections[i],
         });
     }
+}
+
+bool check_selections_are_known(const struct check *check)
+{
+    for (size_t i = 0; i < check->selection_count; i++) {
+        const struct check_selection *selection = &check->selections[i];
+
+        if (!selection->is_complete || selection->is_away)
+            return false;
+    }
+    return true;
 }
 
 void check_selections_compare(struct check *check)

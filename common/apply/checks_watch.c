@@ -45,13 +45,16 @@ static void on_object(void *data, const json_t *live, const struct error *err)
 
     checks_set_problem(&object->problem, err);
     /* An interruption of the watch does not change what is known of the object. */
-    if (err && err->kind != ERROR_NOT_FOUND)
+    object->is_known = !err || err->kind == ERROR_NOT_FOUND;
+    if (!object->is_known) {
+        check_object_compare(object);
         return;
+    }
     check_subject_judge(&object->subject, custom_of(object), object->checks->options.rules, live);
     if (object->subject.readiness == READINESS_FAILED) {
         cleanup_free char *name = object_ref_text(object->ref);
 
-        checks_fail(object->checks, object->check, name, object->subject.reason);
+        checks_fail(object->checks, object->check, name, object->subject.reason, live);
     }
     if (is_strict(object))
         check_flux_set_object(&object->flux, cluster_of(object), live);
@@ -103,12 +106,13 @@ static void on_source(void *data, const json_t *live, const struct error *err)
     json_t **values = &check->values[source - check->sources];
 
     source->problem = err ? *err : (struct error){0};
-    if (err && err->kind != ERROR_NOT_FOUND)
-        return;
-    json_decref(*values);
-    *values = NULL;
-    if (!err)
-        *values = check_find_source(source->requirement, live, &source->problem);
+    source->is_known = !err || err->kind == ERROR_NOT_FOUND;
+    if (source->is_known) {
+        json_decref(*values);
+        *values = NULL;
+        if (!err)
+            *values = check_find_source(source->requirement, live, &source->problem);
+    }
     for (size_t i = 0; i < check->custom->object_count; i++)
         check_object_compare(&check->objects[i]);
     check_selections_compare(check);

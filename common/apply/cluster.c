@@ -10,6 +10,7 @@ static void cluster_free(struct cluster *cluster)
 {
     if (!cluster)
         return;
+    cluster_traffic_end(cluster);
     for (size_t i = 0; i < CLUSTER_CONNECTIONS_MAX; i++)
         kube_free(cluster->connections[i].kube);
     loop_timer_stop(&cluster->idle_timer);
@@ -47,6 +48,21 @@ struct cluster_pool *cluster_pool_new(struct loop *loop, const char *user_agent)
     return pool;
 }
 
+void cluster_pool_on_unauthorized(struct cluster_pool *pool,
+                                  cluster_unauthorized_fn *on_unauthorized, void *data)
+{
+    pool->on_unauthorized = on_unauthorized;
+    pool->unauthorized_data = data;
+}
+
+void cluster_note_error(struct cluster *cluster, const struct error *err)
+{
+    const struct cluster_pool *pool = cluster->pool;
+
+    if (err->http_status == 401 && pool->on_unauthorized)
+        pool->on_unauthorized(pool->unauthorized_data, cluster, err);
+}
+
 void cluster_pool_free(struct cluster_pool *pool)
 {
     if (!pool)
@@ -54,6 +70,7 @@ void cluster_pool_free(struct cluster_pool *pool)
     while (pool->clusters)
         close_cluster(pool->clusters);
     cluster_kinds_free_all(pool);
+    cluster_traffic_free_all(pool);
     free(pool->user_agent);
     free(pool);
 }
@@ -95,20 +112,26 @@ static struct cluster *find_cluster(const struct cluster_pool *pool, const char 
     return NULL;
 }
 
+size_t cluster_pool_used(const struct cluster_pool *pool)
+{
+    size_t used = 0;
+
+    for (const struct cluster *cluster = pool->clusters; cluster; cluster = cluster->next)
+        used += cluster->references ? 1 : 0;
+    return used;
+}
+
 /* Makes room for one more by closing the cluster that was idle for longest. It is closed from the
  * loop: this function may have been called from a callback of its client. */
 static int make_room(struct cluster_pool *pool, struct error *err)
 {
     struct cluster *oldest = NULL;
-    size_t used = 0;
 
     for (struct cluster *cluster = pool->clusters; cluster; cluster = cluster->next) {
-        if (cluster->references)
-            used++;
-        else if (!oldest || cluster->idle_since_ms < oldest->idle_since_ms)
+        if (!cluster->references && (!oldest || cluster->idle_since_ms < oldest->idle_since_ms))
             oldest = cluster;
     }
-    if (used >= CLUSTERS_MAX)
+    if (cluster_pool_used(pool) >= CLUSTERS_MAX)
         return error_set(err, ERROR_TEMPORARY,
                          "too many target clusters in use (the limit is %d); retry later",
                          CLUSTERS_MAX);
@@ -143,6 +166,7 @@ int cluster_get(struct cluster_pool *pool, struct kube_config *config, struct cl
     if (http_client_new(pool->loop, pool->user_agent, &cluster->http, err) < 0 ||
         open_connection(cluster, &cluster->connections[0], err) < 0)
         return -1;
+    cluster_traffic_begin(cluster);
     cluster->next = pool->clusters;
     pool->clusters = cluster;
     pool->count++;
@@ -163,6 +187,15 @@ void cluster_put(struct cluster *cluster)
         return;
     cluster->idle_since_ms = loop_now_ms(cluster->pool->loop);
     loop_timer_start(&cluster->idle_timer, CLUSTER_IDLE_MS);
+}
+
+size_t cluster_watch_count(const struct cluster *cluster)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < CLUSTER_CONNECTIONS_MAX; i++)
+        count += cluster->connections[i].watch_count;
+    return count;
 }
 
 struct kube *cluster_kube(struct cluster *cluster)

@@ -25,6 +25,13 @@ struct cluster; /* reference counted */
 /* Each cluster gets an HTTP client of its own, so that no connection is ever shared between
  * clusters or credentials. user_agent is copied. */
 struct cluster_pool *cluster_pool_new(struct loop *loop, const char *user_agent);
+/* on_unauthorized is called from the loop, possibly again and again, if a cluster has answered 401
+ * to a lookup or watch of somebody who waits for an object: the credentials are not valid any more,
+ * and without others nobody will learn anything of the object. It must not give back the
+ * cluster. NULL: nobody wants to know. */
+typedef void cluster_unauthorized_fn(void *data, struct cluster *cluster, const struct error *err);
+void cluster_pool_on_unauthorized(struct cluster_pool *pool,
+                                  cluster_unauthorized_fn *on_unauthorized, void *data);
 /* All references must have been given back. NULL is fine. */
 void cluster_pool_free(struct cluster_pool *pool);
 
@@ -33,12 +40,18 @@ void cluster_pool_free(struct cluster_pool *pool);
 int cluster_get(struct cluster_pool *pool, struct kube_config *config, struct cluster **ret_cluster,
                 struct error *err) must_check;
 struct cluster *cluster_ref(struct cluster *cluster);
+/* How many clusters have references, and how many watches a cluster has: for those who leave room
+ * for others. */
+size_t cluster_pool_used(const struct cluster_pool *pool);
+size_t cluster_watch_count(const struct cluster *cluster);
 void cluster_put(struct cluster *cluster); /* NULL is fine */
 
 struct kube *cluster_kube(struct cluster *cluster);
 /* Identifies the cluster, not the credentials: 16 hex characters (kube_config_hash()). */
 const char *cluster_hash(const struct cluster *cluster);
 const char *cluster_server(const struct cluster *cluster); /* for messages */
+/* Inside common/apply: reports an error that was met while waiting, if its status is 401. */
+void cluster_note_error(struct cluster *cluster, const struct error *err);
 
 /* ---- Kinds ---- */
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/apply/cluster.h"
+#include "common/apply/cluster_traffic.h"
 #include "common/data/digest.h"
 
 enum {
@@ -38,6 +39,7 @@ struct cluster {
     struct kube_call *discovery;                   /* the request that is under way, or NULL */
     char *discovered_version;                      /* its apiVersion; NULL: all groups */
     struct cluster_stream *streams;
+    struct cluster_traffic *traffic; /* of its server; NULL: it was never opened */
 };
 
 struct cluster_pool {
@@ -47,6 +49,9 @@ struct cluster_pool {
     size_t count;
     struct cluster_kinds *kinds;
     size_t kinds_count;
+    cluster_unauthorized_fn *on_unauthorized; /* or NULL */
+    void *unauthorized_data;
+    struct cluster_traffic *traffic[CLUSTER_TRAFFIC_MAX]; /* NULL: free */
 };
 
 /* A connection for one more watch. */
@@ -59,3 +64,8 @@ struct cluster_kinds *cluster_kinds_get(struct cluster_pool *pool,
                                         const struct kube_config *config);
 void cluster_kinds_put(struct cluster_pool *pool, struct cluster_kinds *kinds);
 void cluster_kinds_free_all(struct cluster_pool *pool);
+
+/* Counts what is sent to a cluster: from its opening, and until its connections are closed. */
+void cluster_traffic_begin(struct cluster *cluster);
+void cluster_traffic_end(struct cluster *cluster);
+void cluster_traffic_free_all(struct cluster_pool *pool);

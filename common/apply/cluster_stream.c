@@ -3,25 +3,109 @@
 
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/base/memory.h"
 #include "common/base/number.h"
 #include "common/data/doc.h"
 
-/* ---- Life ---- */
+enum { CHAINS_FIRST = 1 + 4 };
+
+/* ---- Interests ---- */
+
+static struct cluster_interest **chain_of(const struct cluster_stream *stream, const char *name)
+{
+    return name ? &stream->chains[1 + (hash_bytes(HASH_FIRST, name, strlen(name)) &
+                                       (stream->chain_count - 2))]
+                : &stream->chains[0];
+}
+
+static void enter_chain(struct cluster_interest *interest)
+{
+    struct cluster_interest **chain = chain_of(interest->stream, interest->name);
+
+    interest->chain_next = *chain;
+    interest->chain_link = chain;
+    if (*chain)
+        (*chain)->chain_link = &interest->chain_next;
+    *chain = interest;
+}
+
+static void leave_chain(struct cluster_interest *interest)
+{
+    *interest->chain_link = interest->chain_next;
+    if (interest->chain_next)
+        interest->chain_next->chain_link = interest->chain_link;
+}
+
+static void make_chains(struct cluster_stream *stream, size_t count)
+{
+    free(stream->chains);
+    stream->chains = xcalloc(count, sizeof(struct cluster_interest *));
+    stream->chain_count = count;
+    foreach_interest(stream, interest) enter_chain(interest);
+}
+
+void cluster_stream_add(struct cluster_stream *stream, struct cluster_interest *interest)
+{
+    if (!stream->chains)
+        make_chains(stream, CHAINS_FIRST);
+    /* A chain must not change while it is called. */
+    else if (stream->interest_count >= stream->chain_count && stream->depth == 0)
+        make_chains(stream, stream->chain_count * 2 - 1);
+    interest->stream = stream;
+    interest->next = stream->interests;
+    interest->link = &stream->interests;
+    if (interest->next)
+        interest->next->link = &interest->next;
+    stream->interests = interest;
+    stream->interest_count++;
+    enter_chain(interest);
+}
+
+static void take_out(struct cluster_interest *interest)
+{
+    leave_chain(interest);
+    *interest->link = interest->next;
+    if (interest->next)
+        interest->next->link = interest->link;
+    interest->stream->interest_count--;
+}
+
+void cluster_stream_move(struct cluster_stream *from, struct cluster_stream *to)
+{
+    while (from->interests) {
+        struct cluster_interest *interest = from->interests;
+
+        take_out(interest);
+        cluster_stream_add(to, interest);
+    }
+}
+
+void cluster_stream_end(struct cluster_interest *interest)
+{
+    interest->is_dead = true;
+    interest->dead_next = interest->stream->dead;
+    interest->stream->dead = interest;
+}
 
 static bool is_about(const struct cluster_interest *interest, const char *name)
 {
     return !interest->is_dead && (!interest->name || strcmp(interest->name, name) == 0);
 }
 
+static bool is_in_chain(const struct cluster_interest *chain, const char *name)
+{
+    while (chain && !is_about(chain, name))
+        chain = chain->chain_next;
+    return chain != NULL;
+}
+
 static bool has_interest(const struct cluster_stream *stream, const char *name)
 {
-    const struct cluster_interest *interest = stream->interests;
-
-    while (interest && !is_about(interest, name))
-        interest = interest->next;
-    return interest != NULL;
+    return is_in_chain(stream->chains[0], name) || is_in_chain(*chain_of(stream, name), name);
 }
+
+/* ---- Life ---- */
 
 char *cluster_stream_key(const char *namespace_name, const char *name)
 {
@@ -38,8 +122,9 @@ void cluster_stream_end_reading(struct cluster_interest *interest)
 
     interest->call = NULL;
     interest->list = NULL;
-    if (--stream->reader_count)
+    if (--stream->reader_count || !stream->has_gone)
         return;
+    stream->has_gone = false;
     json_object_foreach_safe(stream->versions, next, key, version)
     {
         if (json_integer_value(version) < 0)
@@ -68,6 +153,7 @@ void cluster_stream_free(struct cluster_stream *stream)
     free(stream->namespace_name);
     free(stream->name);
     free(stream->label_selector);
+    free(stream->chains);
     free(stream);
 }
 
@@ -86,6 +172,7 @@ static void interest_free(struct cluster_interest *interest)
 {
     struct cluster_stream *stream = interest->stream;
 
+    take_out(interest);
     if (interest->name && !has_interest(stream, interest->name)) {
         cleanup_free char *key = cluster_stream_key(stream->namespace_name, interest->name);
 
@@ -105,14 +192,10 @@ void cluster_stream_leave(struct cluster_stream *stream)
 {
     if (--stream->depth > 0)
         return;
-    for (struct cluster_interest **link = &stream->interests; *link;) {
-        struct cluster_interest *interest = *link;
+    while (stream->dead) {
+        struct cluster_interest *interest = stream->dead;
 
-        if (!interest->is_dead) {
-            link = &interest->next;
-            continue;
-        }
-        *link = interest->next;
+        stream->dead = interest->dead_next;
         interest_free(interest);
     }
     if (!stream->interests)
@@ -128,23 +211,31 @@ void cluster_stream_notify(struct cluster_interest *interest, const json_t *obje
         interest->on_object(interest->data, object, err);
 }
 
-static void notify_state(struct cluster_stream *stream, const json_t *object, bool is_gone,
+static void notify_chain(struct cluster_interest *chain, const json_t *object, bool is_gone,
                          bool is_changed)
 {
     const char *name = doc_text_or(object, "metadata.name", "");
     struct error gone = {0};
 
-    if (is_gone)
-        (void)error_set(&gone, ERROR_NOT_FOUND, "'%s' was deleted", name);
-    foreach_interest(stream, interest)
-    {
+    for (struct cluster_interest *interest = chain; interest; interest = interest->chain_next) {
         if (!is_about(interest, name) ||
             (!is_changed && (interest->is_informed || !interest->name)))
             continue;
+        if (is_gone && !interest->name)
+            (void)error_set(&gone, ERROR_NOT_FOUND, "'%s' was deleted", name);
         interest->is_informed = interest->is_informed || interest->name != NULL;
         cluster_stream_notify(interest, is_gone && interest->name ? NULL : object,
                               is_gone && !interest->name ? &gone : NULL);
     }
+}
+
+static void notify_state(struct cluster_stream *stream, const json_t *object, bool is_gone,
+                         bool is_changed)
+{
+    const char *name = doc_text_or(object, "metadata.name", "");
+
+    notify_chain(*chain_of(stream, name), object, is_gone, is_changed);
+    notify_chain(stream->chains[0], object, is_gone, is_changed);
 }
 
 /* 0 if it is not a number: then it cannot be compared. */
@@ -174,6 +265,7 @@ enum taken cluster_stream_take(struct cluster_stream *stream, const json_t *obje
     else
         (void)json_object_set_new(stream->versions, key,
                                   json_integer(is_gone ? -version : version));
+    stream->has_gone = stream->has_gone || is_gone;
     notify_state(stream, object, is_gone, is_changed);
     return is_changed ? TAKEN_CHANGED : TAKEN_SAME;
 }

@@ -26,13 +26,20 @@ struct cluster_stream {
     size_t reader_count;
     json_t *listed;   /* the objects that were reported since the list began */
     json_t *versions; /* of what was reported: "namespace/name" -> number; negative: gone */
+    bool has_gone;    /* some of them are negative */
     int depth;        /* of callbacks */
-    struct cluster_interest *interests;
+    struct cluster_interest *interests, *dead;
+    size_t interest_count;
+    /* The same interests by name. The first chain has those in all objects. */
+    struct cluster_interest **chains;
+    size_t chain_count; /* 1 and a power of two */
 };
 
 struct cluster_interest {
     struct cluster_stream *stream;
-    struct cluster_interest *next;
+    struct cluster_interest *next, **link;             /* in the list of the stream */
+    struct cluster_interest *chain_next, **chain_link; /* in one of its chains */
+    struct cluster_interest *dead_next;
     char *name; /* NULL: all objects of the stream */
     cluster_object_fn *on_object;
     void *data;
@@ -54,6 +61,12 @@ enum taken {
     for (struct cluster_interest *interest_ = (stream_)->interests; interest_;                     \
          interest_ = interest_->next)
 
+/* Adds the interest, which is in no stream. */
+void cluster_stream_add(struct cluster_stream *stream, struct cluster_interest *interest);
+/* Takes all interests of a stream that calls nobody at present over. */
+void cluster_stream_move(struct cluster_stream *from, struct cluster_stream *to);
+/* Ends an interest, between cluster_stream_enter() and cluster_stream_leave(). */
+void cluster_stream_end(struct cluster_interest *interest);
 /* Enclose everything that may call on_object. The last cluster_stream_leave() frees interests that
  * are dead, and the stream if none is left. */
 void cluster_stream_enter(struct cluster_stream *stream);

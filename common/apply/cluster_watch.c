@@ -264,18 +264,13 @@ static void merge_singles(struct cluster_stream *wide)
     struct cluster_stream *next = NULL;
 
     for (struct cluster_stream *stream = wide->next; stream; stream = next) {
-        struct cluster_interest **end = &wide->interests;
         struct kind kind = {wide->group, wide->version, wide->plural, false};
 
         next = stream->next;
         if (!stream->name || stream->has_begun || stream->depth ||
             !is_of(stream, &kind, wide->namespace_name, NULL))
             continue;
-        foreach_interest(stream, interest) interest->stream = wide;
-        while (*end)
-            end = &(*end)->next;
-        *end = stream->interests;
-        stream->interests = NULL;
+        cluster_stream_move(stream, wide);
         cluster_stream_close(stream);
     }
 }
@@ -320,13 +315,11 @@ int cluster_watch(struct cluster *cluster, const struct kind *kind, const char *
                     err) < 0)
         return -1;
     interest = xcalloc(1, sizeof(*interest));
-    interest->stream = stream;
     interest->name = xstrdup_or_null(name);
     interest->on_object = on_object;
     interest->data = data;
     interest->is_late = stream->has_begun;
-    interest->next = stream->interests;
-    stream->interests = interest;
+    cluster_stream_add(stream, interest);
     if (interest->is_late)
         read_for(interest);
     *ret_interest = interest;
@@ -339,6 +332,6 @@ void cluster_unwatch(struct cluster_interest *interest)
         return;
     cluster_stream_enter(interest->stream);
     cluster_stream_stop_reading(interest);
-    interest->is_dead = true;
+    cluster_stream_end(interest);
     cluster_stream_leave(interest->stream);
 }

@@ -20,7 +20,8 @@ struct export
     json_t *value;                   /* NULL: missing */
     struct error problem;            /* why it is missing */
     bool is_problem_of_reference;
-    bool is_problem_of_cluster; /* its text has the name of the object */
+    bool is_problem_of_cluster;      /* its text has the name of the object */
+    bool is_away, is_reference_away; /* cannot be observed at present */
 };
 
 struct exports {
@@ -33,7 +34,7 @@ struct exports {
 
 static void settle(struct exports *exports)
 {
-    if (exports->missing_count == 0)
+    if (exports->options.on_change || exports->missing_count == 0)
         loop_timer_start(&exports->timer, 0);
     else
         loop_timer_stop(&exports->timer);
@@ -71,6 +72,7 @@ static void forget_reference(struct export *export)
     follow_stop(export->reference_follow);
     export->reference_follow = NULL;
     object_ref_done(&export->reference);
+    export->is_reference_away = false;
 }
 
 /* ---- Objects ---- */
@@ -80,15 +82,22 @@ static bool is_readable(struct export *export, const json_t *object, const struc
                         bool is_of_reference)
 {
     struct error absent = {0};
+    bool is_away = err && err->kind != ERROR_NOT_FOUND;
 
+    if (is_of_reference)
+        export->is_reference_away = is_away;
+    else
+        export->is_away = is_away;
     if (object)
         return true;
     (void)error_set(&absent, ERROR_NOT_FOUND, "does not exist");
     set_problem(export, err ? err : &absent, is_of_reference);
     export->is_problem_of_cluster = err != NULL;
     /* An interruption of the watch does not change what is known of the object. */
-    if (err && err->kind != ERROR_NOT_FOUND)
+    if (is_away) {
+        settle(export->exports);
         return false;
+    }
     set_value(export, NULL);
     if (!is_of_reference)
         forget_reference(export);
@@ -129,6 +138,7 @@ static void refer_to(struct export *export, struct object_ref reference)
     export->reference = reference;
     (void)error_set(&err, ERROR_NOT_FOUND, "was not read yet");
     set_missing(export, &err, true);
+    export->is_reference_away = true;
     if (export->cluster == options->cluster)
         seen = export_find_seen(options, &export->reference);
     if (seen)
@@ -191,8 +201,13 @@ static void destroy(struct exports *exports)
 static void on_timer(void *data)
 {
     struct exports *exports = data;
-    json_t *values = json_object();
+    json_t *values = NULL;
 
+    if (exports->options.on_change) {
+        exports->options.on_change(exports->options.data);
+        return;
+    }
+    values = json_object();
     for (size_t i = 0; i < exports->options.count; i++)
         export_place(values, exports->exports[i].rule->key, exports->exports[i].value);
     exports->is_over = true;
@@ -221,6 +236,7 @@ static void start_export(struct export *export)
     const json_t *seen = NULL;
 
     (void)error_set(&export->problem, ERROR_NOT_FOUND, "was not read yet");
+    export->is_away = true;
     if (export->cluster == options->cluster)
         seen = export_find_seen(options, from);
     if (seen)
@@ -269,6 +285,20 @@ void exports_cancel(struct exports *exports)
 {
     if (exports && !exports->is_over)
         destroy(exports);
+}
+
+/* ---- Lasting exports ---- */
+
+enum export_state exports_find(const struct exports *exports, size_t index,
+                               const json_t **ret_value)
+{
+    const struct export *export = &exports->exports[index];
+
+    *ret_value = NULL;
+    if (export->is_away || export->is_reference_away)
+        return EXPORT_UNKNOWN;
+    *ret_value = export->value;
+    return export->value ? EXPORT_FOUND : EXPORT_ABSENT;
 }
 
 /* ---- For people ---- */

@@ -32,6 +32,9 @@ enum { EXPORT_KEY_NAMES_MAX = 32 };
  * the next character literally. ERROR_INVALID if it is something else, or has more names. */
 int export_key_check(const char *key, struct error *err) must_check;
 
+/* The value of a key in exported values, borrowed; NULL if the key is missing. */
+const json_t *export_value_at(const json_t *values, const char *key);
+
 /* Everything but seen is borrowed until on_done or exports_cancel(). */
 struct exports_options {
     struct cluster *cluster;
@@ -46,6 +49,9 @@ struct exports_options {
     /* A new reference: one object with all keys; values of later rules win over those of earlier
      * ones, objects are merged. The exports are freed. */
     void (*on_done)(void *data, json_t *values);
+    /* If not NULL: the objects are watched until exports_cancel(). This is called from the loop,
+     * instead of on_done, when something was observed; what was found is exports_find(). */
+    void (*on_change)(void *data);
     void *data;
 };
 
@@ -58,3 +64,14 @@ void exports_cancel(struct exports *exports); /* NULL is fine; not after on_done
 /* Which keys are missing and why, for up to five of them; names and types, never values. Belongs to
  * the caller; NULL: none is missing. */
 char *exports_describe(const struct exports *exports);
+
+enum export_state {
+    EXPORT_UNKNOWN, /* it was not observed yet, or cannot be at present */
+    EXPORT_FOUND,
+    EXPORT_ABSENT, /* there is no such object, or no value in it */
+};
+
+/* For exports with on_change: the value of a rule, by its index. *ret_value is borrowed until the
+ * loop runs; NULL unless it was found. */
+enum export_state exports_find(const struct exports *exports, size_t index,
+                               const json_t **ret_value);

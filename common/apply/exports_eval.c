@@ -81,6 +81,19 @@ void export_place(json_t *values, const char *key, const json_t *value)
     (void)json_object_update_recursive(values, root);
 }
 
+const json_t *export_value_at(const json_t *values, const char *key)
+{
+    cleanup_free char *name = xmalloc(strlen(key) + 1);
+    const char *at = key + (key[0] == '.');
+
+    for (;; at++) {
+        (void)next_name(&at, name);
+        values = json_object_get(values, name);
+        if (!*at || !values)
+            return values;
+    }
+}
+
 /* ---- Values ---- */
 
 int export_find(const struct jsonpath *path, const char *path_text, const json_t *object,

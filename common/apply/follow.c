@@ -38,6 +38,13 @@ static void leave(struct follow *follow)
         destroy(follow);
 }
 
+static void report(struct follow *follow, const json_t *object, const struct error *err)
+{
+    if (err)
+        cluster_note_error(follow->options.cluster, err);
+    follow->options.on_object(follow->options.data, object, err);
+}
+
 static void report_and_retry(struct follow *follow, const struct error *err)
 {
     if (follow->is_starting) {
@@ -46,7 +53,7 @@ static void report_and_retry(struct follow *follow, const struct error *err)
         return;
     }
     loop_timer_start(&follow->timer, retry_next_ms(&follow->retry, err));
-    follow->options.on_object(follow->options.data, NULL, err);
+    report(follow, NULL, err);
 }
 
 static void forget_kind(struct follow *follow)
@@ -93,7 +100,7 @@ static void on_object(void *data, const json_t *object, const struct error *err)
     if (!object && err && err->kind == ERROR_NOT_FOUND)
         look_up_again(follow, err);
     else
-        follow->options.on_object(follow->options.data, complete ? complete : object, err);
+        report(follow, complete ? complete : object, err);
     leave(follow);
 }
 

@@ -39,7 +39,6 @@ void inventory_entry_done(struct inventory_entry *entry)
     json_decref(entry->patch_before_delete);
     json_decref(entry->own_finalizers);
     json_decref(entry->own_owners);
-    free(entry->late_patch_hash);
     free(entry->desired_hash);
     free(entry->applied_hash);
     *entry = (struct inventory_entry){0};
@@ -54,7 +53,6 @@ struct inventory_entry inventory_entry_copy(const struct inventory_entry *entry)
     copy.patch_before_delete = json_deep_copy(entry->patch_before_delete);
     copy.own_finalizers = json_deep_copy(entry->own_finalizers);
     copy.own_owners = json_deep_copy(entry->own_owners);
-    copy.late_patch_hash = xstrdup_or_null(entry->late_patch_hash);
     copy.desired_hash = xstrdup_or_null(entry->desired_hash);
     copy.applied_hash = xstrdup_or_null(entry->applied_hash);
     return copy;
@@ -65,16 +63,96 @@ void inventory_done(struct inventory *inventory)
     for (size_t i = 0; i < inventory->count; i++)
         inventory_entry_done(&inventory->entries[i]);
     free(inventory->entries);
+    json_decref(inventory->places);
     *inventory = (struct inventory){0};
+}
+
+/* ---- Places ---- */
+
+/* Names and uids are keys of one object: a key of a name begins with a digit. */
+static char *uid_key(const struct object_ref *ref)
+{
+    return ref->uid && *ref->uid ? xasprintf("u%s", ref->uid) : NULL;
+}
+
+static struct inventory_entry *entry_of_key(const struct inventory *inventory, const char *key)
+{
+    const json_t *place = key ? json_object_get(inventory->places, key) : NULL;
+
+    return place ? &inventory->entries[json_integer_value(place)] : NULL;
+}
+
+/* Takes key over. */
+static void set_place(struct inventory *inventory, char *key, size_t place)
+{
+    if (key)
+        (void)json_object_set_new_nocheck(inventory->places, key, json_integer((json_int_t)place));
+    free(key);
+}
+
+static void clear_place(struct inventory *inventory, const char *key, size_t place)
+{
+    if (entry_of_key(inventory, key) == &inventory->entries[place])
+        (void)json_object_del(inventory->places, key);
+}
+
+static void set_places(struct inventory *inventory, size_t place)
+{
+    const struct object_ref *ref = &inventory->entries[place].ref;
+
+    if (!inventory->places)
+        inventory->places = json_object();
+    set_place(inventory, object_ref_key(ref), place);
+    set_place(inventory, uid_key(ref), place);
+}
+
+/* Leaves a gap, which has to be closed or filled. */
+static struct inventory_entry take_out(struct inventory *inventory, size_t place)
+{
+    struct inventory_entry entry = inventory->entries[place];
+    cleanup_free char *name = object_ref_key(&entry.ref);
+    cleanup_free char *uid = uid_key(&entry.ref);
+
+    clear_place(inventory, name, place);
+    clear_place(inventory, uid, place);
+    return entry;
+}
+
+/* The last entry moves to the place of one that was taken out. */
+static void close_gap(struct inventory *inventory, size_t place)
+{
+    size_t last = --inventory->count;
+
+    if (place == last)
+        return;
+    inventory->entries[place] = inventory->entries[last];
+    set_places(inventory, place);
 }
 
 static struct inventory_entry *append(struct inventory *inventory, struct inventory_entry entry)
 {
-    inventory->entries =
-        xreallocarray(inventory->entries, inventory->count + 1, sizeof(*inventory->entries));
+    if (!inventory->entries || inventory->count == inventory->capacity) {
+        inventory->capacity = inventory->capacity ? inventory->capacity * 2 : 4;
+        inventory->entries =
+            xreallocarray(inventory->entries, inventory->capacity, sizeof(*inventory->entries));
+    }
     inventory->entries[inventory->count] = entry;
+    set_places(inventory, inventory->count);
     return &inventory->entries[inventory->count++];
 }
+
+void inventory_set_uid(struct inventory *inventory, struct inventory_entry *entry, const char *uid)
+{
+    size_t place = (size_t)(entry - inventory->entries);
+    cleanup_free char *old = uid_key(&entry->ref);
+
+    clear_place(inventory, old, place);
+    free(entry->ref.uid);
+    entry->ref.uid = xstrdup_or_null(uid);
+    set_places(inventory, place);
+}
+
+/* ---- Changing ---- */
 
 struct inventory inventory_copy(const struct inventory *inventory)
 {
@@ -94,20 +172,6 @@ struct inventory inventory_copy_made(const struct inventory *inventory)
             (void)append(&copy, inventory_entry_copy(&inventory->entries[i]));
     }
     return copy;
-}
-
-static void remove_at(struct inventory *inventory, size_t index)
-{
-    inventory_entry_done(&inventory->entries[index]);
-    inventory->count--;
-    memmove(&inventory->entries[index], &inventory->entries[index + 1],
-            (inventory->count - index) * sizeof(*inventory->entries));
-}
-
-/* Whether both can only mean one object: names are unique, and a uid is never used twice. */
-static bool is_one_object(const struct object_ref *a, const struct object_ref *b)
-{
-    return object_ref_equal(a, b) || object_ref_is_same_name(a, b);
 }
 
 static bool has_element(const json_t *list, const json_t *element)
@@ -154,56 +218,66 @@ static void keep_what_is_missing(struct inventory_entry *entry, struct inventory
     unite(&entry->own_owners, old->own_owners);
     if (is_replaced)
         return;
-    keep_text(&entry->late_patch_hash, &old->late_patch_hash);
     if (!entry->desired_hash && !entry->applied_hash) {
         keep_text(&entry->desired_hash, &old->desired_hash);
         keep_text(&entry->applied_hash, &old->applied_hash);
     }
 }
 
-struct inventory_entry *inventory_add(struct inventory *inventory, struct inventory_entry entry)
-{
-    size_t place = inventory->count;
-
-    /* From the end, so that place is the first of those that are replaced. */
-    for (size_t i = inventory->count; i-- > 0;) {
-        if (!is_one_object(&inventory->entries[i].ref, &entry.ref))
-            continue;
-        keep_what_is_missing(&entry, &inventory->entries[i]);
-        remove_at(inventory, i);
-        place = i;
-    }
-    (void)append(inventory, entry);
-    memmove(&inventory->entries[place + 1], &inventory->entries[place],
-            (inventory->count - 1 - place) * sizeof(*inventory->entries));
-    inventory->entries[place] = entry;
-    return &inventory->entries[place];
-}
-
 struct inventory_entry *inventory_find(const struct inventory *inventory,
                                        const struct object_ref *ref)
 {
-    struct inventory_entry *found = NULL;
+    cleanup_free char *uid = uid_key(ref);
+    struct inventory_entry *found = entry_of_key(inventory, uid);
+    cleanup_free char *name = found ? NULL : object_ref_key(ref);
 
-    for (size_t i = 0; i < inventory->count; i++) {
-        struct inventory_entry *entry = &inventory->entries[i];
+    return found ? found : entry_of_key(inventory, name);
+}
 
-        if (object_ref_equal(&entry->ref, ref))
-            return entry;
-        if (!found && object_ref_is_same_name(&entry->ref, ref))
-            found = entry;
+/* Takes the entry out that the new one replaces. Returns its place. */
+static size_t replace(struct inventory *inventory, const struct inventory_entry *old,
+                      struct inventory_entry *entry)
+{
+    size_t place = (size_t)(old - inventory->entries);
+    struct inventory_entry taken = take_out(inventory, place);
+
+    keep_what_is_missing(entry, &taken);
+    inventory_entry_done(&taken);
+    return place;
+}
+
+struct inventory_entry *inventory_add(struct inventory *inventory, struct inventory_entry entry)
+{
+    const struct inventory_entry *old = inventory_find(inventory, &entry.ref);
+    size_t place = 0;
+
+    if (!old)
+        return append(inventory, entry);
+    place = replace(inventory, old, &entry);
+    /* The uid may be that of one entry and the name that of another. */
+    while ((old = inventory_find(inventory, &entry.ref))) {
+        size_t other = replace(inventory, old, &entry);
+
+        close_gap(inventory, other > place ? other : place);
+        place = other < place ? other : place;
     }
-    return found;
+    inventory->entries[place] = entry;
+    set_places(inventory, place);
+    return &inventory->entries[place];
 }
 
 void inventory_remove(struct inventory *inventory, const struct object_ref *ref)
 {
-    for (size_t i = 0; i < inventory->count; i++) {
-        if (object_ref_equal(&inventory->entries[i].ref, ref)) {
-            remove_at(inventory, i);
-            return;
-        }
-    }
+    const struct inventory_entry *found = inventory_find(inventory, ref);
+    struct inventory_entry taken = {0};
+    size_t place = 0;
+
+    if (!found || !object_ref_equal(&found->ref, ref))
+        return;
+    place = (size_t)(found - inventory->entries);
+    taken = take_out(inventory, place);
+    close_gap(inventory, place);
+    inventory_entry_done(&taken);
 }
 
 static int group_of(const struct inventory_entry *entry)
@@ -235,6 +309,8 @@ void inventory_sort(struct inventory *inventory)
 {
     if (inventory->count > 0)
         qsort(inventory->entries, inventory->count, sizeof(*inventory->entries), compare_entries);
+    for (size_t i = 0; i < inventory->count; i++)
+        set_places(inventory, i);
 }
 
 struct inventory inventory_orphans(const struct inventory *before, const struct inventory *now)

@@ -34,19 +34,20 @@ struct inventory_entry {
     /* Finalizers and owner references that the applied manifest itself contained: taken back when
      * they leave the manifest. NULL: none. */
     json_t *own_finalizers, *own_owners;
-    char *late_patch_hash; /* of the patchAfterDeployment that was done; NULL: none */
     /* What was applied last and what the server made of it (merge.h: merge_note_applied()), to
      * find out that nothing changed. Both NULL: unknown, the object is compared, and written in
-     * case of doubt. Like own_* and late_patch_hash they may get lost without harm. */
+     * case of doubt. Like own_* they may get lost without harm. */
     char *desired_hash, *applied_hash;
     /* Of this process, not stored: recorded for the plan under way, and no request was sent that
      * may have created the object. */
     bool is_new;
 };
 
+/* To be initialised with {0}, and changed only by the functions below. */
 struct inventory {
-    struct inventory_entry *entries;
-    size_t count;
+    struct inventory_entry *entries; /* members may be changed, but not ref */
+    size_t count, capacity;
+    json_t *places; /* of the entries, by name and by uid; NULL if it is empty */
 };
 
 void inventory_entry_done(struct inventory_entry *entry);
@@ -58,7 +59,7 @@ struct inventory inventory_copy(const struct inventory *inventory);
 struct inventory inventory_copy_made(const struct inventory *inventory);
 /* Takes the entry over and returns it. An entry with the same uid or the same name is replaced: a
  * name belongs to one object at a time. Of the replaced entry these are kept if the new one has
- * none: uid, late_patch_hash, desired_hash and applied_hash (the hashes only if the uid is not
+ * none: uid, desired_hash and applied_hash (the hashes only if the uid is not
  * another one). own_finalizers and own_owners are united, because they have to be remembered until
  * a write has removed them. It is new only if the replaced one is. The result is borrowed until the
  * inventory changes. */
@@ -66,8 +67,10 @@ struct inventory_entry *inventory_add(struct inventory *inventory, struct invent
 /* The entry with the same uid, else the one with the same name, else NULL. Borrowed likewise. */
 struct inventory_entry *inventory_find(const struct inventory *inventory,
                                        const struct object_ref *ref);
+/* Sets the uid of an entry of this inventory. NULL: unknown. */
+void inventory_set_uid(struct inventory *inventory, struct inventory_entry *entry, const char *uid);
 /* Removes the entry that is equal (object_ref_equal()), so not one with the same name and another
- * uid. */
+ * uid. The last entry takes its place: the list has to be sorted again. */
 void inventory_remove(struct inventory *inventory, const struct object_ref *ref);
 /* CRDs, cluster-scoped, namespaced; within a group by kind, namespace, name, uid, apiVersion. */
 void inventory_sort(struct inventory *inventory);

@@ -168,8 +168,3 @@ char *late_patch_describe(const struct late_patch *patch)
     }
     return NULL;
 }
-
-char *late_patch_hash(const json_t *patch)
-{
-    return merge_hash(patch);
-}

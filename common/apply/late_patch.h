@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Patches that are merged into applied objects after everything else succeeded: GET, merge (as
  * STRATEGY_MERGE_OVERWRITE does), PUT with the resourceVersion as precondition; a conflict is
- * retried a few times. An object that is as patched already is not written. Each is done once: the
- * hash of a patch that was done is recorded in the inventory entry by the caller. */
+ * retried a few times. An object that is as patched already is not written. */
 #pragma once
 
 #include "common/apply/plan.h"
@@ -28,5 +27,3 @@ int late_patch_start(const struct late_patch_options *options, struct late_patch
 void late_patch_cancel(struct late_patch *patch); /* NULL is fine; not after on_done */
 /* The object that it waits for, for people; NULL: none. Belongs to the caller. */
 char *late_patch_describe(const struct late_patch *patch);
-/* 16 hex characters that identify the content of a patch. Belongs to the caller. */
-char *late_patch_hash(const json_t *patch);

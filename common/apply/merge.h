@@ -85,8 +85,8 @@ struct merge_result merge_for_change(const json_t *live, const json_t *manifest,
                                      const struct inventory_entry *entry);
 void merge_result_done(struct merge_result *result);
 
-/* Records that the manifest was applied: uid, own_finalizers, own_owners, desired_hash and
- * applied_hash of the entry. To be called after each create or change that succeeded, with the
+/* Records that the manifest was applied: own_finalizers, own_owners, desired_hash and applied_hash
+ * of the entry. To be called after each create or change that succeeded, with the
  * complete object as the server returned it, and for an unchanged object with the object as it was
  * read. annotations are those that merge_for_create() added, NULL otherwise: STRATEGY_UPDATE and
  * STRATEGY_PATCH remove them with the next job, therefore no hashes are recorded then. Not to be

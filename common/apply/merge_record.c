@@ -105,11 +105,8 @@ void merge_note_applied(struct inventory_entry *entry, const json_t *manifest,
                         const json_t *annotations, const json_t *object)
 {
     cleanup_json json_t *desired = merge_with_owner(manifest, owner);
-    const char *uid = doc_text(object, "metadata.uid");
     bool is_known = !is_replacing(strategy) || json_object_size(annotations) == 0;
 
-    if (uid)
-        set_text(&entry->ref.uid, xstrdup(uid));
     set_list(&entry->own_finalizers, doc_get(manifest, "metadata.finalizers"));
     set_list(&entry->own_owners, doc_get(manifest, "metadata.ownerReferences"));
     set_text(&entry->desired_hash, is_known ? hash_desired(desired, strategy) : NULL);

@@ -16,7 +16,7 @@ struct planning {
     struct kind_set *extra;
     struct cluster_lookup *lookup;
     bool is_advancing;
-    struct problem_list invalid, unknown;
+    struct summary invalid, unknown;
     struct error err; /* ends the planning */
     plan_done_fn *on_done;
     void *data;
@@ -52,8 +52,8 @@ static void planning_free(struct planning *planning)
     cluster_lookup_cancel(planning->lookup);
     plan_free(planning->plan);
     kind_set_free(planning->extra);
-    problem_list_done(&planning->invalid);
-    problem_list_done(&planning->unknown);
+    summary_done(&planning->invalid);
+    summary_done(&planning->unknown);
     cluster_put(planning->cluster);
     free(planning);
 }
@@ -105,10 +105,10 @@ static void take_kind(struct planning *planning, struct plan_object *object,
     else
         object->group = kind->is_namespaced ? PLAN_NAMESPACED : PLAN_CLUSTER_SCOPED;
     if (kind->is_namespaced && !has_namespace) {
-        problem_list_add(&planning->invalid, field,
-                         "required, because objects of kind %s belong to "
-                         "a namespace; no default is used",
-                         object->ref.kind);
+        summary_add_field(&planning->invalid, field,
+                          "required, because objects of kind %s belong to "
+                          "a namespace; no default is used",
+                          object->ref.kind);
     } else if (!kind->is_namespaced && object->ref.namespace_name) {
         json_t *copy = json_deep_copy(object->manifest);
 
@@ -127,9 +127,9 @@ static void take_result(struct planning *planning, const struct kind *kind, cons
     if (kind)
         take_kind(planning, object, kind);
     else if (err->kind == ERROR_NOT_FOUND)
-        problem_list_add(&planning->unknown, object->source, "%s", err->text);
+        summary_add_field(&planning->unknown, object->source, "%s", err->text);
     else if (err->kind == ERROR_INVALID)
-        problem_list_add(&planning->invalid, object->source, "%s", err->text);
+        summary_add_field(&planning->invalid, object->source, "%s", err->text);
     else
         planning->err = *err;
 }
@@ -171,9 +171,9 @@ static void finish(struct planning *planning)
     if (err.kind == ERROR_NONE)
         find_twins(planning);
     if (err.kind == ERROR_NONE)
-        problem_list_error(&planning->invalid, ERROR_INVALID, &err);
+        summary_error(&planning->invalid, ERROR_INVALID, &err);
     if (err.kind == ERROR_NONE)
-        problem_list_error(&planning->unknown, ERROR_NOT_FOUND, &err);
+        summary_error(&planning->unknown, ERROR_NOT_FOUND, &err);
     if (err.kind == ERROR_NONE) {
         plan = steal(&planning->plan);
         sort_objects(plan);

@@ -9,26 +9,20 @@
 struct expansion {
     plan_object_fn *on_object;
     void *data;
-    struct problem_list *problems;
+    struct summary *problems;
     json_t *seen; /* objects: key -> where */
     size_t count;
 };
 
 void plan_check_twin(json_t *seen, const struct object_ref *ref, const char *source,
-                     struct problem_list *problems)
+                     struct summary *problems)
 {
-    const char *group = NULL;
-    const char *version = NULL;
-    size_t group_size = 0;
     cleanup_free char *text = object_ref_text(ref);
-    cleanup_free char *key = NULL;
-    const char *first = NULL;
+    cleanup_free char *key = object_ref_key(ref);
+    const char *first = json_string_value(json_object_get(seen, key));
 
-    api_version_split(ref->api_version, &group, &group_size, &version);
-    key = xasprintf("%.*s %s", (int)group_size, group, text);
-    first = json_string_value(json_object_get(seen, key));
     if (first)
-        problem_list_add(problems, source, "%s is already in %s", text, first);
+        summary_add_field(problems, source, "%s is already in %s", text, first);
     else
         (void)json_object_set_new(seen, key, doc_new_text(source));
 }
@@ -41,48 +35,48 @@ static bool is_text(const json_t *object, const char *path)
 }
 
 static void check_member(const json_t *manifest, const char *path, const char *source,
-                         struct problem_list *problems)
+                         struct summary *problems)
 {
     cleanup_free char *field = xasprintf("%s.%s", source, path);
     const json_t *value = doc_get(manifest, path);
 
     if (!is_text(manifest, path))
-        problem_list_add(problems, field, "required: expected a string that is not empty, got %s",
-                         json_is_string(value) ? "an empty one" : doc_type_name(value));
+        summary_add_field(problems, field, "expected a string, got %s",
+                          json_is_string(value) ? "an empty one" : doc_type_name(value));
 }
 
-static void check_name(const json_t *manifest, const char *source, struct problem_list *problems)
+static void check_name(const json_t *manifest, const char *source, struct summary *problems)
 {
     cleanup_free char *field = xasprintf("%s.metadata.name", source);
     const char *name = doc_text_or(manifest, "metadata.name", "");
 
     if (!name[0] && is_text(manifest, "metadata.generateName"))
-        problem_list_add(problems, field,
-                         "required: generateName is not supported, because the "
-                         "object could not be found again");
+        summary_add_field(problems, field,
+                          "a name is required; generateName is not supported, because the "
+                          "object could not be found again");
     else if (!name[0])
         check_member(manifest, "metadata.name", source, problems);
     else if (strpbrk(name, "/%") || name[strspn(name, ".")] == '\0')
-        problem_list_add(problems, field, "invalid name '%s'", name);
+        summary_add_field(problems, field, "invalid name '%s'", name);
 }
 
 /* Returns whether there is no problem. */
-static bool check_object(const json_t *manifest, const char *source, struct problem_list *problems)
+static bool check_object(const json_t *manifest, const char *source, struct summary *problems)
 {
     cleanup_free char *field = xasprintf("%s.metadata.namespace", source);
     const json_t *namespace_name = doc_get(manifest, "metadata.namespace");
     size_t before = problems->count;
 
     if (!json_is_object(manifest)) {
-        problem_list_add(problems, source, "expected an object, got %s", doc_type_name(manifest));
+        summary_add_field(problems, source, "expected an object, got %s", doc_type_name(manifest));
         return false;
     }
     check_member(manifest, "apiVersion", source, problems);
     check_member(manifest, "kind", source, problems);
     check_name(manifest, source, problems);
     if (namespace_name && !json_is_string(namespace_name) && !json_is_null(namespace_name))
-        problem_list_add(problems, field, "expected a string, got %s",
-                         doc_type_name(namespace_name));
+        summary_add_field(problems, field, "expected a string, got %s",
+                          doc_type_name(namespace_name));
     return problems->count == before;
 }
 
@@ -95,7 +89,7 @@ static void take_object(struct expansion *expansion, const struct plan_input *in
     if (!check_object(manifest, source, expansion->problems))
         return;
     if (++expansion->count == PLAN_OBJECTS_MAX + 1)
-        problem_list_add(expansion->problems, source, "more than %d objects", PLAN_OBJECTS_MAX);
+        summary_add_field(expansion->problems, source, "more than %d objects", PLAN_OBJECTS_MAX);
     ref = object_ref_of(manifest);
     plan_check_twin(expansion->seen, &ref, source, expansion->problems);
     object_ref_done(&ref);
@@ -125,9 +119,9 @@ static void take_item(struct expansion *expansion, const struct plan_input *inpu
     cleanup_free char *source = xasprintf("%s.items[%zu]", input->source, index);
 
     if (has_items(item))
-        problem_list_add(expansion->problems, source,
-                         "an object with items inside a list is not supported; put its items into "
-                         "the outer list");
+        summary_add_field(expansion->problems, source,
+                          "an object with items inside a list is not supported; put its items into "
+                          "the outer list");
     else
         take_object(expansion, input, item, source);
 }
@@ -144,18 +138,18 @@ static void take_input(struct expansion *expansion, const struct plan_input *inp
         return;
     }
     if (!is_list_kind(input->manifest))
-        problem_list_add(expansion->problems, field,
-                         "only lists may have items, and kind %s does not end in List",
-                         doc_text(input->manifest, "kind"));
+        summary_add_field(expansion->problems, field,
+                          "only lists may have items, and kind %s does not end in List",
+                          doc_text(input->manifest, "kind"));
     else if (!json_is_array(items))
-        problem_list_add(expansion->problems, field, "expected a list, got %s",
-                         doc_type_name(items));
+        summary_add_field(expansion->problems, field, "expected a list, got %s",
+                          doc_type_name(items));
     else
         json_array_foreach(items, i, item) take_item(expansion, input, item, i);
 }
 
 void plan_expand(const struct plan_input *inputs, size_t count, plan_object_fn *on_object,
-                 void *data, struct problem_list *problems)
+                 void *data, struct summary *problems)
 {
     cleanup_json json_t *seen = json_object();
     struct expansion expansion = {
@@ -177,7 +171,7 @@ static void skip_object(void *data, const struct plan_input *input, const json_t
 size_t plan_check(const struct plan_input *inputs, size_t count, plan_problem_fn *on_problem,
                   void *data)
 {
-    struct problem_list problems = {0};
+    struct summary problems = {0};
     size_t found = 0;
 
     plan_expand(inputs, count, skip_object, NULL, &problems);
@@ -188,6 +182,6 @@ size_t plan_check(const struct plan_input *inputs, size_t count, plan_problem_fn
         *colon = '\0';
         on_problem(data, problems.texts[i], colon + 2);
     }
-    problem_list_done(&problems);
+    summary_done(&problems);
     return found;
 }

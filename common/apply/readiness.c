@@ -69,8 +69,7 @@ bool readiness_has_condition(const json_t *object, const char *type, const char 
     return condition && strcmp(doc_text_or(condition, "status", ""), status) == 0;
 }
 
-/* By convention a reason is a CamelCase word. Anything else could be a message. */
-static bool is_word(const char *text)
+bool readiness_is_word(const char *text)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
 
@@ -82,11 +81,11 @@ struct readiness_verdict readiness_by_condition(enum readiness readiness, const 
     const char *type = doc_text_or(condition, "type", "");
     const char *status = doc_text_or(condition, "status", "");
     const char *reason = doc_text_or(condition, "reason", "");
-    bool has_reason = is_word(reason);
+    bool has_reason = readiness_is_word(reason);
 
-    return readiness_not_ready(readiness, "condition %s is %s%s%s%s", type,
-                               is_word(status) ? status : "not set", has_reason ? " (" : "",
-                               has_reason ? reason : "", has_reason ? ")" : "");
+    return readiness_not_ready(
+        readiness, "condition %s is %s%s%s%s", type, readiness_is_word(status) ? status : "not set",
+        has_reason ? " (" : "", has_reason ? reason : "", has_reason ? ")" : "");
 }
 
 /* ---- The default rules ---- */

@@ -2,6 +2,7 @@
 /* Inside readiness*.c. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/apply/readiness.h"
@@ -27,6 +28,15 @@ const json_t *readiness_condition(const json_t *object, const char *type);
 bool readiness_has_condition(const json_t *object, const char *type, const char *status);
 /* "condition Ready is False (Reason)". The condition exists. */
 struct readiness_verdict readiness_by_condition(enum readiness readiness, const json_t *condition);
+
+/* Whether a text looks like a reason: by convention a CamelCase word. Anything else could be a
+ * message, which can contain anything. */
+bool readiness_is_word(const char *text);
+
+/* The first container of a pod that has a problem, "container c: CrashLoopBackOff, exit code 3":
+ * it waits for a reason that is not a normal step of its start, or it has ended with an error.
+ * Returns false if no container has one. */
+bool readiness_explain_pod(const json_t *pod, char *ret_text, size_t size);
 
 struct readiness_verdict readiness_judge_strictly(const json_t *object);
 bool readiness_is_flux(const json_t *object);

@@ -134,6 +134,8 @@ static bool is_crash_looping(const json_t *pod)
 static struct readiness_verdict judge_pod(const json_t *pod)
 {
     const json_t *scheduled = readiness_condition(pod, "PodScheduled");
+    char problem[160] = "";
+    bool has_problem = readiness_explain_pod(pod, problem, sizeof(problem));
 
     if (is_text(pod, "status.phase", "Succeeded") || is_text(pod, "status.phase", "Failed"))
         return readiness_ready();
@@ -141,12 +143,14 @@ static struct readiness_verdict judge_pod(const json_t *pod)
         if (readiness_has_condition(pod, "Ready", "True"))
             return readiness_ready();
         if (is_crash_looping(pod))
-            return readiness_failed("a container crashes again and again (CrashLoopBackOff)");
+            return readiness_failed("a container crashes again and again (%s)", problem);
         return readiness_waiting("the pod runs, but is not ready");
     }
     if (is_text(scheduled, "status", "False"))
         return readiness_by_condition(READINESS_WAITING, scheduled);
-    return readiness_waiting("the pod does not run yet");
+    /* A pull may succeed later: the registry may be away, or the image may not be pushed yet. */
+    return readiness_waiting("the pod does not run yet%s%s%s", has_problem ? " (" : "", problem,
+                             has_problem ? ")" : "");
 }
 
 static struct readiness_verdict judge_job(const json_t *job)

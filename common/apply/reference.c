@@ -135,6 +135,20 @@ bool object_ref_is_same_name(const struct object_ref *a, const struct object_ref
            is_same_text(a->namespace_name, b->namespace_name) && is_same_group(a, b);
 }
 
+char *object_ref_key(const struct object_ref *ref)
+{
+    const char *kind = text_or_empty(ref->kind);
+    const char *namespace_name = text_or_empty(ref->namespace_name);
+    const char *group = NULL;
+    const char *version = NULL;
+    size_t group_size = 0;
+
+    api_version_split(text_or_empty(ref->api_version), &group, &group_size, &version);
+    /* A stored reference may contain any character, so there is no separator to rely on. */
+    return xasprintf("%zu %zu %zu %.*s%s%s%s", group_size, strlen(kind), strlen(namespace_name),
+                     (int)group_size, group, kind, namespace_name, text_or_empty(ref->name));
+}
+
 bool object_ref_equal(const struct object_ref *a, const struct object_ref *b)
 {
     if (a->uid && *a->uid && b->uid && *b->uid)
@@ -150,4 +164,21 @@ char *object_ref_text(const struct object_ref *ref)
     if (ref->namespace_name && *ref->namespace_name)
         return xasprintf("%s %s/%s", kind, ref->namespace_name, name);
     return xasprintf("%s %s", kind, name);
+}
+
+char *label_selector_text(const json_t *labels)
+{
+    char *text = xstrdup("");
+    const char *key = NULL;
+    json_t *value = NULL;
+
+    doc_foreach(labels, key, value)
+    {
+        const char *word = json_string_value(value);
+        char *longer = xasprintf("%s%s%s=%s", text, *text ? "," : "", key, word ? word : "");
+
+        free(text);
+        text = longer;
+    }
+    return text;
 }

@@ -26,10 +26,15 @@ int object_ref_parse(const json_t *value, struct object_ref *ret_ref, struct err
 json_t *object_ref_json(const struct object_ref *ref);
 /* The same group, kind, namespace and name; the version and the uid may differ. */
 bool object_ref_is_same_name(const struct object_ref *a, const struct object_ref *b);
+/* A text that two references have in common exactly if object_ref_is_same_name(). Belongs to the
+ * caller. */
+char *object_ref_key(const struct object_ref *ref);
 /* The same uid if both have one, else object_ref_is_same_name(). */
 bool object_ref_equal(const struct object_ref *a, const struct object_ref *b);
 /* For people: "ConfigMap example/name", "ClusterRole name". Belongs to the caller. */
 char *object_ref_text(const struct object_ref *ref);
+/* The labels of an object {"a": "b", "c": "d"} as a selector, "a=b,c=d". Belongs to the caller. */
+char *label_selector_text(const json_t *labels);
 /* The group and version of an apiVersion; group "" for the core group. Borrowed pieces: *ret_group
  * has *ret_group_size bytes inside api_version, the version is the rest. */
 void api_version_split(const char *api_version, const char **ret_group, size_t *ret_group_size,

@@ -86,9 +86,26 @@ static void finish(struct removal_object *object, enum removal_verdict verdict)
 
 /* ---- Requests ---- */
 
+/* Without what an admission webhook or policy says about a Secret, which it may quote. */
+static struct error without_quotes(const struct removal_object *object, const struct error *err)
+{
+    static const char *const phrases[] = {"denied the request", "denied request"};
+    struct error safe = *err;
+
+    for (size_t i = 0; i < array_length(phrases); i++) {
+        char *found = strstr(safe.text, phrases[i]);
+
+        if (found && strcmp(object->ref.kind, "Secret") == 0)
+            found[strlen(phrases[i])] = '\0';
+    }
+    return safe;
+}
+
 static void fail(struct removal_object *object, const struct error *err)
 {
-    removal_set_problem(object->removal, &object->problem, err, false);
+    struct error safe = without_quotes(object, err);
+
+    removal_set_problem(object->removal, &object->problem, &safe, false);
     object->is_conflict = err->kind == ERROR_CONFLICT;
     loop_timer_start(&object->timer, retry_next_ms(&object->retry, err));
 }

@@ -42,7 +42,8 @@ int unpack_stream(int root_fd, const struct unpack_options *options, unpack_read
                   void *data, struct unpack_counts *ret_counts, struct error *err) must_check;
 int unpack_fd(int root_fd, const struct unpack_options *options, int packed_fd,
               struct unpack_counts *ret_counts, struct error *err) must_check;
-/* Reads one regular file of a tar in memory; leading "/" and "./" of names are ignored. The data
- * belongs to the caller. ERROR_NOT_FOUND if the archive has no such file. */
+/* Reads one regular file of a tar in memory; leading "/" and "./" of names are ignored. name NULL:
+ * the first file, but not the "._" files that macOS adds. The data belongs to the caller.
+ * ERROR_NOT_FOUND if the archive has no such file, ERROR_INVALID if it has the named file twice. */
 int unpack_find_file(const void *packed, size_t packed_size, const char *name, size_t max_bytes,
                      char **ret_data, size_t *ret_size, struct error *err) must_check;

@@ -72,6 +72,15 @@ static int read_whole(struct tar_reader *reader, const struct tar_entry *entry, 
     return 0;
 }
 
+static bool is_wanted(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (name)
+        return strcmp(skip_root(path), name) == 0;
+    return strncmp(slash ? slash + 1 : path, "._", 2) != 0;
+}
+
 int unpack_find_file(const void *packed, size_t packed_size, const char *name, size_t max_bytes,
                      char **ret_data, size_t *ret_size, struct error *err)
 {
@@ -89,7 +98,7 @@ int unpack_find_file(const void *packed, size_t packed_size, const char *name, s
         tar_reader_new(plain, &reader, err) < 0)
         return -1;
     while ((found = tar_reader_next(reader, &entry, err)) > 0) {
-        if (entry.kind != TAR_FILE || strcmp(skip_root(entry.name), name) != 0)
+        if (entry.kind != TAR_FILE || !is_wanted(entry.name, name) || (is_found && !name))
             continue;
         if (is_found)
             return error_set(err, ERROR_INVALID, "archive has '%s' twice", name);
@@ -99,6 +108,8 @@ int unpack_find_file(const void *packed, size_t packed_size, const char *name, s
     }
     if (found < 0 || plain_drain(plain, err) < 0)
         return -1;
+    if (!is_found && !name)
+        return error_set(err, ERROR_NOT_FOUND, "archive has no file");
     if (!is_found)
         return error_set(err, ERROR_NOT_FOUND, "archive has no file '%s'", name);
     *ret_size = data.size;

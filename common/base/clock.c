@@ -11,10 +11,12 @@ static int64_t read_ms(clockid_t id)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* CLOCK_MONOTONIC stands still while the machine is suspended, but a lease does not: another
+ * process takes it over meanwhile. */
 static uint64_t system_monotonic_ms(struct clock *clock)
 {
     (void)clock;
-    return (uint64_t)read_ms(CLOCK_MONOTONIC);
+    return (uint64_t)read_ms(CLOCK_BOOTTIME);
 }
 
 static int64_t system_unix_ms(struct clock *clock)

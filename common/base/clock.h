@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 struct clock {
-    uint64_t (*monotonic_ms)(struct clock *clock); /* for timeouts */
+    uint64_t (*monotonic_ms)(struct clock *clock); /* for timeouts; counts suspended time */
     int64_t (*unix_ms)(struct clock *clock);       /* may jump; only for timestamps */
 };
 

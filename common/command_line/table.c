@@ -6,21 +6,13 @@
 #define TARGET_HELP "file with the Target and its Secret; may be repeated"
 #define CONTEXT_HELP "file with the Context and its ConfigMap; may be repeated"
 #define OPERATION_HELP "operation that main is asked to perform"
+#define KUBECONFIG_HELP                                                                            \
+    "kubeconfig of the cluster of a manifest item, instead of its Target; with --from-cluster: "   \
+    "of "                                                                                          \
+    "Landscaper's cluster (default: found like kubectl's)"
 #define CONFIG_HELP "configuration file of the deployer"
 #define OUTPUT_HELP "output format"
 #define OPERATIONS OPERATION_RECONCILE " " OPERATION_DELETE
-#define EXIT_DONE                                                                                  \
-    {                                                                                              \
-        "EXIT STATUS", "0", "success"                                                              \
-    }
-#define EXIT_FAILED                                                                                \
-    {                                                                                              \
-        "EXIT STATUS", "1", "failed; the last line on standard error says why"                     \
-    }
-#define EXIT_INVALID                                                                               \
-    {                                                                                              \
-        "EXIT STATUS", "2", "usage or configuration error; the message names the option or field"  \
-    }
 
 /* A command whose operands are files and whose rows are called <name>_rows. */
 #define COMMAND_OF_FILES(name_)                                                                    \
@@ -44,12 +36,12 @@ static const struct option_row run_rows[] = {
                   OPERATION_RECONCILE),
     option_text("from-cluster", 0, struct run_values, from_cluster, "NS/NAME",
                 "read item, target, context and state from a cluster, which is not changed"),
-    option_text("kubeconfig", 0, struct run_values, kubeconfig, "FILE",
-                "kubeconfig for --from-cluster (default: found like kubectl's)"),
+    option_text("kubeconfig", 0, struct run_values, kubeconfig, "FILE", KUBECONFIG_HELP),
     option_text("config", 0, struct run_values, config, "FILE", CONFIG_HELP),
-    option_text(
-        "state", 0, struct run_values, state, "DIR",
-        "directory for the state (default: a directory per item in ~/.local/state/longshore)"),
+    option_text("state", 0, struct run_values, state, "DIR",
+                "directory for the state, or for the list of applied objects (default: a directory "
+                "per item "
+                "in ~/.local/state/longshore)"),
     option_text("out", 0, struct run_values, out, "DIR",
                 "also write exports.json and result.json to this directory"),
     option_text("cache", 0, struct run_values, cache, "DIR",
@@ -58,9 +50,10 @@ static const struct option_row run_rows[] = {
                      "maximum size of the image cache", NULL, "10Gi"),
     option_choice("runtime", 0, struct run_values, runtime, "NAME",
                   "OCI runtime, by default the first that is installed", "crun runc", NULL),
-    option_text("timeout", 0, struct run_values, timeout, "TIME",
-                "time for image, init and main together, or 'none' (default: the item's timeout, "
-                "else 10m)"),
+    option_text(
+        "timeout", 0, struct run_values, timeout, "TIME",
+        "time for image, init and main together, or for a manifest item, or 'none' (default: "
+        "the item's timeout, else 10m)"),
     option_text_with("grace", 0, struct run_values, grace, "TIME",
                      "time between SIGTERM and SIGKILL", NULL, "30s"),
     option_choice("network", 0, struct run_values, network, "NET", "network of main", "host none",
@@ -80,10 +73,12 @@ static const struct option_row run_rows[] = {
 };
 
 static const struct option_fact run_facts[] = {
-    EXIT_DONE,
+    TABLE_EXIT_DONE,
     {"EXIT STATUS", "2", "usage or configuration error, found before main was started"},
     {"EXIT STATUS", "124", "timed out"},
-    {"EXIT STATUS", "125", "longshore failed: image, inputs, state or exports"},
+    {"EXIT STATUS", "125",
+     "longshore failed: image, inputs, state or exports; objects of a manifest item that were "
+     "refused"},
     {"EXIT STATUS", "126", "main's program cannot be executed"},
     {"EXIT STATUS", "127", "the image does not have main's program or its interpreter"},
     {"EXIT STATUS", "130", "interrupted"},
@@ -97,6 +92,8 @@ static const struct option_fact run_facts[] = {
     {"EXAMPLES", "longshore run item.yaml", "runs an item and prints its exports"},
     {"EXAMPLES", "longshore run item.yaml --target cluster.yaml --operation DELETE",
      "deletes what the item created in a cluster"},
+    {"EXAMPLES", "longshore run manifests.yaml --kubeconfig cluster.yaml",
+     "applies the objects of a manifest item to a cluster"},
     {"EXAMPLES", "longshore run item.yaml -o json | jq .exports", "prints only the exports"},
     {"EXAMPLES", "longshore run --from-cluster team/item --shell",
      "opens a shell with the inputs of an item in a cluster"},
@@ -109,8 +106,9 @@ const struct option_command COMMAND_RUN = {
     .synopsis = "[OPTIONS] [FILE...]",
     .summary =
         "Runs a DeployItem on this machine, without a cluster. Executes init, the item's image "
-        "and wait as a pod would, keeps the state for the next run and prints the exports. FILE "
-        "'-' is standard input",
+        "and wait as a pod would, keeps the state for the next run and prints the exports. A "
+        "manifest item is applied to the cluster of its Target or of --kubeconfig. FILE '-' is "
+        "standard input",
     .operand = "FILE",
     .rows = run_rows,
     .facts = run_facts,
@@ -137,7 +135,8 @@ const struct option_command COMMAND_VALIDATE = {
     COMMAND_OF_FILES(validate),
     .brief = "check DeployItems and what they refer to for mistakes",
     .summary =
-        "Lists the mistakes in DeployItems, Targets, Contexts and Configurations that can be found "
+        "Lists the mistakes in DeployItems, Targets, Contexts, Configurations, Environments and "
+        "DeployerRegistrations that can be found "
         "without a cluster, each with file, line, column and path. FILE '-' is standard input",
     .facts = validate_facts,
 };
@@ -158,7 +157,8 @@ static const struct option_row render_rows[] = {
     TABLE_LAST_ROWS(struct render_values),
 };
 
-static const struct option_fact usual_exits[] = {EXIT_DONE, EXIT_FAILED, EXIT_INVALID, {0}};
+static const struct option_fact usual_exits[] = {
+    TABLE_EXIT_DONE, TABLE_EXIT_FAILED, TABLE_EXIT_INVALID, {0}};
 
 const struct option_command COMMAND_RENDER = {
     COMMAND_OF_FILES(render),
@@ -166,6 +166,55 @@ const struct option_command COMMAND_RENDER = {
     .summary =
         "Prints the objects that the controller would create for a DeployItem, including Secrets",
     .facts = usual_exits,
+};
+
+/* ---- diff ---- */
+
+static const struct option_row diff_rows[] = {
+    option_texts("target", 0, struct diff_values, objects, "FILE", TARGET_HELP),
+    option_texts("secret", 0, struct diff_values, objects, "FILE",
+                 "file with Secrets; may be repeated"),
+    option_text("kubeconfig", 0, struct diff_values, kubeconfig, "FILE", KUBECONFIG_HELP),
+    option_text("from-cluster", 0, struct diff_values, from_cluster, "NS/NAME",
+                "read item, target and the list of applied objects from Landscaper's cluster; with "
+                "a FILE, the item is taken from there instead"),
+    option_text("state", 0, struct diff_values, state, "DIR",
+                "directory in which 'longshore run' keeps the list of applied objects (default: a "
+                "directory per item in ~/.local/state/longshore)"),
+    option_choice("output", 'o', struct diff_values, output, "FORMAT", OUTPUT_HELP, "text json",
+                  "text"),
+    TABLE_LAST_ROWS(struct diff_values),
+};
+
+static const struct option_fact diff_facts[] = {
+    {"EXIT STATUS", "0", "the cluster is as the item wants it"},
+    {"EXIT STATUS", "1", "something would be created, changed or deleted"},
+    TABLE_EXIT_INVALID,
+    {"EXIT STATUS", "3",
+     "the comparison failed: the cluster cannot be reached, or it refuses an object"},
+    {"ENVIRONMENT", "KUBECONFIG", "kubeconfig for --from-cluster, unless --kubeconfig is given"},
+    {"ENVIRONMENT", "XDG_STATE_HOME",
+     "base directory for state, unless --state is given (default: ~/.local/state)"},
+    {"ENVIRONMENT", "NO_COLOR", "if not empty: no colors on a terminal"},
+    {"EXAMPLES", "longshore diff item.yaml --kubeconfig cluster.yaml",
+     "compares an item with a cluster"},
+    {"EXAMPLES", "longshore diff item.yaml --from-cluster team/item",
+     "compares a changed item with what the one in Landscaper's cluster has deployed"},
+    {"EXAMPLES", "longshore diff item.yaml -o json | jq .summary", "counts the differences"},
+    {0},
+};
+
+const struct option_command COMMAND_DIFF = {
+    .program = "longshore diff",
+    .brief = "compare a manifest item with its cluster, without changing it",
+    .synopsis = "[OPTIONS] [FILE...]",
+    .summary =
+        "Shows what a manifest item would create, change and delete in its cluster, as the "
+        "API server evaluates it (a dry run), and changes nothing. Values of Secrets are not "
+        "shown. FILE '-' is standard input",
+    .operand = "FILE",
+    .rows = diff_rows,
+    .facts = diff_facts,
 };
 
 /* ---- status, logs ---- */
@@ -199,9 +248,9 @@ static const struct option_row status_rows[] = {
 };
 
 static const struct option_fact status_facts[] = {
-    EXIT_DONE,
+    TABLE_EXIT_DONE,
     {"EXIT STATUS", "1", "failed; with --watch of one item also if its job failed"},
-    EXIT_INVALID,
+    TABLE_EXIT_INVALID,
     KUBECONFIG_FACT,
     {"EXAMPLES", "longshore status", "lists all items with phase, age, duration and reason"},
     {"EXAMPLES", "longshore status team/item",
@@ -233,9 +282,9 @@ static const struct option_row logs_rows[] = {
 };
 
 static const struct option_fact logs_facts[] = {
-    EXIT_DONE,
-    EXIT_FAILED,
-    EXIT_INVALID,
+    TABLE_EXIT_DONE,
+    TABLE_EXIT_FAILED,
+    TABLE_EXIT_INVALID,
     KUBECONFIG_FACT,
     {"EXAMPLES", "longshore logs team/item --follow", "prints the log of the present or next run"},
     {0},
@@ -250,50 +299,6 @@ const struct option_command COMMAND_LOGS = {
     .operand = "ITEM",
     .rows = logs_rows,
     .facts = logs_facts,
-};
-
-/* ---- controller ---- */
-
-static const struct option_row controller_rows[] = {
-    option_text("config", 0, struct controller_values, config, "FILE",
-                "configuration file, YAML or JSON"),
-    option_text("kubeconfig", 0, struct controller_values, kubeconfig, "FILE",
-                "kubeconfig of the host cluster (default: $KUBECONFIG, the pod's service account, "
-                "~/.kube/config)"),
-    option_text("landscaper-kubeconfig", 0, struct controller_values, landscaper_kubeconfig, "FILE",
-                "kubeconfig of Landscaper's cluster (default: the host cluster)"),
-    option_text("metrics-address", 0, struct controller_values, metrics_address, "HOST:PORT",
-                "address for /metrics, or 'off'"),
-    option_text("health-address", 0, struct controller_values, health_address, "HOST:PORT",
-                "address for /healthz and /readyz, or 'off'"),
-    option_flag("check", 0, struct controller_values, is_check,
-                "print which permissions and CustomResourceDefinitions are missing, and exit"),
-    TABLE_LOG_ROWS(struct controller_values),
-    TABLE_PROGRAM_ROWS(struct controller_values),
-};
-
-static const struct option_fact controller_facts[] = {
-    EXIT_DONE,
-    EXIT_FAILED,
-    EXIT_INVALID,
-    {"ENVIRONMENT", ENV_MY_POD_NAME ", " ENV_MY_POD_NAMESPACE,
-     "identity of this process in locks and leases"},
-    {"ENVIRONMENT", "KUBECONFIG", "kubeconfig of the host cluster, unless --kubeconfig is given"},
-    {"ENVIRONMENT", "HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "proxy for the API servers"},
-    {"SIGNALS", "SIGTERM, SIGINT", "releases the lease and exits; runs continue in their pods"},
-    {"SIGNALS", "SIGUSR1, SIGUSR2", "raise and lower the log level"},
-    {0},
-};
-
-const struct option_command COMMAND_CONTROLLER = {
-    .program = "longshore controller",
-    .brief = "run the DeployItems of a Landscaper as pods",
-    .synopsis = "[OPTIONS]",
-    .summary =
-        "Runs the DeployItems of a Landscaper as pods and reports their results as status and "
-        "exports. SIGUSR1 and SIGUSR2 raise and lower the log level",
-    .rows = controller_rows,
-    .facts = controller_facts,
 };
 
 /* ---- schema, version, completion, man, help ---- */
@@ -328,7 +333,8 @@ const struct option_command COMMAND_SCHEMA = {
     .synopsis = "[NAME]",
     .summary = "Prints the JSON Schema of a document, or the names of all schemas",
     .operand = "NAME",
-    .operand_choices = "configuration context deployitem target provider-container provider-script "
+    .operand_choices = "configuration context deployerregistration deployitem environment target "
+                       "provider-container provider-script "
                        "provider-kubernetes-manifest",
     .rows = plain_rows,
     .facts = schema_facts,
@@ -368,7 +374,8 @@ const struct option_command COMMAND_MAN = {
                "longshore-wait if COMMAND is init or wait",
     .operand = "COMMAND",
     .operand_choices =
-        "run validate render status logs controller schema version completion man help init wait",
+        "run validate render diff status logs controller registrations schema version completion "
+        "man help init wait",
     .rows = plain_rows,
     .facts = man_facts,
 };
@@ -379,7 +386,8 @@ const struct option_command COMMAND_HELP = {
     .synopsis = "[COMMAND]",
     .summary = "Prints the list of commands, or the help of COMMAND",
     .operand = "COMMAND",
-    .operand_choices = "run validate render status logs controller schema version completion man",
+    .operand_choices = "run validate render diff status logs controller registrations schema "
+                       "version completion man",
     .rows = plain_rows,
 };
 
@@ -390,9 +398,13 @@ static const struct option_row longshore_rows[] = {
 };
 
 static const struct option_command *const longshore_commands[] = {
-    &COMMAND_RUN,        &COMMAND_VALIDATE,   &COMMAND_RENDER, &COMMAND_STATUS,
-    &COMMAND_LOGS,       &COMMAND_CONTROLLER, &COMMAND_SCHEMA, &COMMAND_VERSION,
-    &COMMAND_COMPLETION, &COMMAND_MAN,        &COMMAND_HELP,   NULL,
+    &COMMAND_RUN,        &COMMAND_VALIDATE,
+    &COMMAND_RENDER,     &COMMAND_DIFF,
+    &COMMAND_STATUS,     &COMMAND_LOGS,
+    &COMMAND_CONTROLLER, &COMMAND_REGISTRATIONS,
+    &COMMAND_SCHEMA,     &COMMAND_VERSION,
+    &COMMAND_COMPLETION, &COMMAND_MAN,
+    &COMMAND_HELP,       NULL,
 };
 
 const struct option_command COMMAND_LONGSHORE = {

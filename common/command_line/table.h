@@ -32,6 +32,12 @@ struct render_values {
     bool is_help;
 };
 
+struct diff_values {
+    struct option_list objects; /* --target, --secret */
+    const char *kubeconfig, *from_cluster, *state, *output;
+    bool is_help;
+};
+
 /* How status and logs reach the clusters. */
 struct cluster_values {
     const char *kubeconfig, *host_kubeconfig, *host_namespace;
@@ -62,6 +68,13 @@ struct controller_values {
     bool is_check, is_version, is_help;
 };
 
+struct registrations_values {
+    const char *namespace_name, *role, *external_types, *token_seconds;
+    const char *kubeconfig, *metrics_address, *health_address;
+    struct log_values log;
+    bool is_help;
+};
+
 struct version_values {
     bool is_json, is_help;
 };
@@ -83,11 +96,13 @@ struct wait_values {
 };
 
 extern const struct option_command COMMAND_LONGSHORE; /* its commands are the following */
-extern const struct option_command COMMAND_RUN, COMMAND_VALIDATE, COMMAND_RENDER;
+extern const struct option_command COMMAND_RUN, COMMAND_VALIDATE, COMMAND_RENDER, COMMAND_DIFF;
 extern const struct option_command COMMAND_STATUS, COMMAND_LOGS;
-extern const struct option_command COMMAND_CONTROLLER, COMMAND_SCHEMA, COMMAND_VERSION;
+extern const struct option_command COMMAND_CONTROLLER, COMMAND_REGISTRATIONS;
+extern const struct option_command COMMAND_SCHEMA, COMMAND_VERSION;
 extern const struct option_command COMMAND_COMPLETION, COMMAND_MAN, COMMAND_HELP;
-/* table_helpers.c */
+/* COMMAND_CONTROLLER and COMMAND_REGISTRATIONS are in table_services.c, the following in
+ * table_helpers.c. */
 extern const struct option_command COMMAND_INIT, COMMAND_WAIT;
 
 /* Rows for the member log of a record. */
@@ -113,3 +128,16 @@ extern const struct option_command COMMAND_INIT, COMMAND_WAIT;
 #define TABLE_NO_EFFECT "ignored; accepted for compatibility with the Go deployer"
 #define TABLE_VERSION "print the version and exit"
 #define TABLE_HELP "print this help and exit"
+/* Facts about exit codes. */
+#define TABLE_EXIT_DONE                                                                            \
+    {                                                                                              \
+        "EXIT STATUS", "0", "success"                                                              \
+    }
+#define TABLE_EXIT_FAILED                                                                          \
+    {                                                                                              \
+        "EXIT STATUS", "1", "failed; the last line on standard error says why"                     \
+    }
+#define TABLE_EXIT_INVALID                                                                         \
+    {                                                                                              \
+        "EXIT STATUS", "2", "usage or configuration error; the message names the option or field"  \
+    }

@@ -61,6 +61,8 @@ static const struct option_fact wait_facts[] = {
     {"ENVIRONMENT", ENV_GRACE_SECONDS, "default of --grace"},
     {"ENVIRONMENT", ENV_MAIN_GRACE_SECONDS,
      "how long main may run after SIGTERM before its state is saved (default 30)"},
+    {"ENVIRONMENT", ENV_REPORT_NAME,
+     "the Secret for the progress of a snapshot, which the controller reads (default: none)"},
     {0},
 };
 

@@ -126,12 +126,16 @@ const json_t *descriptor_context(const struct descriptor *descriptor)
     return json_array_get(contexts, json_array_size(contexts) - 1);
 }
 
+const json_t *descriptor_resources(const struct descriptor *descriptor)
+{
+    return doc_get(descriptor->doc, "component.resources");
+}
+
 int descriptor_resource(const struct descriptor *descriptor, const char *name,
                         json_t **ret_resource, struct error *err)
 {
     size_t same_name = 0;
-    const json_t *resource =
-        element_by_name(doc_get(descriptor->doc, "component.resources"), name, &same_name);
+    const json_t *resource = element_by_name(descriptor_resources(descriptor), name, &same_name);
 
     if (resource) {
         *ret_resource = json_incref(doc_writable(resource));

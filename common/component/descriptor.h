@@ -38,6 +38,8 @@ json_t *descriptor_reference(const struct descriptor *descriptor, size_t index);
  * ERROR_NOT_FOUND says whether there is none or more than one. */
 int descriptor_resource(const struct descriptor *descriptor, const char *name,
                         json_t **ret_resource, struct error *err) must_check;
+/* All resources; borrowed, NULL if there are none. */
+const json_t *descriptor_resources(const struct descriptor *descriptor);
 
 /* Writes compact JSON in v2 form with sorted keys, piece by piece. Stops and returns -1 when the
  * sink returns -1. */

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/data/string_cache.h"
 
-#include <stdint.h>
 #include <string.h>
+
+#include "common/base/hash.h"
 
 enum { LENGTH_MAX = 32 }; /* longer strings are rarely repeated */
 
-/* FNV-1a */
 static size_t slot_of(const char *text, size_t size)
 {
-    uint32_t hash = 2166136261U;
+    uint32_t hash = hash_bytes(HASH_FIRST, text, size);
 
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 16777619U;
     return (hash ^ hash >> 16) % STRING_CACHE_SLOTS;
 }
 

@@ -9,6 +9,7 @@
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 #include "common/kube/answer.h"
+#include "common/kube/back_off.h"
 #include "common/kube/client_internal.h"
 #include "common/kube/config_internal.h"
 #include "common/kube/gate.h"
@@ -158,6 +159,11 @@ void kube_share_back_off(struct kube *kube)
     kube_gate_use(&kube->gate);
 }
 
+bool kube_is_backing_off(const struct kube *kube)
+{
+    return kube->gate.is_closed;
+}
+
 struct loop *kube_loop(struct kube *kube)
 {
     return kube->loop;
@@ -220,8 +226,9 @@ int kube_http_start(struct kube *kube, struct http_request *request, struct http
 int kube_http_result(struct kube *kube, const struct http_response *response,
                      const struct error *transport, const char *what, struct error *err)
 {
-    kube_counts_add(&kube->counts, response->method,
-                    transport->kind == ERROR_NONE ? response->status : 0);
+    if (transport->kind != ERROR_CANCELLED)
+        kube_counts_add(&kube->counts, response->method,
+                        transport->kind == ERROR_NONE ? response->status : 0);
     kube_gate_note(&kube->gate, loop_now_ms(kube->loop), transport);
     if (transport->kind != ERROR_NONE) {
         *err = *transport;
@@ -353,17 +360,13 @@ static void send_call(struct kube_call *call)
         .body = call->wire.body,
         .body_size = call->wire.body ? strlen(call->wire.body) : 0,
         .body_max = call->answer.size_max,
+        .may_send = call->may_send,
+        .may_send_data = call->may_send_data,
         .on_data = call->is_tail ? on_tail : NULL,
         .on_done = on_answer,
         .data = call,
     };
 
-    if (call->may_send && !call->may_send(call->may_send_data)) {
-        (void)error_set(&err, ERROR_CANCELLED, "%s: not sent: no longer allowed (leadership lost?)",
-                        call->wire.what);
-        finish_call(call, NULL, &err);
-        return;
-    }
     buffer_clear(&call->tail);
     loop_timer_stop(&call->timer);
     if (!call->deadline_ms)
@@ -451,49 +454,4 @@ void kube_cancel(struct kube_call *call)
 {
     if (call && call->state != KUBE_CALL_ENDED)
         destroy_call(call);
-}
-
-struct performed {
-    bool is_done;
-    json_t *object;
-    struct error err;
-};
-
-static void on_performed(void *data, json_t *object, const struct error *err)
-{
-    struct performed *performed = data;
-
-    performed->is_done = true;
-    performed->object = json_incref(object);
-    performed->err = *err;
-}
-
-int kube_perform(struct kube *kube, const struct kube_request *request, json_t **ret_object,
-                 struct error *err)
-{
-    struct performed performed = {0};
-    struct kube_request copy = *request;
-    struct kube_call *call = NULL;
-
-    if (kube_is_busy(kube))
-        return error_set(err, ERROR_INTERNAL, "kube_perform() called from inside a callback");
-    copy.on_done = on_performed;
-    copy.data = &performed;
-    if (kube_start(kube, &copy, &call, err) < 0)
-        return -1;
-    while (!performed.is_done) {
-        if (loop_run_once(kube->loop, -1, err) < 0) {
-            kube_cancel(call);
-            return -1;
-        }
-    }
-    if (performed.err.kind != ERROR_NONE) {
-        *err = performed.err;
-        return -1;
-    }
-    if (ret_object)
-        *ret_object = performed.object;
-    else
-        json_decref(performed.object);
-    return 0;
 }

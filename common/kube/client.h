@@ -23,7 +23,8 @@ struct kube_resource {
 
 extern const struct kube_resource KUBE_PODS, KUBE_SECRETS, KUBE_CONFIG_MAPS, KUBE_SERVICE_ACCOUNTS,
     KUBE_EVENTS, KUBE_NAMESPACES, KUBE_ROLES, KUBE_ROLE_BINDINGS, KUBE_LEASES, KUBE_DEPLOY_ITEMS,
-    KUBE_TARGETS, KUBE_CONTEXTS, KUBE_SYNC_OBJECTS;
+    KUBE_TARGETS, KUBE_CONTEXTS, KUBE_SYNC_OBJECTS, KUBE_CLUSTER_ROLE_BINDINGS, KUBE_INSTALLATIONS,
+    KUBE_ENVIRONMENTS, KUBE_DEPLOYER_REGISTRATIONS;
 
 enum kube_verb {
     KUBE_GET,
@@ -47,8 +48,8 @@ enum kube_verb {
  * INVALID; 429, 5xx and transport errors TEMPORARY (with retry_after_ms). */
 typedef void kube_done_fn(void *data, json_t *object, const struct error *err);
 
-/* Called before each attempt to send: whether the call may still be sent. */
-typedef bool kube_may_send_fn(const void *data);
+/* As in struct http_request: asked right before the request is written, for each attempt. */
+typedef http_may_send_fn kube_may_send_fn;
 
 /* Queueing class; lanes never block each other. */
 enum kube_lane {

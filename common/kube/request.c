@@ -23,6 +23,14 @@ const struct kube_resource KUBE_CONTEXTS = {LANDSCAPER_GROUP, LANDSCAPER_VERSION
                                             RESOURCE_CONTEXTS};
 const struct kube_resource KUBE_SYNC_OBJECTS = {LANDSCAPER_GROUP, LANDSCAPER_VERSION,
                                                 RESOURCE_SYNC_OBJECTS};
+const struct kube_resource KUBE_CLUSTER_ROLE_BINDINGS = {"rbac.authorization.k8s.io", "v1",
+                                                         "clusterrolebindings"};
+const struct kube_resource KUBE_INSTALLATIONS = {LANDSCAPER_GROUP, LANDSCAPER_VERSION,
+                                                 RESOURCE_INSTALLATIONS};
+const struct kube_resource KUBE_ENVIRONMENTS = {LANDSCAPER_GROUP, LANDSCAPER_VERSION,
+                                                RESOURCE_ENVIRONMENTS};
+const struct kube_resource KUBE_DEPLOYER_REGISTRATIONS = {LANDSCAPER_GROUP, LANDSCAPER_VERSION,
+                                                          RESOURCE_DEPLOYER_REGISTRATIONS};
 
 static const struct {
     const char *name, *method, *content_type;

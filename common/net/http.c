@@ -238,6 +238,19 @@ void http_call_error(struct http_call *call, enum error_kind kind, const char *f
     (void)error_set(&call->err, kind, "%s '%s': %s", call->request.method, shown, text);
 }
 
+bool http_call_is_refused(struct http_call *call)
+{
+    const struct http_request *request = &call->request;
+
+    /* The owner of a dead call is gone, and with it may_send_data. */
+    if (call->is_refused || !request->may_send || call->state == HTTP_CALL_DEAD ||
+        request->may_send(request->may_send_data))
+        return call->is_refused;
+    call->is_refused = true;
+    http_call_error(call, ERROR_CANCELLED, "not sent: no longer allowed (leadership lost?)");
+    return true;
+}
+
 /* ---- What was received ---- */
 
 bool http_take_header(struct http_call *call, size_t size)
@@ -397,6 +410,10 @@ static void send_call(struct http_call *call)
     struct error err = {0};
 
     call->state = HTTP_CALL_RUNNING;
+    if (http_call_is_refused(call)) {
+        http_call_finish(call, HTTP_END_FAILED);
+        return;
+    }
     if (choose_transport_again(call, &err) == 0 && call->transport->send(call, &err) == 0)
         return;
     http_call_error(call, err.kind, "%s", err.text);
@@ -484,8 +501,10 @@ void http_client_free(struct http_client *client)
 {
     if (!client)
         return;
-    while (client->calls)
+    while (client->calls) {
+        client->calls->state = HTTP_CALL_DEAD;
         call_free(client->calls);
+    }
     for (size_t i = 0; i < array_length(transports); i++)
         transports[i]->close(client);
     loop_timer_stop(&client->work_timer);
@@ -528,6 +547,7 @@ void http_cancel(struct http_call *call)
         call_free(call);
         return;
     }
+    (void)http_call_is_refused(call); /* the last chance to ask */
     call->state = HTTP_CALL_DEAD;
     loop_timer_stop(&call->stall_timer);
     loop_timer_stop(&call->total_timer);

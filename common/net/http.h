@@ -49,10 +49,14 @@ typedef int http_data_fn(void *data, const struct http_response *response, const
                          size_t size, struct error *err);
 /* Called exactly once, unless the call is cancelled. err->kind is ERROR_NONE for a response with
  * any HTTP status. Errors: ERROR_TEMPORARY (transport errors, timeouts), ERROR_DENIED (certificate
- * not trusted), ERROR_TOO_LARGE (body over the limit). err->os is ETIMEDOUT after a timeout, and
- * ECONNREFUSED if the server has certainly not processed the request. */
+ * not trusted), ERROR_TOO_LARGE (body over the limit), ERROR_CANCELLED (refused by may_send).
+ * err->os is ETIMEDOUT after a timeout, and ECONNREFUSED if the server has certainly not processed
+ * the request. */
 typedef void http_done_fn(void *data, const struct http_response *response,
                           const struct error *err);
+
+/* Whether a request may still be sent. */
+typedef bool http_may_send_fn(const void *data);
 
 struct http_request {
     const char *method; /* "GET" */
@@ -71,7 +75,13 @@ struct http_request {
     bool is_plain_http_allowed;  /* otherwise http:// URLs are refused */
     bool is_multiplexed;         /* share one HTTP/2 connection with all such calls to this
                                   * server, if the server supports it */
-    http_data_fn *on_data;       /* NULL: the body is collected in response->body */
+    /* Or NULL: always. Called right before the request is written to its connection, each time it
+     * is, and over HTTP/2 also before the rest of it is written. A call waits before that: for its
+     * connection, or for a free stream. If it returns false, the call ends with ERROR_CANCELLED.
+     * The data must be valid until on_done is called or the call is cancelled. */
+    http_may_send_fn *may_send;
+    const void *may_send_data;
+    http_data_fn *on_data; /* NULL: the body is collected in response->body */
     http_done_fn *on_done;
     void *data;
 };

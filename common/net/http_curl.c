@@ -309,8 +309,9 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *data)
     return http_take_header(transfer->call, size * count) ? size * count : 0;
 }
 
-/* curl sends a request again, even a POST, if a connection that was used before is closed without
- * an answer. It does not say so, but asks each time. */
+/* curl calls this when it has a connection and is about to send. It sends a request again, even a
+ * POST, if a connection that was used before is closed without an answer. It does not say so, but
+ * asks each time. */
 static int on_send(void *data, char *address, char *own_address, int port, int own_port)
 {
     struct http_transfer *transfer = data;
@@ -319,6 +320,8 @@ static int on_send(void *data, char *address, char *own_address, int port, int o
     (void)own_address;
     (void)port;
     (void)own_port;
+    if (transfer->call && http_call_is_refused(transfer->call))
+        return CURL_PREREQFUNC_ABORT;
     if (transfer->call)
         transfer->call->response.is_repeated = transfer->is_sent;
     transfer->is_sent = true;
@@ -689,6 +692,8 @@ static enum http_end end_of(const struct http_transfer *transfer, CURLcode code)
         return HTTP_END_COMPLETE;
     if (code == CURLE_WRITE_ERROR)
         return HTTP_END_STOPPED;
+    if (transfer->call->is_refused)
+        return HTTP_END_FAILED;
     http_transfer_error(transfer, code, transfer->call);
     return code == CURLE_PARTIAL_FILE || code == CURLE_HTTP2_STREAM || code == CURLE_HTTP2 ||
                    code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR

@@ -28,6 +28,9 @@ enum {
     STATUS_INFORMATIONAL_MAX = 199,
 };
 
+/* What is in a TLS record cannot be taken back, and the rest of the record cannot be left out. */
+#define REFUSED_IN_BUFFER "connection closed to stop a request that is no longer allowed"
+
 /* One connection and its session. */
 struct connection {
     struct http_client *client;
@@ -47,6 +50,7 @@ struct connection {
     bool is_lost;
     uint64_t received_ms; /* when anything was received last */
     size_t call_count;
+    size_t unsent_count; /* exchanges with is_unsent */
     struct exchange *exchanges;
     struct buffer out; /* frames to be written */
 };
@@ -61,6 +65,8 @@ struct exchange {
     struct http_call *call;        /* NULL: gone */
     bool is_attached;              /* counted in connection->call_count */
     int32_t stream_id;             /* 0: nghttp2 does not know it (any more) */
+    bool is_unsent;                /* it has may_send, and a part of it may not be written yet */
+    bool is_gathered;              /* its last frame is in connection->out, or written */
     bool is_ended;                 /* in the list of ended ones */
     enum http_end end;
     size_t body_sent;
@@ -108,6 +114,12 @@ static void link_exchange(struct connection *connection, struct exchange *exchan
     if (exchange->next)
         exchange->next->previous = exchange;
     connection->exchanges = exchange;
+}
+
+static void note_sent(struct exchange *exchange)
+{
+    exchange->connection->unsent_count -= exchange->is_unsent;
+    exchange->is_unsent = false;
 }
 
 /* Leaves the connection, if neither the call nor nghttp2 needs it there. */
@@ -432,9 +444,25 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *bytes, s
     memcpy(bytes, (const char *)request->body + exchange->body_sent, size);
     exchange->body_sent += size;
     exchange->body_bytes += size;
-    if (size == left)
+    if (size == left) {
         *flags |= NGHTTP2_DATA_FLAG_EOF;
+        exchange->is_gathered = true;
+    }
     return (ssize_t)size;
+}
+
+/* For requests without a body: the headers are all of it. */
+static int before_frame(nghttp2_session *session, const nghttp2_frame *frame, void *data)
+{
+    struct exchange *exchange = NULL;
+
+    (void)data;
+    if (frame->hd.type != NGHTTP2_HEADERS || !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
+        return 0;
+    exchange = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+    if (exchange)
+        exchange->is_gathered = true;
+    return 0;
 }
 
 static void add_header(nghttp2_nv *all, size_t *count, const char *name, const char *value)
@@ -484,6 +512,9 @@ static int open_stream(struct exchange *exchange)
     if (id < 0)
         return -1;
     exchange->stream_id = id;
+    exchange->is_gathered = false;
+    exchange->is_unsent = request->may_send != NULL;
+    connection->unsent_count += exchange->is_unsent;
     mark_dirty(connection);
     return 0;
 }
@@ -576,14 +607,43 @@ static void gather(struct connection *connection)
         end_all(connection, nghttp2_strerror((int)size));
 }
 
+/* Ends the exchanges that may not be written any more, and whose requests are not completely
+ * written: they waited for a free stream, for the server's window or for the socket. Returns
+ * whether there was one. */
+static bool refuse_unsent(struct connection *connection)
+{
+    size_t left = connection->unsent_count;
+    bool is_any = false;
+
+    for (struct exchange *exchange = connection->exchanges; left > 0 && exchange;
+         exchange = exchange->next) {
+        if (!exchange->is_unsent)
+            continue;
+        left--;
+        if (exchange->is_gathered && connection->out.size == 0) {
+            note_sent(exchange);
+        } else if (is_live(exchange) && http_call_is_refused(exchange->call)) {
+            /* Headers that wait in nghttp2 are dropped, a body is cut off. */
+            (void)nghttp2_submit_rst_stream(connection->session, NGHTTP2_FLAG_NONE,
+                                            exchange->stream_id, NGHTTP2_CANCEL);
+            end_exchange(exchange, HTTP_END_FAILED);
+            is_any = true;
+        }
+    }
+    return is_any;
+}
+
 static void flush_connection(struct connection *connection)
 {
     for (;;) {
+        bool is_refused = refuse_unsent(connection);
         size_t sent = 0;
         CURLcode code = CURLE_OK;
 
         if (connection->out.size == 0)
             gather(connection);
+        else if (is_refused)
+            end_all(connection, REFUSED_IN_BUFFER);
         if (connection->is_lost || connection->out.size == 0)
             break;
         code = curl_easy_send(connection->link->easy, connection->out.data, connection->out.size,
@@ -622,6 +682,7 @@ static void open_session(struct connection *connection)
     nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
+    nghttp2_session_callbacks_set_before_frame_send_callback(callbacks, before_frame);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_close);
     if (nghttp2_session_client_new(&connection->session, callbacks, connection) != 0 ||
         nghttp2_submit_settings(connection->session, NGHTTP2_FLAG_NONE, settings,
@@ -773,6 +834,10 @@ static void detach_exchange(struct http_call *call, bool is_success)
     (void)is_success;
     if (!exchange->is_attached)
         return;
+    if (exchange->is_unsent && !connection->is_lost && connection->out.size > 0 &&
+        http_call_is_refused(call))
+        end_all(connection, REFUSED_IN_BUFFER);
+    note_sent(exchange);
     exchange->is_attached = false;
     connection->call_count--;
     mark_dirty(connection);

@@ -112,6 +112,7 @@ struct http_call {
     struct buffer body;
     size_t headers_size;
     struct error err; /* why the call failed */
+    bool is_refused;  /* by request.may_send, for good */
     uint64_t stall_bytes;
     int stall_checks;
     struct loop_timer stall_timer, total_timer;
@@ -126,6 +127,10 @@ void http_leave(struct http_client *client);
 /* Has finish_ended() and flush() called soon. */
 void http_work_later(struct http_client *client);
 
+/* Asks request.may_send. True: nothing more of the call may be written; call->err is set, end the
+ * exchange with HTTP_END_FAILED. Once true, always true: leadership that was lost and won again
+ * does not make an old request valid. */
+bool http_call_is_refused(struct http_call *call);
 /* Pass on what was received. False: no more is wanted; end the exchange with HTTP_END_STOPPED. */
 bool http_take_header(struct http_call *call, size_t size);
 bool http_take_bytes(struct http_call *call, const char *bytes, size_t size);

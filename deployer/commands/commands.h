@@ -12,5 +12,6 @@ int version_main(int argc, char **argv);
 int man_main(int argc, char **argv);
 int completion_main(int argc, char **argv);
 int controller_main(int argc, char **argv); /* deployer/controller/main.c */
+int diff_main(int argc, char **argv);       /* deployer/diff/main.c */
 int status_main(int argc, char **argv);     /* deployer/status/main.c */
 int logs_main(int argc, char **argv);       /* deployer/status/logs.c */

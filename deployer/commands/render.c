@@ -9,6 +9,7 @@
 #include "common/data/doc.h"
 #include "deployer/commands/commands.h"
 #include "deployer/manifest/render.h"
+#include "deployer/offline/manifest.h"
 #include "deployer/offline/offline.h"
 
 static void print_object(const json_t *object, const char *output, bool is_first)
@@ -72,13 +73,8 @@ static int render_manifests(const struct render_values *values, const struct ite
     cleanup_mistakes struct mistakes mistakes = {0};
     cleanup_json json_t *objects = NULL;
 
-    if (mistakes_fail(&item->mistakes, err) < 0)
-        return error_wrap(err, "deploy item \"%s\"", item->name);
-    if (manifest_config_parse(item->config, &config, &mistakes) < 0) {
-        offline_complete_paths(&mistakes);
-        if (mistakes_fail(&mistakes, err) < 0)
-            return error_wrap(err, "deploy item \"%s\"", item->name);
-    }
+    if (offline_manifest_config(item, &config, &mistakes, err) < 0)
+        return -1;
     objects = manifest_render(config, item->namespace_name, item->name);
     for (size_t i = 0; i < json_array_size(objects); i++)
         print_object(json_array_get(objects, i), values->output, i == 0);

@@ -13,6 +13,7 @@
 #include "deployer/item/kinds.h"
 #include "deployer/item/provider.h"
 #include "deployer/manifest/configuration.h"
+#include "deployer/registrations/kinds.h"
 #include "deployer/validation/schema.h"
 
 /* Schemas of provider configurations are called "provider-container" etc., by the end of the type.
@@ -73,6 +74,16 @@ static json_t *context_schema(void)
     return schema_document(KIND_CONTEXT, CONTEXT_FIELDS);
 }
 
+static json_t *environment_schema(void)
+{
+    return schema_document(KIND_ENVIRONMENT, ENVIRONMENT_FIELDS);
+}
+
+static json_t *registration_schema(void)
+{
+    return schema_document(KIND_DEPLOYER_REGISTRATION, REGISTRATION_FIELDS);
+}
+
 /* The configuration is that of the item's type. */
 static json_t *item_schema(void)
 {
@@ -102,10 +113,9 @@ static const struct {
     const char *name;
     json_t *(*make)(void);
 } documents[] = {
-    {"configuration", configuration_schema},
-    {"context", context_schema},
-    {"deployitem", item_schema},
-    {"target", target_schema},
+    {"configuration", configuration_schema},       {"context", context_schema},
+    {"deployerregistration", registration_schema}, {"deployitem", item_schema},
+    {"environment", environment_schema},           {"target", target_schema},
 };
 
 /* The name of the schema of a type. The caller frees it. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `longshore validate`: lists mistakes in DeployItems and what they refer to. */
+/* `longshore validate`: lists mistakes in DeployItems and what they refer to, and in
+ * registrations of deployers. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "common/data/doc.h"
 #include "deployer/commands/commands.h"
 #include "deployer/commands/findings.h"
+#include "deployer/commands/validate_graph.h"
 #include "deployer/commands/validate_object.h"
 #include "deployer/item/bundle.h"
 #include "deployer/offline/offline.h"
@@ -187,6 +189,7 @@ static int run(const struct validate_values *values, int count, char **files)
     for (int i = 0; i < count; i++)
         read_file(&validation, files[i]);
     check_all(&validation, config, values->config);
+    graph_check(&validation.bundle, validation.origins, &validation.findings);
     check_not_empty(&validation);
     findings_locate(&validation.findings);
     if (strcmp(values->output, "json") == 0) {

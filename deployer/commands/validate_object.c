@@ -14,6 +14,7 @@
 #include "deployer/offline/offline.h"
 #include "deployer/pod/names.h"
 #include "deployer/pod/run_objects.h"
+#include "deployer/registrations/kinds.h"
 #include "deployer/validation/validate.h"
 
 /* What is being checked. */
@@ -267,6 +268,24 @@ static void check_configuration(const struct subject *subject)
     (void)add_mistakes(subject, &mistakes);
 }
 
+/* ---- Environment, DeployerRegistration ---- */
+
+static void check_environment(const struct subject *subject)
+{
+    cleanup_mistakes struct mistakes mistakes = {.is_unbounded = true};
+
+    environment_check(subject->object, &mistakes);
+    (void)add_mistakes(subject, &mistakes);
+}
+
+static void check_registration(const struct subject *subject)
+{
+    cleanup_mistakes struct mistakes mistakes = {.is_unbounded = true};
+
+    registration_check(subject->object, &mistakes);
+    (void)add_mistakes(subject, &mistakes);
+}
+
 /* ---- kinds ---- */
 
 static const struct checked_kind {
@@ -278,18 +297,18 @@ static const struct checked_kind {
     {KIND_CONTEXT, check_context},
     {KIND_CONFIGURATION, check_configuration},
     {KIND_PROVIDER_CONFIGURATION, check_provider_configuration},
+    {KIND_ENVIRONMENT, check_environment},
+    {KIND_DEPLOYER_REGISTRATION, check_registration},
     /* Used by items, but without rules of our own. */
     {"Secret", NULL},
     {"ConfigMap", NULL},
     /* Other kinds of Landscaper. */
-    {"Installation", NULL},
+    {KIND_INSTALLATION, NULL},
     {"Execution", NULL},
     {"DataObject", NULL},
     {"TargetSync", NULL},
     {"ComponentVersionOverwrites", NULL},
     {"LsHealthCheck", NULL},
-    {"DeployerRegistration", NULL},
-    {"Environment", NULL},
     {"Blueprint", NULL},
     {"InstallationTemplate", NULL},
     {KIND_SYNC_OBJECT, NULL},
@@ -319,15 +338,24 @@ static void check_unknown_kind(const struct subject *subject, const char *kind)
     add(subject, "kind", text, false);
 }
 
+/* Environments and registrations have no namespace. */
+char *object_title(const json_t *object)
+{
+    const char *kind = doc_text_or(object, "kind", "");
+    const char *name = doc_text_or(object, "metadata.name", "");
+
+    if (!*name)
+        return xstrdup(kind);
+    if (strcmp(kind, KIND_ENVIRONMENT) == 0 || strcmp(kind, KIND_DEPLOYER_REGISTRATION) == 0)
+        return xasprintf("%s %s", kind, name);
+    return xasprintf("%s %s/%s", kind, doc_text_or(object, "metadata.namespace", "default"), name);
+}
+
 const char *object_check(const struct object_check *check, const json_t *object,
                          struct origin origin)
 {
     const char *kind = doc_text_or(object, "kind", "");
-    const char *name = doc_text_or(object, "metadata.name", "");
-    cleanup_free char *title =
-        *name ? xasprintf("%s %s/%s", kind, doc_text_or(object, "metadata.namespace", "default"),
-                          name)
-              : xstrdup(kind);
+    cleanup_free char *title = object_title(object);
     const struct subject subject = {check, object, origin, title};
 
     for (size_t i = 0; i < array_length(kinds); i++) {

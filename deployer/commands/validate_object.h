@@ -19,5 +19,9 @@ struct object_check {
  * (static), else NULL; a misspelled kind is an error. */
 const char *object_check(const struct object_check *check, const json_t *object,
                          struct origin origin);
+/* "DeployItem team/job", for messages. Belongs to the caller. */
+char *object_title(const json_t *object);
 /* The kinds that are checked, for messages. */
-#define OBJECT_CHECK_KINDS "DeployItem, Target, Context, Configuration or ProviderConfiguration"
+#define OBJECT_CHECK_KINDS                                                                         \
+    "DeployItem, Target, Context, Configuration, ProviderConfiguration, Environment or "           \
+    "DeployerRegistration"

@@ -23,6 +23,7 @@ enum {
     METRICS_PORT = 8080,
     HEALTH_PORT = 8081,
     GRACE_MAX_SECONDS = 300,
+    LATE_INTERVAL_MS = 10 * 60 * 1000,
 };
 
 #define IMAGE_DEFAULT "ubuntu:18.04" /* the default of the Go deployer */
@@ -223,6 +224,10 @@ static void read_types(const struct fields *root, bool is_manifest, struct deplo
     config->is_manifest_enabled = field_bool(&fields, "enabled", is_manifest);
     config->is_container_enabled = !is_manifest;
     config->is_script_enabled = config->is_script_enabled && !is_manifest;
+    fields = (struct fields){field_object(&fields, "lateChanges"), "manifest.lateChanges",
+                             root->mistakes};
+    config->is_late_trigger = field_bool(&fields, "trigger", false);
+    config->late_interval_ms = field_duration_ms(&fields, "minimumInterval", LATE_INTERVAL_MS);
 }
 
 static void read_root(const struct fields *root, struct deployer_config *config)

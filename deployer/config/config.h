@@ -46,6 +46,8 @@ struct deployer_config {
     bool is_script_enabled;    /* script.enabled: false: script items are ignored */
     bool is_container_enabled; /* false in a Configuration of the manifest deployer */
     bool is_manifest_enabled;  /* manifest.enabled; true in a Configuration of that deployer */
+    bool is_late_trigger;      /* manifest.lateChanges.trigger: jobs may be triggered */
+    int64_t late_interval_ms;  /* manifest.lateChanges.minimumInterval between two of an item */
 
     bool is_collecting; /* !garbageCollection.disable */
     int64_t collection_ms;

@@ -220,10 +220,30 @@ static const struct field_rule pod_fields[] = {
     RULES_END,
 };
 
+static const struct field_rule late_fields[] = {
+    {.name = "trigger",
+     .types = RULE_BOOL,
+     .fallback = "false",
+     .help =
+         "items may trigger jobs of their root Installation; needs permission to get executions "
+         "and to get and patch installations"},
+    {.name = "minimumInterval",
+     .types = RULE_TEXT,
+     .format = &FORMAT_DURATION,
+     .min = 1000,
+     .fallback = "\"10m\"",
+     .help = "shortest time between two such jobs of an item, whatever the item says"},
+    RULES_END,
+};
+
 static const struct field_rule manifest_fields[] = {
     {.name = "enabled",
      .types = RULE_BOOL,
      .help = "manifest items are served; default: only with a document of the manifest deployer"},
+    {.name = "lateChanges",
+     .types = RULE_OBJECT,
+     .fields = late_fields,
+     .help = "changes after the end of a job, for items with watch"},
     RULES_END,
 };
 

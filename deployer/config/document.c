@@ -86,6 +86,10 @@ json_t *config_document(const struct deployer_config *config)
     doc_set_new(doc, "script", container_document(&config->script));
     doc_set_new(doc, "script.enabled", json_boolean(config->is_script_enabled));
     doc_set_new(doc, "manifest.enabled", json_boolean(config->is_manifest_enabled));
+    if (config->is_manifest_enabled) {
+        doc_set_new(doc, "manifest.lateChanges.trigger", json_boolean(config->is_late_trigger));
+        set_duration(doc, "manifest.lateChanges.minimumInterval", config->late_interval_ms);
+    }
     add_operations(doc, config);
     doc_set_text(doc, "pod.sharedVolumeSizeLimit", config->shared_volume_size);
     set_copy(doc, "pod.nodeSelector", config->node_selector);

@@ -18,7 +18,7 @@ static const char *const cluster_names[] = {"host", "landscaper"};
 enum place { PLACE_RUNS, PLACE_LEASE, PLACE_OWN_POD, PLACE_ALL };
 
 /* When a rule is needed. */
-enum need { NEED_ALWAYS, NEED_ELECTION, NEED_LOCKS, NEED_PODS, NEED_MANIFESTS };
+enum need { NEED_ALWAYS, NEED_ELECTION, NEED_LOCKS, NEED_PODS, NEED_MANIFESTS, NEED_LATE };
 
 struct rule {
     enum cluster cluster;
@@ -50,6 +50,10 @@ static const struct rule rules[] = {
      "get create patch delete", "read Targets and pull secrets, write exports"},
     {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_MANIFESTS, false, "", "serviceaccounts", "token", "create",
      "request tokens for Targets with oidcConfig or selfConfig"},
+    {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_LATE, false, LANDSCAPER_GROUP, RESOURCE_EXECUTIONS, NULL,
+     "get", "find the root Installation of a DeployItem"},
+    {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_LATE, false, LANDSCAPER_GROUP, RESOURCE_INSTALLATIONS,
+     NULL, "get patch", "trigger jobs because of late changes"},
     {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_PODS, false, "", "configmaps", NULL, "get",
      "read the OCM configuration of a Context"},
     {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_ALWAYS, false, "", "events", NULL, "create",
@@ -120,6 +124,8 @@ static bool is_needed(const struct check *check, enum need need)
         return check->config->is_container_enabled;
     case NEED_MANIFESTS:
         return check->config->is_manifest_enabled;
+    case NEED_LATE:
+        return check->config->is_manifest_enabled && check->config->is_late_trigger;
     case NEED_ALWAYS:
         break;
     }

@@ -14,6 +14,7 @@
 #include "deployer/controller/setup.h"
 #include "deployer/manifest/engine.h"
 #include "deployer/pod/engine.h"
+#include "deployer/serve/daemon.h"
 
 static void warn_unused(const struct mistakes *mistakes)
 {
@@ -95,7 +96,7 @@ int controller_main(int argc, char **argv)
     int first = 0;
     bool is_ok = false;
 
-    controller_block_signals();
+    daemon_block_signals();
     sandbox_no_core();
     log_configure("longshore", level, format);
     if (options_parse(&COMMAND_CONTROLLER, argc, argv, &values, &first, &err) < 0 ||

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "deployer/controller/setup.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/base/log.h"
 #include "common/base/memory.h"
-#include "common/base/number.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "common/sandbox/sandbox.h"
 #include "deployer/controller/check.h"
 #include "deployer/controller/clusters.h"
 #include "deployer/protocol/act.h"
@@ -19,6 +17,7 @@
 #include "deployer/protocol/election.h"
 #include "deployer/protocol/observe.h"
 #include "deployer/protocol/task.h"
+#include "deployer/serve/daemon.h"
 #include "deployer/serve/server.h"
 
 enum { DRAIN_MS = 10 * 1000, RELEASE_MS = 3 * 1000 };
@@ -46,6 +45,22 @@ static const struct kube_watch *watch_of_engines(const struct controller *contro
         watch = engine->class->watch ? engine->class->watch(engine) : NULL;
     }
     return watch;
+}
+
+/* Belongs to the caller; its texts are borrowed. */
+static struct cluster_traffic *targets_of_engines(const struct controller *controller,
+                                                  size_t *ret_count)
+{
+    struct cluster_traffic *targets = xcalloc(CLUSTER_TRAFFIC_MAX, sizeof(*targets));
+
+    *ret_count = 0;
+    for (size_t i = 0; i < controller->engine_count && *ret_count == 0; i++) {
+        const struct engine *engine = controller->engines[i];
+
+        if (engine->class->clusters)
+            *ret_count = cluster_pool_traffic(engine->class->clusters(engine), targets);
+    }
+    return targets;
 }
 
 static const char *name_of_action(size_t action)
@@ -76,8 +91,11 @@ static int serve_metrics(struct process *process, struct buffer *ret_body,
         .lease_name = controller->config->lease_name ? controller->config->lease_name : "",
         .started_unix_ms = process->started_unix_ms,
     };
+    cleanup_free struct cluster_traffic *targets =
+        targets_of_engines(controller, &now.target_count);
     struct error err = {0};
 
+    now.targets = targets;
     *ret_content_type = "text/plain; version=0.0.4; charset=utf-8";
     return metrics_write(&controller->metrics, &now, ret_body, &err) < 0 ? 503 : 200;
 }
@@ -98,29 +116,6 @@ static int on_request(void *data, const char *path, struct buffer *ret_body,
     if (strcmp(path, "/healthz") != 0 && strcmp(path, "/readyz") != 0)
         return 404;
     return buffer_append_text(ret_body, &err, "ok\n") < 0 ? 503 : 200;
-}
-
-int address_parse(const char *text, char **ret_host, uint16_t *ret_port, struct error *err)
-{
-    const char *colon = strrchr(text, ':');
-    const char *digits = colon ? colon + 1 : text;
-    uint64_t port = 0;
-    size_t length = colon ? (size_t)(colon - text) : 0;
-
-    if (strcmp(text, "off") == 0) {
-        *ret_port = 0;
-        *ret_host = xstrdup("");
-        return 0;
-    }
-    if (!number_parse(digits, UINT16_MAX, &port))
-        return error_set(err, ERROR_INVALID, "invalid address '%s': use host:port", text);
-    if (length >= 2 && text[0] == '[' && text[length - 1] == ']') {
-        text++;
-        length -= 2;
-    }
-    *ret_port = (uint16_t)port;
-    *ret_host = xstrndup(text, length);
-    return 0;
 }
 
 static int listen_for(struct process *process, const char *given, int64_t port,
@@ -167,30 +162,12 @@ static void on_drained(void *data)
     loop_stop(process->controller.loop);
 }
 
-static void change_level(int by)
-{
-    int level = (int)log_get_level() + by;
-
-    if (level < LOG_LEVEL_ERROR || level > LOG_LEVEL_DEBUG)
-        return;
-    log_set_level((enum log_level)level);
-    log_error("log level changed", log_number("level", level));
-}
-
 static void on_signal(void *data, int signal_number)
 {
     struct process *process = data;
     struct controller *controller = &process->controller;
 
-    if (signal_number == SIGUSR1) {
-        change_level(1);
-        return;
-    }
-    if (signal_number == SIGUSR2) {
-        change_level(-1);
-        return;
-    }
-    if (controller->is_draining)
+    if (daemon_changes_level(signal_number) || controller->is_draining)
         return;
     log_info("shutting down", log_number("signal", signal_number),
              log_number("requests", controller->running));
@@ -252,13 +229,6 @@ static int start_engines(struct controller *controller, const struct engine_clas
 
 /* ---- Life ---- */
 
-static const char *env_or(const char *name, const char *fallback)
-{
-    const char *value = getenv(name);
-
-    return value && *value ? value : fallback;
-}
-
 /* Variables of the Go deployer that have no effect are logged, as fields of the configuration are.
  */
 static void name_unused_variables(void)
@@ -270,7 +240,7 @@ static void name_unused_variables(void)
     for (size_t i = 0; i < array_length(names); i++) {
         char *longer = NULL;
 
-        if (!*env_or(names[i], ""))
+        if (!*daemon_variable(names[i], ""))
             continue;
         longer = xasprintf("%s%s%s", given, *given ? ", " : "", names[i]);
         free(given);
@@ -297,28 +267,12 @@ static void init_controller(struct process *process, const struct deployer_confi
             : xasprintf("%s-%lld",
                         config->is_container_enabled ? DEPLOYER_NAME : MANIFEST_DEPLOYER_NAME,
                         (long long)(process->started_unix_ms / 1000));
-    controller->pod_name = env_or(ENV_MY_POD_NAME, MY_POD_NAME_DEFAULT);
-    controller->pod_namespace = env_or(ENV_MY_POD_NAMESPACE, MY_POD_NAMESPACE_DEFAULT);
+    controller->pod_name = daemon_variable(ENV_MY_POD_NAME, MY_POD_NAME_DEFAULT);
+    controller->pod_namespace = daemon_variable(ENV_MY_POD_NAMESPACE, MY_POD_NAMESPACE_DEFAULT);
     controller->index = index_new(controller->engines);
     controller->item_epoch = 1;
     loop_timer_init(&controller->pump_timer, controller->loop, controller_on_pump, controller);
     loop_timer_init(&process->drain_timer, controller->loop, on_drained, process);
-}
-
-static int enter_sandbox(struct error *err)
-{
-    /* Tokens, certificates and resolver files are read repeatedly; nothing is ever written. */
-    const struct sandbox_path paths[] = {{.path = "/", .is_writable = false}};
-    const struct sandbox_options options = {.paths = paths,
-                                            .path_count = array_length(paths),
-                                            .is_network_allowed = true,
-                                            .is_listening = true};
-    struct sandbox_result result = {0};
-
-    if (sandbox_enter(&options, &result, err) < 0)
-        return error_wrap(err, "sandbox");
-    log_debug("in the sandbox", log_number("landlock", result.has_landlock));
-    return 0;
 }
 
 static void free_task(void *data, struct record *record)
@@ -351,16 +305,16 @@ static void process_done(struct process *process)
     loop_free(controller->loop);
 }
 
-static const int signals[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2};
-
-void controller_block_signals(void)
+/* A target cluster needs about five descriptors, and many systems start processes with a soft limit
+ * of 1024. It exists for programs that use select(), which nothing here does. */
+static void raise_descriptor_limit(void)
 {
-    sigset_t set;
+    struct rlimit limit = {0};
 
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < array_length(signals); i++)
-        (void)sigaddset(&set, signals[i]);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static int start(struct process *process, const struct controller_options *options,
@@ -368,15 +322,16 @@ static int start(struct process *process, const struct controller_options *optio
 {
     struct controller *controller = &process->controller;
 
+    raise_descriptor_limit();
     if (loop_new(clock_system(), &controller->loop, err) < 0)
         return -1;
     init_controller(process, config);
     name_unused_variables();
-    if (loop_set_signals(controller->loop, signals, array_length(signals), on_signal, process,
+    if (loop_set_signals(controller->loop, DAEMON_SIGNALS, DAEMON_SIGNAL_COUNT, on_signal, process,
                          err) < 0 ||
         http_client_new(controller->loop, CONTROLLER_USER_AGENT, &controller->http, err) < 0 ||
         connect_clusters(process, options, config, err) < 0 ||
-        start_serving(process, options, err) < 0 || enter_sandbox(err) < 0 ||
+        start_serving(process, options, err) < 0 || daemon_enter_sandbox(err) < 0 ||
         election_start(controller, clusters_lease_namespace(config, controller->pod_namespace),
                        err) < 0 ||
         start_engines(controller, options->engines, err) < 0 || watch_items(controller, err) < 0)

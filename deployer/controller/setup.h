@@ -14,15 +14,6 @@ struct controller_options {
     const struct engine_class *const *engines;    /* NULL at the end */
 };
 
-/* To be called first: a signal that arrives during start-up then waits for the event loop.
- * Otherwise it would be ignored as process 1 of a container, and kill the process elsewhere. */
-void controller_block_signals(void);
-
 /* Runs until SIGTERM or SIGINT. Sets config->landscaper_mark. */
 int controller_run(const struct controller_options *options, struct deployer_config *config,
                    struct error *err) must_check;
-
-/* Parses "host:port", ":port" or "port"; "0" and "off" disable the listener (port 0). *ret_host
- * belongs to the caller. */
-int address_parse(const char *text, char **ret_host, uint16_t *ret_port, struct error *err)
-    must_check;

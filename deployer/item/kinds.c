@@ -4,41 +4,6 @@
 #include "common/contract.h"
 #include "deployer/validation/shared_rules.h"
 
-/* ---- what all objects have ---- */
-
-static const char *const api_versions[] = {LANDSCAPER_API_VERSION, NULL};
-
-static const struct field_rule metadata_fields[] = {
-    {.name = "name", ROW_OBJECT_NAME, .is_required = true, .help = "name of the object"},
-    {.name = "namespace",
-     ROW_OBJECT_NAME,
-     .is_empty_allowed = true,
-     .help = "namespace of the object"},
-    {.name = "labels", ROW_NODE_SELECTOR, .help = "labels of the object"},
-    {.name = "annotations",
-     .types = RULE_OBJECT,
-     .elements = &ELEMENT_TEXT,
-     .help = "annotations of the object"},
-    RULES_END,
-};
-
-#define ROWS_OBJECT(kinds_)                                                                        \
-    {.name = "apiVersion",                                                                         \
-     .types = RULE_TEXT,                                                                           \
-     .choices = api_versions,                                                                      \
-     .is_required = true,                                                                          \
-     .help = "version of the API",                                                                 \
-     .missing = "must be " LANDSCAPER_API_VERSION},                                                \
-        {.name = "kind",                                                                           \
-         .types = RULE_TEXT,                                                                       \
-         .choices = (kinds_),                                                                      \
-         .is_required = true,                                                                      \
-         .help = "kind of the object"},                                                            \
-    {                                                                                              \
-        .name = "metadata", .types = RULE_OBJECT, .fields = metadata_fields, .is_open = true,      \
-        .is_required = true, .help = "name, namespace, labels and annotations"                     \
-    }
-
 /* ---- DeployItem ---- */
 
 static const struct field_rule item_target_fields[] = {
@@ -101,21 +66,12 @@ const struct field_rule ITEM_FIELDS[] = {
 
 /* ---- Target ---- */
 
-static const struct field_rule secret_reference_fields[] = {
-    {.name = "name", ROW_OBJECT_NAME, .is_required = true, .help = "name of the Secret"},
-    {.name = "key",
-     .types = RULE_TEXT,
-     .is_empty_allowed = true,
-     .help = "key of the Secret; default: the whole Secret as an object"},
-    RULES_END,
-};
-
 static const struct field_rule target_spec_fields[] = {
     {.name = "type", .types = RULE_TEXT, .is_required = true, .help = "type of the target"},
     {.name = "config", .types = RULE_ANY, .help = "content of the target"},
     {.name = "secretRef",
      .types = RULE_OBJECT,
-     .fields = secret_reference_fields,
+     .fields = FIELDS_SECRET_REFERENCE,
      .help = "Secret in the namespace of the target that has its content"},
     RULES_END,
 };

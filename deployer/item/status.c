@@ -145,6 +145,21 @@ void status_set_condition(json_t *status, const char *type, const json_t *next, 
         set_time(condition, "lastTransitionTime", now_unix_ms);
 }
 
+const json_t *status_condition(const json_t *status, const char *type)
+{
+    return find_condition(json_object_get(status, "conditions"), type);
+}
+
+void status_remove_condition(json_t *status, const char *type)
+{
+    json_t *conditions = json_object_get(status, "conditions");
+
+    for (size_t i = json_array_size(conditions); i > 0; i--) {
+        if (strcmp(doc_text_or(json_array_get(conditions, i - 1), "type", ""), type) == 0)
+            (void)json_array_remove(conditions, i - 1);
+    }
+}
+
 bool status_is_failed(const char *phase)
 {
     return strcmp(phase, PHASE_FAILED) == 0 || strcmp(phase, PHASE_DELETE_FAILED) == 0;

@@ -35,6 +35,10 @@ void status_reset_errors(json_t *status);
 void status_set_condition(json_t *status, const char *type, const json_t *next,
                           int64_t now_unix_ms);
 
+void status_remove_condition(json_t *status, const char *type);
+/* The condition of this type, or NULL. Borrowed. */
+const json_t *status_condition(const json_t *status, const char *type);
+
 /* ---- Phases ---- */
 
 bool status_is_final(const char *phase);

@@ -147,6 +147,7 @@ static void read_root(const struct fields *root, bool is_old, struct manifest_co
     config_read_exports(root, config);
     (void)validate_continuous_reconcile(field_any(root, "continuousReconcile"),
                                         "continuousReconcile", root->mistakes);
+    config_read_watch(root, config);
     config_read_groups(root, "deletionGroups", &config->groups, &config->group_count);
     config_read_groups(root, "deletionGroupsDuringUpdate", &config->update_groups,
                        &config->update_group_count);

@@ -13,6 +13,7 @@
 #include "common/apply/plan.h"
 #include "common/apply/readiness.h"
 #include "common/apply/removal.h"
+#include "deployer/manifest/late_change.h"
 #include "deployer/validation/mistakes.h"
 #include "deployer/validation/rules.h"
 
@@ -34,6 +35,8 @@ struct manifest_config {
 
     struct export_rule *exports;
     size_t export_count;
+
+    struct late_rules late; /* watch */
 
     /* None: REMOVAL_DEFAULT_GROUPS. */
     struct removal_group *groups, *update_groups;
@@ -57,6 +60,12 @@ define_cleanup(struct manifest_config *, manifest_config_free)
  * or with deletion groups that are not valid, the default groups apply (*ret_is_valid is false in
  * the latter case). */
 struct manifest_config *manifest_config_for_deletion(const json_t *document, bool *ret_is_valid);
+
+/* Only what is watched after a job has succeeded: readiness checks, exports and watch. It keeps no
+ * manifests. NULL: nothing is, or the document is not valid. */
+struct manifest_config *manifest_config_for_watch(const json_t *document);
+/* Only the rules of watch: cheap. */
+struct late_rules manifest_config_late_rules(const json_t *document);
 
 /* The distinct names of second targets, for checks, exports and groups; array of strings. New
  * reference. is_delete: only those that a deletion needs. */

@@ -103,24 +103,6 @@ static void read_object(const struct fields *fields, void *data)
     check->objects[check->object_count++] = config_reference(fields);
 }
 
-/* "a=b,c=d". Belongs to the caller. */
-static char *selector_text(const json_t *labels)
-{
-    char *text = xstrdup("");
-    const char *key = NULL;
-    json_t *value = NULL;
-
-    doc_foreach(labels, key, value)
-    {
-        const char *word = json_string_value(value);
-        char *longer = xasprintf("%s%s%s=%s", text, *text ? "," : "", key, word ? word : "");
-
-        free(text);
-        text = longer;
-    }
-    return text;
-}
-
 static void read_label_selector(const struct fields *parent, struct custom_check *check)
 {
     cleanup_free char *path = NULL;
@@ -136,7 +118,7 @@ static void read_label_selector(const struct fields *parent, struct custom_check
     labels_path = field_path(&fields, "matchLabels");
     if (json_object_size(labels) == 0)
         mistakes_add(fields.mistakes, MISTAKE_REQUIRED, labels_path, "at least one label");
-    check->label_selector = selector_text(labels);
+    check->label_selector = label_selector_text(labels);
     check->label_namespaces = config_names(&fields, "namespaces");
     check->label_min = (size_t)field_integer(&fields, "min", 1);
 }

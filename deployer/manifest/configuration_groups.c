@@ -59,6 +59,22 @@ static void read_predefined(const struct fields *fields, struct removal_group *g
     group->is_force = field_bool(fields, "forceDelete", false);
 }
 
+/* Neither deployer would limit a custom group by these fields: it would delete what they were
+ * meant to spare. */
+static void refuse_limits(const struct fields *fields)
+{
+    static const char *const limits[] = {"matchLabels", "waitOnly"};
+
+    for (size_t i = 0; i < array_length(limits); i++) {
+        cleanup_free char *path = field_path(fields, limits[i]);
+
+        if (field_any(fields, limits[i]))
+            mistakes_add(fields->mistakes, MISTAKE_FORBIDDEN, path,
+                         "does not limit this group; use selectedResourceGroup beside "
+                         "'predefinedResourceGroup: {type: empty}'");
+    }
+}
+
 static void read_custom(const struct fields *fields, struct removal_group *group)
 {
     bool is_all = field_bool(fields, "deleteAllResources", false);
@@ -68,6 +84,7 @@ static void read_custom(const struct fields *fields, struct removal_group *group
     group->is_force = field_bool(fields, "forceDelete", false);
     group->target_name = config_target_name(fields);
     read_resources(fields, group);
+    refuse_limits(fields);
     if (group->target_name && !is_all)
         mistakes_add(fields->mistakes, MISTAKE_FORBIDDEN, path,
                      "needs deleteAllResources: true, because objects that the item applied are "

@@ -10,6 +10,8 @@
 void config_read_readiness(const struct fields *root, struct manifest_config *config);
 /* configuration_exports.c */
 void config_read_exports(const struct fields *root, struct manifest_config *config);
+/* configuration_watch.c */
+void config_read_watch(const struct fields *root, struct manifest_config *config);
 /* configuration_groups.c */
 void config_read_groups(const struct fields *root, const char *key,
                         struct removal_group **ret_groups, size_t *ret_count);

@@ -256,6 +256,30 @@ const struct field_rule MANIFEST_GROUPS_RULE = {.name = "deletionGroups",
 static const char *const strategies[] = {"update",         "patch", "merge",
                                          "mergeOverwrite", "apply", NULL};
 
+static const char *const levels[] = {"none", "report", "trigger", NULL};
+
+static const struct field_rule watch_fields[] = {
+    {.name = "level",
+     .types = RULE_TEXT,
+     .choices = levels,
+     .fallback = "\"none\"",
+     .help = "what happens when exported values or readiness change after a job"},
+    {.name = "quietPeriod",
+     .types = RULE_TEXT,
+     .format = &FORMAT_DURATION,
+     .min = 1000,
+     .fallback = "\"30s\"",
+     .help = "how long a change has to be stable before it counts"},
+    {.name = "interval",
+     .types = RULE_TEXT,
+     .format = &FORMAT_DURATION,
+     .min = 1000,
+     .fallback = "\"1h\"",
+     .help = "shortest time between two jobs that are triggered by changes; the deployer may "
+             "require more"},
+    RULES_END,
+};
+
 static const struct field_rule common_fields[] = {
     {.name = "apiVersion", .types = RULE_TEXT, .help = "version of the document"},
     {.name = "kind", .types = RULE_TEXT, .help = "kind of the document"},
@@ -273,7 +297,12 @@ static const struct field_rule common_fields[] = {
     {.name = "continuousReconcile",
      .types = RULE_OBJECT,
      .fields = FIELDS_CONTINUOUS_RECONCILE,
-     .help = "accepted, but without effect, as in the Go deployer"},
+     .help = "when jobs are triggered regularly; only with watch.level trigger, otherwise without "
+             "effect, as in the Go deployer"},
+    {.name = "watch",
+     .types = RULE_OBJECT,
+     .fields = watch_fields,
+     .help = "late changes; the Go deployer ignores it"},
     {.name = "deletionGroups",
      ROW_LIST(group_element),
      .help = "what is deleted with the item, in order"},

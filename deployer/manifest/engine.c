@@ -7,6 +7,8 @@
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
+#include "deployer/manifest/late.h"
+#include "deployer/manifest/targets.h"
 
 /* ---- Life ---- */
 
@@ -22,6 +24,7 @@ static int start(struct controller *controller, struct engine **ret_engine, stru
     (void)err;
     engine->base.controller = controller;
     engine->pool = cluster_pool_new(controller->loop, CONTROLLER_USER_AGENT);
+    cluster_pool_on_unauthorized(engine->pool, manifest_on_unauthorized, engine);
     engine->tokens = token_cache_new();
     engine->gate.on_room = on_room;
     *ret_engine = &engine->base;
@@ -32,6 +35,8 @@ static void engine_free(struct engine *base)
 {
     struct manifest_engine *engine = (struct manifest_engine *)base;
 
+    while (engine->lates)
+        late_untrack(engine->lates->record);
     cluster_pool_free(engine->pool);
     token_cache_free(engine->tokens);
     free(engine);
@@ -54,9 +59,20 @@ static void lead_lost(struct engine *base)
 
     while (engine->runs)
         manifest_drop(engine->runs->task);
+    late_stop_all(engine);
+}
+
+static void collect(struct engine *base)
+{
+    late_look_all((struct manifest_engine *)base);
 }
 
 /* ---- The data of a task ---- */
+
+static const struct cluster_pool *clusters(const struct engine *engine)
+{
+    return ((const struct manifest_engine *)engine)->pool;
+}
 
 static void *task_data_new(void)
 {
@@ -68,6 +84,8 @@ static void task_data_free(void *data)
     struct manifest_task *known = data;
 
     manifest_start_done(known->start);
+    targets_free(known->targets);
+    late_work_free(known->late);
     manifest_run_free(known->run);
     free(known);
 }
@@ -106,6 +124,10 @@ static void chain_done(struct task *task)
 {
     manifest_start_done(manifest_task(task)->start);
     manifest_task(task)->start = NULL;
+    targets_free(manifest_task(task)->targets);
+    manifest_task(task)->targets = NULL;
+    late_work_free(manifest_task(task)->late);
+    manifest_task(task)->late = NULL;
 }
 
 /* ---- Actions that need no request ---- */
@@ -128,12 +150,18 @@ const struct engine_class MANIFEST_ENGINE = {
     .serves = serves,
     .start = start,
     .free = engine_free,
+    .collect = collect,
     .lead_lost = lead_lost,
+    .clusters = clusters,
+    .item_seen = late_item_seen,
+    .item_gone = late_item_gone,
+    .untrack = late_untrack,
     .task_data_new = task_data_new,
     .task_data_free = task_data_free,
     .task_data_update = task_data_update,
     .chain_done = chain_done,
     .observe = manifest_observe,
+    .is_continuous = late_is_continuous,
     .report = manifest_report,
     .explain = manifest_explain,
     .start_execution = manifest_start,
@@ -142,4 +170,5 @@ const struct engine_class MANIFEST_ENGINE = {
     .end_execution = drop,
     .discard_execution = drop,
     .complete = manifest_complete,
+    .follow_up = late_follow_up,
 };

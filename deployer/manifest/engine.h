@@ -6,19 +6,11 @@
  * process can start the job again from the stored list at any point. */
 #pragma once
 
-#include "common/apply/apply.h"
-#include "common/apply/checks.h"
-#include "common/apply/cluster.h"
-#include "common/apply/exports.h"
-#include "common/apply/late_patch.h"
-#include "common/apply/plan.h"
-#include "common/apply/removal.h"
 #include "deployer/engine.h"
-#include "deployer/manifest/configuration.h"
 #include "deployer/manifest/gate.h"
-#include "deployer/manifest/owner.h"
 #include "deployer/manifest/status.h"
 #include "deployer/manifest/target_access.h"
+#include "deployer/manifest/work.h"
 #include "deployer/protocol/task.h"
 
 extern const struct engine_class MANIFEST_ENGINE;
@@ -29,25 +21,8 @@ struct manifest_engine {
     struct token_cache *tokens;
     struct gate gate;
     struct manifest_run *runs; /* all of them, a list */
-};
-
-/* In this order. A stage that fails is retried, and only that stage. */
-enum manifest_stage {
-    STAGE_PLAN,    /* find the kinds of the objects */
-    STAGE_RECORD,  /* wait until the plan is stored in the status */
-    STAGE_APPLY,   /* apply the objects */
-    STAGE_ORPHANS, /* remove what is recorded but not planned any more */
-    STAGE_CHECKS,  /* wait until everything is ready */
-    STAGE_EXPORTS, /* read the exported values */
-    STAGE_PATCHES, /* patchAfterDeployment */
-    STAGE_REMOVE,  /* of a deletion: remove everything that is recorded */
-    STAGE_DONE,
-};
-
-/* The cluster of a Target that the configuration refers to by its name. */
-struct second_cluster {
-    char *target;
-    struct cluster *cluster;
+    struct late_item *lates;   /* items that are watched after their jobs, a list */
+    size_t late_count;
 };
 
 struct manifest_run {
@@ -56,42 +31,13 @@ struct manifest_run {
     struct task *task;
     char *job;
     int64_t generation;
-    bool is_delete;
     int64_t begun_unix_ms;
-
-    struct manifest_config *config;
-    struct cluster *cluster;
-    struct second_cluster *seconds;
-    size_t second_count;
-    struct manifest_owner owner;
-
-    struct inventory inventory; /* what is recorded, or is about to be */
-    struct inventory orphans;
+    struct manifest_work work;
+    json_t *late;           /* of the stored status: kept as it is; or NULL */
     json_t *known_status;   /* providerStatus of the item as this run knows it; or NULL */
     json_t *written_status; /* as it was last given to the protocol to be written; or NULL */
-
-    enum manifest_stage stage;
-    bool is_active; /* the operation of the stage is under way */
-    bool is_stale;  /* is about to be replaced by one that has read the Target again */
+    bool is_stale;          /* is about to be replaced by one that has read the Target again */
     struct gate_place place;
-    struct error error;   /* why the operation failed: to be reported and retried */
-    struct error failure; /* why the job cannot succeed; ERROR_NONE: it can */
-
-    struct planning *planning;
-    struct plan *plan;
-    struct apply *apply;
-    struct apply_result *applied;
-    struct removal *removal;
-    struct checks *checks;
-    struct object_ref *check_objects; /* borrowed parts of the plan */
-    struct kind *check_kinds;
-    json_t **check_seen;
-    size_t check_count;
-    struct cluster **check_clusters, **export_clusters, **group_clusters;
-    struct exports *exports;
-    json_t *values; /* of the exports; or NULL */
-    struct late_patch *patches;
-    bool *is_patched; /* parallel to plan->objects */
 };
 
 struct manifest_start; /* start.c */
@@ -100,6 +46,8 @@ struct manifest_start; /* start.c */
 struct manifest_task {
     struct manifest_run *run;     /* NULL: there is no execution */
     struct manifest_start *start; /* what the chain that starts one needs */
+    struct targets *targets;      /* that the chain reads; or NULL */
+    struct late_work *late;       /* what the chain of a follow-up needs; or NULL */
 };
 
 static inline struct manifest_task *manifest_task(const struct task *task)
@@ -125,21 +73,10 @@ void manifest_retire(struct task *task);
 struct manifest_run *manifest_current_run(const struct task *task);
 /* Begins with its first stage; may find the plan at once. */
 void manifest_run_begin(struct manifest_run *run);
-/* What the run waits for, for people. Belongs to the caller; NULL: nothing in particular. */
-char *manifest_run_describe(const struct manifest_run *run);
-/* The cluster of a second target; NULL gives NULL: the item's own. */
-struct cluster *manifest_run_cluster(const struct manifest_run *run, const char *target);
 
-/* ---- Stages: stages.c, removal_stages.c ---- */
-
-/* Starts the operation of the run's stage. Failures are in run->error. */
-void manifest_stage_start(struct manifest_run *run);
-/* The operation of the stage has succeeded: the next one follows. */
-void manifest_stage_done(struct manifest_run *run, enum manifest_stage next);
-/* It has failed. */
-void manifest_stage_failed(struct manifest_run *run, const struct error *err);
-void manifest_start_orphans(struct manifest_run *run);
-void manifest_start_removal(struct manifest_run *run);
+/* A cluster does not accept the credentials of runs any more: a run that waits fails its stage, so
+ * that it reads its Target, or requests a token, again. data is the engine. */
+cluster_unauthorized_fn manifest_on_unauthorized; /* run.c */
 
 /* ---- Parts of the engine; see deployer/engine.h ---- */
 

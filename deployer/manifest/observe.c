@@ -7,6 +7,7 @@
 #include "common/data/doc.h"
 #include "deployer/item/status.h"
 #include "deployer/manifest/engine.h"
+#include "deployer/manifest/late.h"
 #include "deployer/protocol/act.h"
 
 /* How long a plan may take before the job is reported as begun without it, so that its time counts:
@@ -43,7 +44,8 @@ static enum run_history history_of(const struct task *task)
 
 static json_t *status_of(const struct manifest_run *run)
 {
-    return manifest_status_document(&run->inventory, cluster_hash(run->cluster));
+    return manifest_status_document(&run->work.inventory, cluster_hash(run->work.cluster),
+                                    run->late);
 }
 
 /* The status contains everything that is about to be applied. */
@@ -60,29 +62,29 @@ static void observe_run(const struct manifest_run *run, struct execution *e)
     const struct task *task = run->task;
 
     e->claim = EXECUTION_OF_JOB;
-    e->is_delete = run->is_delete;
+    e->is_delete = run->work.is_delete;
     e->state = EXECUTION_RUNNING;
-    if (run->failure.kind != ERROR_NONE)
+    if (run->work.failure.kind != ERROR_NONE)
         e->state = EXECUTION_FAILED;
-    else if (run->stage == STAGE_DONE)
+    else if (run->work.stage == STAGE_DONE)
         e->state = EXECUTION_SUCCEEDED;
     e->is_over = e->state != EXECUTION_RUNNING;
     if (e->is_over)
         return;
-    if (run->stage == STAGE_PLAN && run->is_active) {
+    if (run->work.stage == STAGE_PLAN && run->work.is_active) {
         e->state = EXECUTION_WAITING;
         e->is_preparing = task_now_unix_ms(task) < run->begun_unix_ms + PREPARE_MS;
         e->look_again_unix_ms = e->is_preparing ? run->begun_unix_ms + PREPARE_MS : -1;
         return;
     }
     /* A failure of the plan is reported by a step. */
-    e->is_preparing = run->stage == STAGE_PLAN;
-    if (run->stage == STAGE_RECORD)
+    e->is_preparing = run->work.stage == STAGE_PLAN;
+    if (run->work.stage == STAGE_RECORD)
         e->needs_report = !is_recorded(run);
-    if (run->stage == STAGE_REMOVE)
+    if (run->work.stage == STAGE_REMOVE)
         e->needs_report = strcmp(task->item->phase, PHASE_DELETING) != 0;
-    e->needs_step = !run->is_active && !run->place.is_waiting;
-    if (run->is_active)
+    e->needs_step = !run->work.is_active && !run->place.is_waiting;
+    if (run->work.is_active)
         e->look_again_unix_ms = task_now_unix_ms(task) + LOOK_AGAIN_MS;
 }
 
@@ -92,6 +94,7 @@ void manifest_observe(struct task *task, struct execution *ret_execution)
 
     ret_execution->is_volatile = ret_execution->is_absence_sure = true;
     ret_execution->history = RUN_SOME;
+    ret_execution->needs_follow_up = late_is_due(task->record);
     if (run)
         observe_run(run, ret_execution);
     else if (task->item && task->item->is_deleting)
@@ -113,18 +116,18 @@ static void set_condition(const struct task *task, json_t *status, const char *t
 static void set_conditions(const struct manifest_run *run, json_t *status)
 {
     const struct task *task = run->task;
-    bool is_applied = !run->is_delete && run->stage > STAGE_APPLY;
-    bool is_ready = !run->is_delete && run->stage > STAGE_EXPORTS;
-    cleanup_free char *text = manifest_run_describe(run);
+    bool is_applied = !run->work.is_delete && run->work.stage > STAGE_APPLY;
+    bool is_ready = !run->work.is_delete && run->work.stage > STAGE_EXPORTS;
+    cleanup_free char *text = manifest_work_describe(&run->work);
 
-    if (run->is_delete) {
+    if (run->work.is_delete) {
         set_condition(task, status, CONDITION_READY, false, "Deleting", text ? text : "");
         return;
     }
     set_condition(task, status, CONDITION_APPLIED, is_applied, is_applied ? "Applied" : "Applying",
                   is_applied ? "all objects are applied" : "");
-    if (run->failure.kind != ERROR_NONE)
-        set_condition(task, status, CONDITION_READY, false, "Failed", run->failure.text);
+    if (run->work.failure.kind != ERROR_NONE)
+        set_condition(task, status, CONDITION_READY, false, "Failed", run->work.failure.text);
     else
         set_condition(task, status, CONDITION_READY, is_ready, is_ready ? "Ready" : "Waiting",
                       is_ready             ? "all objects are ready, all exports are read"
@@ -136,10 +139,11 @@ static void set_conditions(const struct manifest_run *run, json_t *status)
  * and no permission to look for it. While objects are applied, any of them may exist. */
 static json_t *final_status_of(const struct manifest_run *run)
 {
-    cleanup_inventory struct inventory made = inventory_copy_made(&run->inventory);
+    cleanup_inventory struct inventory made = inventory_copy_made(&run->work.inventory);
 
-    return run->apply ? status_of(run)
-                      : manifest_status_document(&made, cluster_hash(run->cluster));
+    return run->work.apply
+               ? status_of(run)
+               : manifest_status_document(&made, cluster_hash(run->work.cluster), run->late);
 }
 
 void manifest_report(struct task *task, enum report_kind kind, json_t *status)
@@ -147,8 +151,8 @@ void manifest_report(struct task *task, enum report_kind kind, json_t *status)
     struct manifest_run *run = manifest_task(task)->run;
     bool is_failure = kind == REPORT_FAILURE;
     /* Objects that are gone are harmless in the list: one write at the end is enough. */
-    bool is_kept = !run || run->stage == STAGE_PLAN ||
-                   (kind == REPORT_PROGRESS && (run->is_delete || run->is_stale));
+    bool is_kept = !run || run->work.stage == STAGE_PLAN ||
+                   (kind == REPORT_PROGRESS && (run->work.is_delete || run->is_stale));
 
     if (!is_kept) {
         json_decref(run->written_status);
@@ -157,6 +161,9 @@ void manifest_report(struct task *task, enum report_kind kind, json_t *status)
     }
     if (run && !run->is_stale)
         set_conditions(run, status);
+    /* Nothing is late during a job; what comes after it is observed anew. */
+    status_remove_condition(status, CONDITION_EXPORTS_UP_TO_DATE);
+    status_remove_condition(status, CONDITION_STILL_READY);
     /* An error that is being retried stays visible until the stage has succeeded. */
     if (kind == REPORT_PROGRESS && task->known.fault.state == FAULT_NONE)
         status_clear_error(status);
@@ -166,9 +173,9 @@ void manifest_report(struct task *task, enum report_kind kind, json_t *status)
 
 static void explain_timeout(const struct manifest_run *run, struct explanation *explanation)
 {
-    cleanup_free char *text = run ? manifest_run_describe(run) : NULL;
-    bool is_away =
-        run && run->is_delete && run->removal && removal_error(run->removal)->kind != ERROR_NONE;
+    cleanup_free char *text = run ? manifest_work_describe(&run->work) : NULL;
+    bool is_away = run && run->work.is_delete && run->work.removal &&
+                   removal_error(run->work.removal)->kind != ERROR_NONE;
 
     if (is_away)
         explanation->message = xasprintf("%s; " ADVICE_SKIP_UNINSTALL, text);
@@ -187,5 +194,5 @@ void manifest_explain(struct task *task, enum explanation_kind kind,
     }
     explanation->operation = xstrdup("WaitForObjectsReady");
     explanation->reason = xstrdup("ReadinessFailed");
-    explanation->message = run ? xstrdup(run->failure.text) : NULL;
+    explanation->message = run ? xstrdup(run->work.failure.text) : NULL;
 }

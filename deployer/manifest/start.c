@@ -8,12 +8,10 @@
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "common/data/timestamp.h"
-#include "deployer/item/target.h"
 #include "deployer/manifest/engine.h"
+#include "deployer/manifest/targets.h"
 #include "deployer/protocol/act.h"
 #include "deployer/protocol/events.h"
-#include "deployer/protocol/observe.h"
 
 #define OPERATION_INIT "InitManifestOperation"
 #define OPERATION_RECONCILE_MANIFESTS "ReconcileManifests"
@@ -21,10 +19,6 @@
 struct manifest_start {
     struct manifest_run *run;
     char *stored_cluster; /* hash of the cluster that the stored objects are in; or NULL */
-    json_t *names;        /* of second targets */
-    size_t next;          /* of them; 0: the item's own target */
-    json_t *target;       /* the second Target under way */
-    struct target_access access;
 };
 
 void manifest_start_done(struct manifest_start *start)
@@ -33,33 +27,12 @@ void manifest_start_done(struct manifest_start *start)
         return;
     manifest_run_free(start->run);
     free(start->stored_cluster);
-    json_decref(start->names);
-    json_decref(start->target);
-    target_access_done(&start->access);
     free(start);
 }
 
 static struct manifest_start *start_of(const struct task *task)
 {
     return manifest_task(task)->start;
-}
-
-/* The name of the target under way, for messages. */
-static const char *target_name(const struct task *task)
-{
-    const struct manifest_start *start = start_of(task);
-
-    return start->next == 0 ? item_effective_target(task->item)
-                            : json_string_value(json_array_get(start->names, start->next - 1));
-}
-
-static void fail_target(struct task *task, const char *reason, const struct error *err,
-                        const char *code)
-{
-    struct error cause = *err;
-
-    (void)error_wrap(&cause, "target '%s'", target_name(task));
-    task_set_fault(task, OPERATION_RECONCILE_MANIFESTS, reason, &cause, code);
 }
 
 /* ---- The beginning of the execution ---- */
@@ -69,10 +42,10 @@ static void begin(struct task *task)
     struct manifest_start *start = start_of(task);
     struct manifest_run *run = start->run;
 
-    if (start->stored_cluster && run->inventory.count > 0 &&
-        strcmp(start->stored_cluster, cluster_hash(run->cluster)) != 0)
+    if (start->stored_cluster && run->work.inventory.count > 0 &&
+        strcmp(start->stored_cluster, cluster_hash(run->work.cluster)) != 0)
         events_send_once(
-            task, cluster_hash(run->cluster), "TargetChanged",
+            task, cluster_hash(run->work.cluster), "TargetChanged",
             "the address or the CA of the target's cluster has changed since the last job: objects "
             "that were deployed to another cluster are neither found nor removed there");
     manifest_run_free(manifest_task(task)->run); /* a stale one */
@@ -86,170 +59,24 @@ static void begin(struct task *task)
 
 /* ---- Targets ---- */
 
-static void next_target(struct task *task);
-
-static void connect_target(struct task *task, const char *token)
+static void on_cluster(struct task *task, const char *name, struct cluster *cluster)
 {
-    struct manifest_start *start = start_of(task);
-    struct kube_config *config = NULL;
-    struct cluster *cluster = NULL;
-    struct error err = {0};
+    struct manifest_run *run = start_of(task)->run;
 
-    if (target_access_config(&start->access, token, task->controller->landscaper, &config, &err) <
-            0 ||
-        cluster_get(manifest_engine(task)->pool, config, &cluster, &err) < 0) {
-        fail_target(task, "ensureTargetAccess", &err, NULL);
-        return;
-    }
-    if (start->next == 0) {
-        start->run->cluster = cluster;
-    } else {
-        struct second_cluster *second = &start->run->seconds[start->run->second_count++];
-
-        *second = (struct second_cluster){.target = xstrdup(target_name(task)), .cluster = cluster};
-    }
-    start->next++;
-    next_target(task);
-}
-
-static uint64_t lifetime_ms(const struct task *task, const json_t *object)
-{
-    const char *expires = doc_text_or(object, "status.expirationTimestamp", "");
-    int64_t now = controller_now_unix_ms(task->controller);
-    int64_t unix_ms = 0;
-    struct error err = {0};
-
-    if (timestamp_parse(expires, &unix_ms, &err) < 0 || unix_ms < now)
-        return 0;
-    return (uint64_t)(unix_ms - now);
-}
-
-static void on_token(struct task *task, json_t *object, const struct error *err)
-{
-    struct manifest_start *start = start_of(task);
-    const char *token = doc_text_or(object, "status.token", "");
-    cleanup_free char *key = token_cache_key(&start->access, task->record->namespace_name);
-    struct error cause = *err;
-
-    if (err->kind == ERROR_NONE && !*token)
-        (void)error_set(&cause, ERROR_TEMPORARY, "the API server returned no token");
-    if (cause.kind != ERROR_NONE) {
-        (void)error_wrap(&cause, "token of ServiceAccount '%s'", start->access.account);
-        cause.kind = ERROR_TEMPORARY;
-        fail_target(task, "ensureTargetAccess", &cause, NULL);
-        return;
-    }
-    token_cache_add(manifest_engine(task)->tokens, key, token, lifetime_ms(task, object),
-                    loop_now_ms(task->controller->loop));
-    connect_target(task, token);
-}
-
-static void request_token(struct task *task)
-{
-    struct manifest_start *start = start_of(task);
-    cleanup_json json_t *body = target_access_token_request(&start->access);
-    struct kube_request request = {.verb = KUBE_CREATE,
-                                   .resource = KUBE_SERVICE_ACCOUNTS,
-                                   .namespace_name = task->record->namespace_name,
-                                   .name = start->access.account,
-                                   .subresource = "token",
-                                   .body = body};
-
-    task_request(task, task->controller->landscaper, &request, on_token);
-}
-
-static void use_content(struct task *task, const char *content, size_t size)
-{
-    struct manifest_start *start = start_of(task);
-    cleanup_free char *key = NULL;
-    const char *token = NULL;
-    struct error err = {0};
-
-    target_access_done(&start->access);
-    if (target_access_parse(content, size, &start->access, &err) < 0) {
-        fail_target(task, "ValidateTarget", &err, CODE_CONFIGURATION_PROBLEM);
-        return;
-    }
-    if (start->access.kind == ACCESS_KUBECONFIG) {
-        connect_target(task, NULL);
-        return;
-    }
-    key = token_cache_key(&start->access, task->record->namespace_name);
-    token =
-        token_cache_find(manifest_engine(task)->tokens, key, loop_now_ms(task->controller->loop));
-    if (token)
-        connect_target(task, token);
+    if (!run->work.cluster)
+        run->work.cluster = cluster; /* the item's own is the first one */
     else
-        request_token(task);
+        run->work.seconds[run->work.second_count++] =
+            (struct second_cluster){.target = xstrdup(name), .cluster = cluster};
 }
 
-static void resolve_second(struct task *task, const json_t *secret)
+static void on_failed(struct task *task, const char *reason, const struct error *err,
+                      const char *code)
 {
-    cleanup_buffer struct buffer content = {0};
-    struct error err = {0};
-
-    buffer_init(&content, SECRET_MAX_BYTES);
-    if (target_content(start_of(task)->target, secret, &content, &err) < 0) {
-        /* The user may add a missing key; the job's timeout is the limit. */
-        err.kind = ERROR_TEMPORARY;
-        fail_target(task, "ResolveTarget", &err, NULL);
-        return;
-    }
-    use_content(task, content.data ? content.data : "", content.size);
-    if (content.data)
-        explicit_bzero(content.data, content.size);
+    task_set_fault(task, OPERATION_RECONCILE_MANIFESTS, reason, err, code);
 }
 
-static void on_second_secret(struct task *task, json_t *object, const struct error *err)
-{
-    struct error cause = *err;
-
-    if (err->kind == ERROR_NONE) {
-        resolve_second(task, object);
-        return;
-    }
-    cause.kind = ERROR_TEMPORARY;
-    fail_target(task, "ResolveTarget", &cause, NULL);
-}
-
-static void on_second_target(struct task *task, json_t *object, const struct error *err)
-{
-    struct manifest_start *start = start_of(task);
-    struct kube_request request = {.verb = KUBE_GET,
-                                   .resource = KUBE_SECRETS,
-                                   .skipped_members = OBJECT_SKIPPED_MEMBERS,
-                                   .namespace_name = task->record->namespace_name};
-    struct error cause = *err;
-
-    if (err->kind != ERROR_NONE) {
-        cause.kind = ERROR_TEMPORARY;
-        fail_target(task, "ResolveTarget", &cause, NULL);
-        return;
-    }
-    json_decref(start->target);
-    start->target = json_incref(object);
-    request.name = target_secret_name(object);
-    if (request.name)
-        task_request(task, task->controller->landscaper, &request, on_second_secret);
-    else
-        resolve_second(task, NULL);
-}
-
-static void next_target(struct task *task)
-{
-    struct manifest_start *start = start_of(task);
-    struct kube_request request = {.verb = KUBE_GET,
-                                   .resource = KUBE_TARGETS,
-                                   .skipped_members = OBJECT_SKIPPED_MEMBERS,
-                                   .namespace_name = task->record->namespace_name};
-
-    if (start->next > json_array_size(start->names)) {
-        begin(task);
-        return;
-    }
-    request.name = target_name(task);
-    task_request(task, task->controller->landscaper, &request, on_second_target);
-}
+static const struct targets_handler targets_handler = {on_cluster, begin, on_failed};
 
 /* ---- Checks without requests ---- */
 
@@ -312,7 +139,7 @@ static void inherit_new(const struct manifest_run *stale, struct inventory *inve
 {
     for (size_t i = 0; stale && i < inventory->count; i++) {
         const struct inventory_entry *known =
-            inventory_find(&stale->inventory, &inventory->entries[i].ref);
+            inventory_find(&stale->work.inventory, &inventory->entries[i].ref);
 
         inventory->entries[i].is_new = known && known->is_new;
     }
@@ -330,10 +157,11 @@ static bool read_stored(struct task *task, struct manifest_start *start)
                        CODE_CONFIGURATION_PROBLEM);
         return false;
     }
-    start->run->inventory = status.inventory;
+    start->run->work.inventory = status.inventory;
     status.inventory = (struct inventory){0};
-    inherit_new(manifest_task(task)->run, &start->run->inventory);
+    inherit_new(manifest_task(task)->run, &start->run->work.inventory);
     start->stored_cluster = steal(&status.cluster);
+    start->run->late = steal(&status.late);
     start->run->known_status = stored ? json_incref(doc_writable(stored)) : NULL;
     return true;
 }
@@ -348,10 +176,9 @@ static struct manifest_run *new_run(struct task *task, struct manifest_config *c
         .task = task,
         .job = xstrdup(task->item->job),
         .generation = task->item->generation,
-        .is_delete = task->item->is_deleting,
-        .config = config,
+        .work = {.is_delete = task->item->is_deleting, .config = config},
     };
-    manifest_owner_init(&run->owner, record->namespace_name, record->name);
+    manifest_owner_init(&run->work.owner, record->namespace_name, record->name);
     return run;
 }
 
@@ -360,14 +187,16 @@ void manifest_start(struct task *task)
     const struct task_target *target = &task->known.target_read;
     struct manifest_config *config = read_config(task);
     struct manifest_start *start = NULL;
+    cleanup_json json_t *names = NULL;
     struct error err = {0};
 
     if (!config)
         return;
     manifest_task(task)->start = start = xcalloc(1, sizeof(*start));
     start->run = new_run(task, config);
-    start->names = manifest_config_targets(config, start->run->is_delete);
-    start->run->seconds = xcalloc(json_array_size(start->names) + 1, sizeof(*start->run->seconds));
+    names = manifest_config_targets(config, start->run->work.is_delete);
+    start->run->work.seconds =
+        xcalloc(json_array_size(names) + 1, sizeof(*start->run->work.seconds));
     if (!read_stored(task, start))
         return;
     if (!item_effective_target(task->item)) {
@@ -382,5 +211,7 @@ void manifest_start(struct task *task)
                        CODE_CONFIGURATION_PROBLEM);
         return;
     }
-    use_content(task, target->content ? target->content : "", target->content_size);
+    (void)json_array_insert_new(names, 0, json_string(item_effective_target(task->item)));
+    targets_read_after(task, steal(&names), target->content ? target->content : "",
+                       target->content_size, &targets_handler);
 }

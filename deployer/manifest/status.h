@@ -8,10 +8,12 @@
 
 #include "common/apply/inventory.h"
 #include "common/base/error.h"
+#include "deployer/manifest/late_change.h"
 
 struct manifest_status {
     struct inventory inventory;
     char *cluster; /* hash of the cluster that the objects are in; NULL: unknown */
+    json_t *late;  /* what is known of late changes; NULL: nothing */
 };
 
 void manifest_status_done(struct manifest_status *status);
@@ -22,5 +24,13 @@ void manifest_status_done(struct manifest_status *status);
  * may be removed from the list. */
 int manifest_status_parse(const json_t *document, struct manifest_status *ret_status,
                           struct error *err) must_check;
-/* The document. A new reference. */
-json_t *manifest_status_document(const struct inventory *inventory, const char *cluster);
+/* The document. late may be NULL. A new reference. */
+json_t *manifest_status_document(const struct inventory *inventory, const char *cluster,
+                                 const json_t *late);
+
+/* ---- What is known of late changes ---- */
+
+/* From a provider status, or NULL; job: the present one. */
+struct late_memory manifest_status_late(const json_t *document, const char *job);
+/* Replaces it in a whole item status. */
+void manifest_status_set_late(json_t *status, const struct late_memory *memory, const char *job);

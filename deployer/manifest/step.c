@@ -47,10 +47,10 @@ static void fail_plan(struct task *task, const struct error *err)
 static void fail_stage(struct task *task)
 {
     struct manifest_run *run = manifest_task(task)->run;
-    enum manifest_stage stage = run->stage;
-    struct error err = run->error;
+    enum manifest_stage stage = run->work.stage;
+    struct error err = run->work.error;
 
-    run->error = (struct error){0};
+    run->work.error = (struct error){0};
     if (is_denied(stage, &err))
         token_cache_clear(run->engine->tokens);
     if (stage == STAGE_APPLY && is_denied(stage, &err))
@@ -71,20 +71,29 @@ static void fail_stage(struct task *task)
     task_set_fault(task, names[stage].operation, names[stage].reason, &err, NULL);
 }
 
+/* Objects are applied only while there is room in the gate. */
+static void start_stage(struct manifest_run *run)
+{
+    if (run->work.stage == STAGE_APPLY &&
+        !gate_enter(&run->engine->gate, &run->place, run->work.cluster, run))
+        return;
+    manifest_work_start(&run->work);
+}
+
 void manifest_step(struct task *task)
 {
     struct manifest_run *run = manifest_task(task)->run;
 
-    if (run->error.kind != ERROR_NONE) {
+    if (run->work.error.kind != ERROR_NONE) {
         fail_stage(task);
         return;
     }
-    if (run->stage == STAGE_RECORD)
-        run->stage = STAGE_APPLY;
+    if (run->work.stage == STAGE_RECORD)
+        run->work.stage = STAGE_APPLY;
     /* Stages that have nothing to do are over at once. */
-    while (run->stage != STAGE_DONE && !run->is_active && !run->place.is_waiting &&
-           run->error.kind == ERROR_NONE)
-        manifest_stage_start(run);
+    while (run->work.stage != STAGE_DONE && !run->work.is_active && !run->place.is_waiting &&
+           run->work.error.kind == ERROR_NONE)
+        start_stage(run);
     task_done(task);
 }
 
@@ -112,8 +121,8 @@ void manifest_complete(struct task *task)
     cleanup_json json_t *exports = NULL;
     struct error err = {0};
 
-    if (run->values) {
-        exports = export_data(run->values, &err);
+    if (run->work.values) {
+        exports = export_data(run->work.values, &err);
         if (!exports) {
             task_set_fault(task, "CreateExports", "MarshalExportData", &err, NULL);
             return;

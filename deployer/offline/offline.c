@@ -32,10 +32,7 @@ int offline_config(const char *path, struct deployer_config **ret_config, struct
     return error_wrap(err, "configuration \"%s\"", path ? path : "");
 }
 
-/* Fails with ERROR_INVALID if there is an error; several are listed one per line, as many as fit.
- */
-static int fail_by_lines(const struct item *item, const struct mistakes *mistakes,
-                         struct error *err)
+int offline_fail(const struct item *item, const struct mistakes *mistakes, struct error *err)
 {
     cleanup_buffer struct buffer list = {0};
     struct error full = {0};
@@ -161,7 +158,7 @@ static int load_item(struct offline *offline, const json_t *object, struct error
 
     if (item_parse(complete, &offline->item, err) < 0)
         return -1;
-    if (fail_by_lines(offline->item, &offline->item->mistakes, err) < 0)
+    if (offline_fail(offline->item, &offline->item->mistakes, err) < 0)
         return -1;
     if (run_spec_parse(offline->item, offline->config, &offline->run, &mistakes) == 0) {
         /* All errors would have failed, so only unknown fields are left. */
@@ -171,7 +168,7 @@ static int load_item(struct offline *offline, const json_t *object, struct error
         return 0;
     }
     offline_complete_paths(&mistakes);
-    if (fail_by_lines(offline->item, &mistakes, err) == 0)
+    if (offline_fail(offline->item, &mistakes, err) == 0)
         return error_set(err, ERROR_INTERNAL, "the provider configuration is not usable");
     return -1;
 }
@@ -188,38 +185,44 @@ static int check_context(const struct offline *offline, struct error *err)
                         err);
 }
 
+int offline_target(const struct bundle *bundle, const char *namespace_name, const char *name,
+                   const char *option, const json_t **ret_target, struct buffer *ret_content,
+                   struct error *err)
+{
+    const json_t *target = bundle_find(bundle, KIND_TARGET, namespace_name, name);
+    const char *secret_name = NULL;
+    const json_t *secret = NULL;
+
+    if (!target)
+        return missing_fail(bundle,
+                            &(struct missing_object){"the item's target", KIND_TARGET,
+                                                     namespace_name, name, option},
+                            err);
+    secret_name = target_secret_name(target);
+    secret = secret_name ? bundle_find(bundle, "Secret", namespace_name, secret_name) : NULL;
+    if (secret_name && !secret)
+        return missing_fail(bundle,
+                            &(struct missing_object){"the target's Secret", "Secret",
+                                                     namespace_name, secret_name, "--secret"},
+                            err);
+    if (target_content(target, secret, ret_content, err) < 0 ||
+        target_validate(ret_content->data, ret_content->size, err) < 0)
+        return error_wrap(err, "target \"%s\"", name);
+    *ret_target = target;
+    return 0;
+}
+
 static int load_target(struct offline *offline, struct error *err)
 {
     const struct item *item = offline->item;
     const char *name = item_effective_target(item);
     cleanup_buffer struct buffer content = {0};
     const json_t *target = NULL;
-    const json_t *secret = NULL;
 
     buffer_init(&content, BUNDLE_BYTES_MAX);
-    if (name) {
-        const char *secret_name = NULL;
-
-        target = bundle_find(&offline->bundle, KIND_TARGET, item->namespace_name, name);
-        if (!target)
-            return missing_fail(&offline->bundle,
-                                &(struct missing_object){"the item's target", KIND_TARGET,
-                                                         item->namespace_name, name, "--target"},
-                                err);
-        secret_name = target_secret_name(target);
-        secret = secret_name
-                     ? bundle_find(&offline->bundle, "Secret", item->namespace_name, secret_name)
-                     : NULL;
-        if (secret_name && !secret)
-            return missing_fail(&offline->bundle,
-                                &(struct missing_object){"the target's Secret", "Secret",
-                                                         item->namespace_name, secret_name,
-                                                         "--secret"},
-                                err);
-        if (target_content(target, secret, &content, err) < 0 ||
-            target_validate(content.data, content.size, err) < 0)
-            return error_wrap(err, "target \"%s\"", name);
-    }
+    if (name && offline_target(&offline->bundle, item->namespace_name, name, "--target", &target,
+                               &content, err) < 0)
+        return -1;
     offline->target_file = target_document(target, content.data, content.size);
     return 0;
 }

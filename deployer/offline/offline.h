@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "common/base/buffer.h"
 #include "common/base/options.h"
 #include "common/state/generation.h"
 #include "deployer/config/config.h"
@@ -24,6 +25,11 @@ json_t *offline_complete(const json_t *item);
 /* Prefixes paths that are relative to the provider configuration, as in statuses of the Go
  * deployer, with "spec.config". */
 void offline_complete_paths(struct mistakes *mistakes);
+
+/* Fails with ERROR_INVALID if there is an error; several are listed one per line, as many as fit.
+ */
+int offline_fail(const struct item *item, const struct mistakes *mistakes, struct error *err)
+    must_check;
 
 /* One item with everything that it refers to. */
 struct offline {
@@ -47,6 +53,13 @@ int offline_load_files(struct bundle *bundle, const char *const *files, size_t c
  * there are several. */
 int offline_find_item(const struct bundle *bundle, const json_t **ret_item, struct error *err)
     must_check;
+
+/* Finds a Target of the files and its content. *ret_target is borrowed. ERROR_INVALID if it, or the
+ * Secret that it names, is missing; option is the one that the message recommends for the Target.
+ */
+int offline_target(const struct bundle *bundle, const char *namespace_name, const char *name,
+                   const char *option, const json_t **ret_target, struct buffer *ret_content,
+                   struct error *err) must_check;
 
 /* Takes the content of bundle over. ERROR_INVALID lists mistakes in the item, or names an object
  * that is missing and the option for it; only the default Context is optional. *ret_offline is

@@ -17,13 +17,14 @@ json_t *access_role(const struct pod_request *request)
 {
     json_t *role = object_new(RBAC_API_VERSION, "Role", request->names->account, request->config,
                               request->item);
-    json_t *rules = json_pack("[{s:[s],s:[s],s:[s],s:[s,s]},{s:[s],s:[s],s:[s],s:[s,s]},"
-                              "{s:[s],s:[s],s:[s]}]",
-                              "apiGroups", "", "resources", "pods", "resourceNames",
-                              request->names->pod, "verbs", "get", "watch", /* its own pod */
-                              "apiGroups", "", "resources", "secrets", "resourceNames",
-                              request->export_name, "verbs", "get", "update", /* its own export */
-                              "apiGroups", "", "resources", "secrets", "verbs", "create");
+    json_t *rules =
+        json_pack("[{s:[s],s:[s],s:[s],s:[s,s]},{s:[s],s:[s],s:[s,s],s:[s,s]},"
+                  "{s:[s],s:[s],s:[s]}]",
+                  "apiGroups", "", "resources", "pods", "resourceNames", request->names->pod,
+                  "verbs", "get", "watch", /* its own pod */
+                  "apiGroups", "", "resources", "secrets", "resourceNames", request->export_name,
+                  request->names->report, "verbs", "get", "update", /* its own export and report */
+                  "apiGroups", "", "resources", "secrets", "verbs", "create");
 
     /* The Go deployer's init reads the state through the API and removes old generations. */
     if (request->config->init.is_go_image)

@@ -190,6 +190,11 @@ void pod_observe(struct task *task, struct execution *ret_execution)
         return;
     e->is_ending = entry->is_ended || doc_text(entry->pod, "metadata.deletionTimestamp") ||
                    (entry->is_stopped && pod_is_kept(task));
+    /* After this time it counts as running, so that the next step to its end is taken. */
+    if (!e->is_ending && task_now_unix_ms(task) < entry->ending.look_unix_ms) {
+        e->is_ending = true;
+        e->look_again_unix_ms = entry->ending.look_unix_ms;
+    }
     e->is_over = pod_is_over(entry->pod);
     e->ends_by_unix_ms = deletion_unix_ms(entry->pod);
     e->is_kept =
@@ -200,5 +205,6 @@ void pod_observe(struct task *task, struct execution *ret_execution)
     pod_entry_judge(entry, task, &verdict);
     e->state = state_of(verdict.outcome);
     e->give_up_unix_ms = verdict.give_up_unix_ms;
-    e->look_again_unix_ms = verdict.look_again_unix_ms;
+    if (e->look_again_unix_ms < 0)
+        e->look_again_unix_ms = verdict.look_again_unix_ms;
 }

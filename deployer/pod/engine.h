@@ -111,7 +111,7 @@ void pod_explain(struct task *task, enum explanation_kind kind,
 char *pod_blocker(const struct task *task);        /* report.c */
 void pod_start(struct task *task);                 /* start_read.c */
 void pod_verify(struct task *task);                /* act_pod.c */
-void pod_end(struct task *task);                   /* act_pod.c */
+void pod_end(struct task *task);                   /* act_end.c */
 void pod_discard(struct task *task);               /* act_pod.c */
 void pod_clean_run(struct task *task);             /* act_pod.c */
 void pod_look_back(struct task *task);             /* act_history.c */
@@ -119,6 +119,17 @@ void pod_prepare_report(struct task *task);        /* result.c */
 void pod_complete(struct task *task);              /* result.c */
 void pod_prepare_failure(struct task *task);       /* result.c */
 void pod_clean_item(struct task *task);            /* act_clean.c */
+
+/* ---- The pod of a chain: act_pod.c ---- */
+
+/* The pod that the chain under way is about; NULL: it is gone. */
+struct pod_entry *pod_of_chain(const struct task *task);
+void pod_chain_set(struct task *task, const struct pod_entry *entry);
+/* The pod of the chain does not exist any more. */
+void pod_chain_forget(struct task *task);
+/* is_read: the pod in the answer is wanted. */
+void pod_delete(struct task *task, const struct pod_entry *entry, int64_t grace_seconds,
+                bool is_read, task_next_fn *next);
 
 /* ---- Parts of starting a pod ---- */
 

@@ -60,6 +60,7 @@ void object_names_init(struct object_names *names, const char *namespace_name, c
         names->pull = name_make(namespace_name, name, pull_suffix, NAME_MAX_LABEL);
     }
     names->state_prefix = state_prefix(namespace_name, name);
+    names->report = name_make(namespace_name, name, SUFFIX_REPORT, NAME_MAX_LABEL);
     names->host_export_own = name_make(namespace_name, name, SUFFIX_EXPORT, NAME_MAX_LABEL);
     names->host_export = go_name_or(host_export, names->host_export_own);
     names->selector = equals(LABEL_ITEM_HASH, names->hash);
@@ -77,6 +78,7 @@ void object_names_done(struct object_names *names)
     free(names->input);
     free(names->pull);
     free(names->state_prefix);
+    free(names->report);
     free(names->host_export);
     free(names->host_export_own);
     free(names->selector);

@@ -16,6 +16,7 @@ struct object_names {
     char *input;               /* Secret of this job's inputs */
     char *pull;                /* Secret of this job's image pull credentials */
     char *state_prefix;        /* of new state Secrets; wait appends "-<uuid>-<number>" */
+    char *report;              /* Secret in which wait says how far a snapshot is */
     /* Export Secret on the host cluster. The Go controller expects "NS-N-export", which is
      * ambiguous (a-b/c, a/b-c): if two known items share it, use host_export_own for both. Equal to
      * host_export_own if NS-N-export would be too long. */

@@ -68,35 +68,3 @@ bool pod_has_stopped(const json_t *pod)
     /* Before the first container starts, the list may be incomplete. */
     return ended >= POD_CONTAINERS;
 }
-
-enum { SAVE_SECONDS_PER_CHUNK = 2 };
-
-/* What wait keeps of the grace period for saving. If less were added to main's time, main would not
- * get all of it. */
-static int64_t reserve_seconds(int64_t main)
-{
-    int64_t seconds = (main + POD_RESERVE_PART - 2) / (POD_RESERVE_PART - 1);
-
-    if (seconds < POD_RESERVE_SECONDS_MIN)
-        return POD_RESERVE_SECONDS_MIN;
-    return seconds < POD_RESERVE_SECONDS_MAX ? seconds : POD_RESERVE_SECONDS_MAX;
-}
-
-int64_t pod_end_seconds(const json_t *pod, size_t chunks)
-{
-    int64_t whole = doc_integer_or(pod, "spec.terminationGracePeriodSeconds", -1);
-    int64_t main = whole - POD_SAVE_SECONDS;
-    int64_t save = reserve_seconds(main);
-
-    if (pod_has_stopped(pod))
-        return 0;
-    if (main <= 0) /* a pod of the Go deployer */
-        return -1;
-    if (pod_wait_has_ended(pod))
-        return main;
-    if (chunks >= POD_SAVE_SECONDS / SAVE_SECONDS_PER_CHUNK)
-        return -1;
-    if (chunks > 1)
-        save += (int64_t)(chunks - 1) * SAVE_SECONDS_PER_CHUNK;
-    return save < POD_SAVE_SECONDS ? main + save : -1;
-}

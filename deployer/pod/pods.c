@@ -122,6 +122,7 @@ void pods_see(struct pod_engine *engine, const json_t *pod)
     if (entry->pod && strcmp(doc_text_or(entry->pod, "metadata.uid", ""),
                              doc_text_or(pod, "metadata.uid", "")) != 0) {
         entry->is_ended = entry->is_stopped = false;
+        entry->ending = (struct pod_ending){0};
         entry->stuck_since_unix_ms = 0;
     }
     json_decref(entry->pod);
@@ -181,6 +182,7 @@ static void forget_versions(void *data, struct record *record)
     for (struct pod_entry *entry = record_pods(record); entry; entry = entry->next) {
         entry->version = 0;
         entry->is_ended = entry->is_stopped = false;
+        entry->ending = (struct pod_ending){0};
     }
     if (record->task)
         task_start_over(record->task);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/kube/watch.h"
+#include "deployer/pod/ending.h"
 #include "deployer/protocol/index.h"
 
 struct pod_engine;
@@ -23,6 +24,7 @@ struct pod_entry {
     uint32_t epoch;   /* of the list that it was last seen in */
     bool is_ended;    /* we requested its deletion, whether or not the watch has delivered that */
     bool is_stopped;  /* debug.keepPod: we made its kubelet end it, and it stays */
+    struct pod_ending ending;
     int64_t stuck_since_unix_ms; /* task_now_unix_ms(); 0: it is not stuck */
     char *stuck_container;       /* that this counts for; NULL: the pod as a whole */
 };

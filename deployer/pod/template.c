@@ -121,6 +121,7 @@ static json_t *wait_env(const struct pod_request *request)
     add_env(env, ENV_JOB_ID, request->job);
     add_env_field(env, ENV_POD_UID, "metadata.uid");
     add_env(env, ENV_EXPORT_NAME, request->export_name);
+    add_env(env, ENV_REPORT_NAME, request->names->report);
     add_env(env, ENV_STATE_NAME_PREFIX, request->names->state_prefix);
     /* wait saves the state only if it differs from this generation. */
     if (newest && newest->is_ours) {
@@ -214,16 +215,22 @@ static json_t *metadata_new(const struct pod_request *request)
                               json_string(request->operation));
     (void)json_object_set_new(annotations, ANNOTATION_EXPORT_NAME,
                               json_string(request->export_name));
+    if (!request->config->wait.is_go_image)
+        (void)json_object_set_new(annotations, ANNOTATION_END, json_string(END_ON_REQUEST));
     (void)json_object_set_new(metadata, "finalizers", json_pack("[s]", FINALIZER_POD));
     json_decref(pod);
     return metadata;
 }
 
-/* The pod ends at the deadline of the job even if no controller is running. */
+/* The pod ends some time after the deadline of the job even if no controller is running. Not at the
+ * deadline: the kubelet would end it, with the grace period of the spec, while the controller waits
+ * for a snapshot of the state. */
 static void set_deadline(json_t *spec, const struct pod_request *request)
 {
     int64_t seconds = seconds_left(request);
 
+    if (seconds >= 0)
+        seconds += POD_SAVE_SECONDS;
     if (seconds > INT32_MAX)
         seconds = INT32_MAX;
     if (seconds >= 0)

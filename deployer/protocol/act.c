@@ -17,7 +17,7 @@ static act_fn *engine_act(const struct engine_class *class, enum action action)
         {ACTION_LOOK_BACK, class->look_back}, {ACTION_START, class->start_execution},
         {ACTION_STEP, class->step},           {ACTION_VERIFY, class->verify},
         {ACTION_END, class->end_execution},   {ACTION_DISCARD, class->discard_execution},
-        {ACTION_CLEAN_RUN, class->clean_run},
+        {ACTION_CLEAN_RUN, class->clean_run}, {ACTION_FOLLOW_UP, class->follow_up},
     };
 
     for (size_t i = 0; i < array_length(acts); i++) {
@@ -88,6 +88,7 @@ const char *action_name(enum action action)
         [ACTION_UNLOCK] = "unlock",
         [ACTION_CLAIM] = "claim",
         [ACTION_RESOLVE_TARGET] = "resolve_target",
+        [ACTION_FOLLOW_UP] = "follow_up",
         [ACTION_LOOK_BACK] = "look_back",
         [ACTION_BEGIN] = "begin",
         [ACTION_REMOVE_ANNOTATION] = "drop_note",

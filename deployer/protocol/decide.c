@@ -186,6 +186,13 @@ static bool old_run_clean(RULE_ARGUMENTS)
            act(d, ACTION_CLEAN_RUN);
 }
 
+static bool follow_up(RULE_ARGUMENTS)
+{
+    if (!has_no_job(o) || o->is_gone || o->is_deleting || !o->execution.needs_follow_up)
+        return false;
+    return is_locked_out(o) ? take_lock(o, now, d) : act(d, ACTION_FOLLOW_UP);
+}
+
 static bool no_job_unlock(RULE_ARGUMENTS)
 {
     return has_no_job(o) && o->has_lock && act(d, ACTION_UNLOCK);
@@ -430,6 +437,7 @@ static const struct {
     RULE(old_run_end),
     RULE(old_run_discard),
     RULE(old_run_clean),
+    RULE(follow_up),
     RULE(no_job_unlock),
     RULE(no_job),
     /* An open job: is it ours, and has it timed out? */

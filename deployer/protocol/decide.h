@@ -85,6 +85,7 @@ enum action {
     ACTION_UNLOCK,            /* release it */
     ACTION_CLAIM,             /* check whether the selector matches the target, and no more */
     ACTION_RESOLVE_TARGET,    /* the same, and read the target's content */
+    ACTION_FOLLOW_UP,         /* engine: look after an item whose job is finished */
     ACTION_LOOK_BACK,         /* engine: has the item ever been executed? */
     ACTION_BEGIN,             /* write Init or InitDelete: the job cannot start at once */
     ACTION_REMOVE_ANNOTATION, /* the operation annotation */

@@ -105,7 +105,10 @@ void events_send_continuous(struct task *task)
     const struct item *item = task->item;
     const json_t *continuous = doc_member(item->config, "continuousReconcile");
 
-    if (item->is_deleting || !json_object_size(continuous))
+    const struct engine *engine = task->engine;
+
+    if (item->is_deleting || !json_object_size(continuous) ||
+        (engine->class->is_continuous && engine->class->is_continuous(engine, item)))
         return;
     events_send_once(
         task, "continuous", "ContinuousReconcileIgnored",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/base/memory.h"
 
 enum { BUCKETS_FIRST = 64 };
@@ -15,18 +16,12 @@ struct index {
     size_t record_count, known_count;
 };
 
-/* FNV-1a. Whoever may create items can choose names that collide; that makes look-ups slower and
- * nothing else. */
 static uint32_t hash_names(const char *namespace_name, const char *name)
 {
-    uint32_t hash = 2166136261u;
+    uint32_t hash = hash_bytes(HASH_FIRST, namespace_name, strlen(namespace_name));
 
-    for (const char *c = namespace_name; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 16777619u;
-    hash = (hash ^ '/') * 16777619u;
-    for (const char *c = name; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 16777619u;
-    return hash;
+    hash = hash_bytes(hash, "/", 1);
+    return hash_bytes(hash, name, strlen(name));
 }
 
 struct index *index_new(struct engine *const *engines)

@@ -27,10 +27,10 @@ void queue_remove(struct task_queue *queue, struct task *task)
 
 struct task *queue_take(struct task_queue *queue)
 {
-    struct task *task = queue->lanes[QUEUE_BEGUN].first;
+    struct task *task = NULL;
 
-    if (!task)
-        task = queue->lanes[QUEUE_NEW].first;
+    for (size_t lane = 0; !task && lane < QUEUE_LANES; lane++)
+        task = queue->lanes[lane].first;
     if (task)
         queue_remove(queue, task);
     return task;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tasks that wait for their next decision. Those of items that have an execution go first, so
- * that a result does not wait behind a thousand starts. */
+ * that a result does not wait behind a thousand starts; finished items that an engine looks after
+ * go last. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +9,7 @@
 
 struct task;
 
-enum queue_lane { QUEUE_BEGUN, QUEUE_NEW, QUEUE_LANES };
+enum queue_lane { QUEUE_BEGUN, QUEUE_NEW, QUEUE_FOLLOW_UP, QUEUE_LANES };
 
 struct task_queue {
     struct {

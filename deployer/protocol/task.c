@@ -104,6 +104,24 @@ static void task_retire(struct task *task)
 
 /* ---- Events ---- */
 
+static enum queue_lane lane_of(const struct task *task)
+{
+    if (task->engine->class->follow_up && task->record->is_finished)
+        return QUEUE_FOLLOW_UP;
+    return task->record->tracked || task->execution.claim == EXECUTION_OF_JOB ? QUEUE_BEGUN
+                                                                              : QUEUE_NEW;
+}
+
+/* Tells the engine of a version of the item. Returns whether the item needs a task even if its job
+ * is finished. */
+static bool show_item(struct controller *controller, struct record *record, const struct item *item)
+{
+    struct engine *engine = controller->engines[record->engine];
+
+    return engine->class->item_seen ? engine->class->item_seen(engine, record, item)
+                                    : record->tracked != NULL;
+}
+
 void task_wake(struct task *task)
 {
     struct controller *controller = task->controller;
@@ -112,9 +130,7 @@ void task_wake(struct task *task)
         return;
     loop_timer_stop(&task->timer);
     task->queued_ms = loop_now_ms(controller->loop);
-    queue_add(&controller->queue, task,
-              task->record->tracked || task->execution.claim == EXECUTION_OF_JOB ? QUEUE_BEGUN
-                                                                                 : QUEUE_NEW);
+    queue_add(&controller->queue, task, lane_of(task));
     controller_pump(controller);
 }
 
@@ -206,12 +222,14 @@ void task_offer(struct controller *controller, struct record *record, struct ite
 {
     struct task *task = record->task;
     bool is_new_order = !task || !item || !task->item || !is_same_order(task->item, item);
+    bool is_needed = record->tracked;
 
     if (item) {
         record->has_job = *item->job != '\0';
         record->is_finished = item_is_finished(item);
+        is_needed = show_item(controller, record, item);
     }
-    if (!task && (!item || record->is_finished) && !record->tracked) {
+    if (!task && (!item || record->is_finished) && !is_needed) {
         item_free(item);
         (void)index_drop_unused(controller->index, record);
         return;
@@ -249,6 +267,7 @@ bool task_take_item(struct task *task, const json_t *object)
     }
     task->record->version = object_version(object);
     set_item(task, item);
+    (void)show_item(task->controller, task->record, item);
     update_data(task, false);
     return true;
 }

@@ -9,6 +9,8 @@
 #include "common/data/doc.h"
 #include "common/kube/client.h"
 #include "deployer/item/target.h"
+#include "deployer/manifest/configuration.h"
+#include "deployer/offline/manifest.h"
 #include "deployer/pod/names.h"
 
 struct reader {
@@ -59,16 +61,49 @@ static int read_context(struct reader *reader, const char *name, struct error *e
     return 0;
 }
 
-static int read_item(struct reader *reader, const char *name, struct error *err)
+static int read_target(struct reader *reader, const char *name, struct error *err)
+{
+    const json_t *target = NULL;
+
+    if (get(reader, KUBE_TARGETS, reader->namespace_name, name, &target, err) < 0)
+        return -1;
+    return get_named(reader, KUBE_SECRETS, target_secret_name(target), err);
+}
+
+/* Mistakes in the item are reported later, by the code that uses it. */
+static int read_second_targets(struct reader *reader, const json_t *item, struct error *err)
+{
+    cleanup_manifest_config struct manifest_config *config = NULL;
+    cleanup_mistakes struct mistakes ignored = {0};
+    cleanup_json json_t *names = NULL;
+
+    if (manifest_config_parse(doc_get(item, "spec.config"), &config, &ignored) < 0)
+        return 0;
+    names = manifest_config_targets(config, /* is_delete= */ false);
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        if (read_target(reader, json_string_value(json_array_get(names, i)), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_item(struct reader *reader, const char *name, bool *ret_is_manifest,
+                     struct error *err)
 {
     const json_t *item = NULL;
-    const json_t *target = NULL;
     const json_t *reference = NULL;
     const char *target_name = NULL;
     size_t index = 0;
 
-    if (get(reader, KUBE_DEPLOY_ITEMS, reader->namespace_name, name, &item, err) < 0 ||
-        read_context(reader, doc_text_or(item, "spec.context", CONTEXT_DEFAULT), err) < 0)
+    if (get(reader, KUBE_DEPLOY_ITEMS, reader->namespace_name, name, &item, err) < 0)
+        return -1;
+    *ret_is_manifest = offline_is_manifest(item);
+    target_name = doc_text(item, "spec.target.name");
+    if (*ret_is_manifest)
+        return target_name && read_target(reader, target_name, err) < 0
+                   ? -1
+                   : read_second_targets(reader, item, err);
+    if (read_context(reader, doc_text_or(item, "spec.context", CONTEXT_DEFAULT), err) < 0)
         return -1;
     json_array_foreach(doc_get(item, "spec.config.registryPullSecrets"), index, reference)
     {
@@ -78,12 +113,7 @@ static int read_item(struct reader *reader, const char *name, struct error *err)
                 doc_text_or(reference, "name", ""), &secret, err) < 0)
             return -1;
     }
-    target_name = doc_text(item, "spec.target.name");
-    if (!target_name)
-        return 0;
-    if (get(reader, KUBE_TARGETS, reader->namespace_name, target_name, &target, err) < 0)
-        return -1;
-    return get_named(reader, KUBE_SECRETS, target_secret_name(target), err);
+    return target_name ? read_target(reader, target_name, err) : 0;
 }
 
 static int read_state(struct reader *reader, const char *name, json_t **ret_state,
@@ -115,6 +145,7 @@ int cluster_read(const char *kubeconfig, const char *item, struct bundle *bundle
     cleanup_kube_config struct kube_config *config = NULL;
     cleanup_kube struct kube *kube = NULL;
     struct reader reader = {.bundle = bundle, .namespace_name = namespace_name};
+    bool is_manifest = false;
 
     if (!slash || slash == item || !slash[1] || strchr(slash + 1, '/'))
         return error_set(err, ERROR_INVALID,
@@ -126,7 +157,7 @@ int cluster_read(const char *kubeconfig, const char *item, struct bundle *bundle
         return -1;
     config = NULL; /* taken over */
     reader.kube = kube;
-    if (read_item(&reader, slash + 1, err) < 0)
+    if (read_item(&reader, slash + 1, &is_manifest, err) < 0)
         return -1;
-    return read_state(&reader, slash + 1, ret_state, err);
+    return is_manifest ? 0 : read_state(&reader, slash + 1, ret_state, err);
 }

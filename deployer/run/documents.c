@@ -20,6 +20,7 @@ void documents_free(struct documents *documents)
 {
     if (!documents)
         return;
+    offline_manifest_done(&documents->manifest);
     offline_done(&documents->offline);
     keyring_free(documents->keyring);
     free(documents->image);
@@ -131,6 +132,43 @@ static int load_files(struct documents *documents, struct bundle *bundle,
                                  : 0;
 }
 
+/* ---- Manifest items. ---- */
+
+static int refuse_options(const struct run_options *options, struct error *err)
+{
+    const char *option = options->image      ? "--image"
+                         : options->imports  ? "--imports"
+                         : options->is_shell ? "--shell"
+                                             : NULL;
+
+    if (option)
+        return error_set(err, ERROR_INVALID,
+                         "option %s cannot be used with a manifest item, which has no pod", option);
+    /* The controller would not know what was applied behind its back. */
+    if (options->from_cluster)
+        return error_set(err, ERROR_INVALID,
+                         "option --from-cluster: \"%s\" is a manifest item, which the controller "
+                         "of that cluster applies; compare it with 'longshore diff --from-cluster "
+                         "%s', or run a copy of it from a file",
+                         options->from_cluster, options->from_cluster);
+    return 0;
+}
+
+static int load_manifest(const struct run_options *options, const struct bundle *bundle,
+                         const json_t *item, struct documents *documents, struct error *err)
+{
+    const struct offline_manifest_options wanted = {
+        .bundle = bundle,
+        .item = item,
+        .kubeconfig = options->kubeconfig,
+        .is_delete = strcmp(options->operation, OPERATION_DELETE) == 0};
+
+    documents->is_manifest = true;
+    if (refuse_options(options, err) < 0)
+        return -1;
+    return offline_manifest_load(&wanted, &documents->manifest, err);
+}
+
 int documents_load(const struct run_options *options, struct documents **ret_documents,
                    struct error *err)
 {
@@ -142,6 +180,12 @@ int documents_load(const struct run_options *options, struct documents **ret_doc
     if (load_files(documents, &bundle, options, err) < 0 ||
         find_item(&bundle, options, &item, err) < 0)
         return -1;
+    if (offline_is_manifest(item)) {
+        if (load_manifest(options, &bundle, item, documents, err) < 0)
+            return -1;
+        *ret_documents = steal(&documents);
+        return 0;
+    }
     if (take_image(documents, options, item, err) < 0)
         return -1;
     if (options->imports && set_imports(item, options->imports, err) < 0)

@@ -7,10 +7,13 @@
 
 #include "common/base/error.h"
 #include "common/oci/keyring.h"
+#include "deployer/offline/manifest.h"
 #include "deployer/offline/offline.h"
 #include "deployer/run/options.h"
 
 struct documents {
+    bool is_manifest; /* then only manifest is set, else everything but manifest */
+    struct offline_manifest manifest;
     struct offline offline;  /* the item with everything that it refers to */
     struct keyring *keyring; /* credentials for main's image */
     char *image;             /* as given by the user or the item */

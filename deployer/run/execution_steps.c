@@ -15,6 +15,7 @@
 #include "deployer/run/helper.h"
 #include "deployer/run/image_index.h"
 #include "deployer/run/imported_state.h"
+#include "deployer/run/origin.h"
 #include "deployer/run/output.h"
 #include "deployer/run/runtime_bundle.h"
 #include "deployer/run/secret_volumes.h"
@@ -38,24 +39,6 @@ static int prepare_inputs(struct execution *run, struct error *err)
                                workspace_state_fd(run->workspace), run_path, err);
 }
 
-/* State belongs to namespace and name of an item, as in a cluster, wherever its file is. */
-static void warn_of_other_origin(struct execution *run)
-{
-    const struct run_options *options = run->options;
-    bool is_file =
-        !options->state && options->file_count > 0 && strcmp(options->files[0], "-") != 0;
-    cleanup_free char *path = is_file ? realpath(options->files[0], NULL) : NULL;
-    cleanup_free char *previous = NULL;
-
-    if (path)
-        workspace_remember_origin(run->workspace, path, &previous);
-    if (previous)
-        show_warning(run->show,
-                     "this item has the namespace and name of the one in \"%s\", whose state it "
-                     "continues; use --state DIR to keep their states apart",
-                     previous);
-}
-
 int execution_prepare_workspace(struct execution *run, struct error *err)
 {
     struct state_set *state = &run->documents->offline.state;
@@ -64,7 +47,7 @@ int execution_prepare_workspace(struct execution *run, struct error *err)
     if (workspace_open(run->options->state, run->documents->offline.item->namespace_name,
                        run->documents->offline.item->name, &run->workspace, err) < 0)
         return -1;
-    warn_of_other_origin(run);
+    origin_check(run->workspace, run->options, run->show);
     if (run->documents->state_secrets &&
         (workspace_forget(run->workspace, err) < 0 ||
          imported_state_write(run->documents->state_secrets, workspace_state_fd(run->workspace),

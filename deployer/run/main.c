@@ -14,6 +14,7 @@
 #include "common/data/doc.h"
 #include "deployer/run/documents.h"
 #include "deployer/run/execution.h"
+#include "deployer/run/local_apply.h"
 #include "deployer/run/namespace.h"
 #include "deployer/run/options.h"
 #include "deployer/run/outcome.h"
@@ -132,6 +133,10 @@ static int perform(const struct run_options *options, int *ret_out_fd, json_t *r
         return -1;
     if (load_documents(options, &documents, err) < 0)
         return -1;
+    if (documents->is_manifest) {
+        local_apply_run(options, &documents->manifest, result);
+        return 0;
+    }
     return run(options, documents, result, err);
 }
 

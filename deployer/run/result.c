@@ -166,6 +166,28 @@ static void print_state(const json_t *state)
     print_path(doc_text_or(state, "path", ""));
 }
 
+/* What was done to the objects of a manifest item. */
+static void print_objects(const json_t *objects)
+{
+    const json_t *row = NULL;
+    size_t index = 0;
+    bool has_title = false;
+
+    json_array_foreach(objects, index, row)
+    {
+        const char *outcome = doc_text_or(row, "outcome", "");
+        const char *namespace_name = doc_text_or(row, "namespace", "");
+
+        if (strcmp(outcome, "unchanged") == 0)
+            continue;
+        if (!has_title)
+            (void)printf("objects:\n");
+        has_title = true;
+        (void)printf("  %-9s  %s %s%s%s\n", outcome, doc_text_or(row, "kind", ""), namespace_name,
+                     *namespace_name ? "/" : "", doc_text_or(row, "name", ""));
+    }
+}
+
 void result_print_text(const json_t *result)
 {
     const json_t *exports = doc_get(result, "exports");
@@ -179,6 +201,7 @@ void result_print_text(const json_t *result)
         (void)printf("error:\n  ");
         terminal_print(&terminal, error, 2, 2);
     }
+    print_objects(doc_get(result, "objects"));
     if (json_object_size(exports)) {
         cleanup_free char *text = doc_dump_yaml(exports);
 

@@ -19,6 +19,7 @@
 #include "common/data/doc.h"
 #include "common/data/names.h"
 #include "common/state/restore.h"
+#include "deployer/run/object_list.h"
 
 #define STATE_FOLDER "state"
 #define RUN_FOLDER "run"
@@ -30,7 +31,7 @@ struct workspace {
     int fd, lock_fd, state_fd;
 };
 
-static char *default_path(const char *namespace_name, const char *name)
+char *workspace_default_path(const char *namespace_name, const char *name)
 {
     cleanup_free char *folder = name_make(namespace_name, name, "", NAME_MAX_LABEL);
     const char *state_home = getenv("XDG_STATE_HOME");
@@ -61,7 +62,7 @@ int workspace_open(const char *path, const char *namespace_name, const char *nam
                    struct workspace **ret_workspace, struct error *err)
 {
     struct workspace *workspace = xcalloc(1, sizeof(*workspace));
-    cleanup_free char *wanted = path ? xstrdup(path) : default_path(namespace_name, name);
+    cleanup_free char *wanted = path ? xstrdup(path) : workspace_default_path(namespace_name, name);
     int result = file_make_directories(wanted, 0700, err);
 
     workspace->fd = workspace->lock_fd = workspace->state_fd = -1;
@@ -116,6 +117,11 @@ const char *workspace_run_path(const struct workspace *workspace)
     return workspace->run_path;
 }
 
+int workspace_fd(const struct workspace *workspace)
+{
+    return workspace->fd;
+}
+
 int workspace_state_fd(const struct workspace *workspace)
 {
     return workspace->state_fd;
@@ -125,8 +131,9 @@ static bool has_state(const struct workspace *workspace)
 {
     struct state_set set = {0};
     struct error ignored = {0};
-    bool is_found =
-        state_set_add_directory(&set, workspace->state_fd, &ignored) == 0 && set.chunk_count > 0;
+    bool is_found = (state_set_add_directory(&set, workspace->state_fd, &ignored) == 0 &&
+                     set.chunk_count > 0) ||
+                    object_list_count(workspace->fd, NULL) > 0;
 
     state_set_done(&set);
     return is_found;

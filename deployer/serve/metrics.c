@@ -2,11 +2,14 @@
 #include "deployer/serve/metrics.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/base/cleanup.h"
 #include "common/base/number.h"
+
+enum { TARGET_LABELS_SIZE = METRICS_SERVER_MAX + NAME_HASH_SIZE + 32 };
 
 static const double BOUNDS[METRICS_BUCKETS - 1] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
                                                    1,     2.5,  10,    60,   600, 3600};
@@ -52,6 +55,21 @@ void metrics_count_run(struct metrics *metrics, enum metrics_run outcome, bool i
 {
     metrics->runs[outcome][is_delete]++;
     observe(&metrics->run_time[is_delete], took_ms);
+}
+
+/* Values of a label: they stay as they are. */
+static const char *const LATE_OUTCOMES[METRICS_LATE_MAX] = {
+    METRICS_LATE_JOB, "NotObserved",      "UpToDate",           "Changed",
+    "Triggered",      "TriggerDisabled",  "BudgetExhausted",    "Flapping",
+    "NoInstallation", "InstallationBusy", "InstallationFailed", "Forbidden",
+};
+
+void metrics_count_late(struct metrics *metrics, const char *outcome)
+{
+    for (size_t i = 0; i < METRICS_LATE_MAX && LATE_OUTCOMES[i]; i++) {
+        if (strcmp(LATE_OUTCOMES[i], outcome) == 0)
+            metrics->late[i]++;
+    }
 }
 
 /* ---- Text ---- */
@@ -183,6 +201,19 @@ static int write_runs(const struct metrics *metrics, struct buffer *text, struct
                : 0;
 }
 
+static int write_late(const struct metrics *metrics, struct buffer *text, struct error *err)
+{
+    if (head(text, "longshore_late_changes_total", "counter",
+             "Reports about items that are watched after their jobs, by outcome.", err) < 0)
+        return -1;
+    for (size_t i = 0; i < METRICS_LATE_MAX && LATE_OUTCOMES[i]; i++) {
+        if (buffer_append_text(text, err, "longshore_late_changes_total{outcome=\"%s\"} %llu\n",
+                               LATE_OUTCOMES[i], (unsigned long long)metrics->late[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int write_queue(const struct metrics *metrics, const struct metrics_now *now,
                        struct buffer *text, struct error *err)
 {
@@ -230,6 +261,116 @@ static int write_clients(const struct metrics_now *now, struct buffer *text, str
     return buffer_append_text(text, err, "leader_election_master_status{name=\"%s\"} %d\n",
                               now->lease_name, now->is_leader ? 1 : 0);
 }
+
+/* ---- Target clusters ---- */
+
+enum result { SUCCESS, THROTTLED, REJECTED, SERVER_ERROR, NO_RESPONSE, OTHER, RESULT_COUNT };
+
+static enum result result_of(const char *code)
+{
+    if (strcmp(code, "429") == 0)
+        return THROTTLED;
+    switch (code[0]) {
+    case '2':
+        return SUCCESS;
+    case '4':
+        return REJECTED;
+    case '5':
+        return SERVER_ERROR;
+    case '<':
+        return NO_RESPONSE;
+    default:
+        return OTHER;
+    }
+}
+
+/* target="...",server="...": the server is a text that users choose. */
+static void target_labels(const struct cluster_traffic *target, char ret_labels[TARGET_LABELS_SIZE])
+{
+    char server[METRICS_SERVER_MAX + 1] = "";
+    size_t size = 0;
+
+    for (const char *c = target->server; *c && size < METRICS_SERVER_MAX; c++)
+        server[size++] = (char)(*c > ' ' && *c < 0x7f && *c != '"' && *c != '\\' ? *c : '_');
+    (void)snprintf(ret_labels, TARGET_LABELS_SIZE, "target=\"%s\",server=\"%s\"",
+                   target->hash[0] ? target->hash : "other", server);
+}
+
+static int write_target_requests(const struct cluster_traffic *target, struct buffer *text,
+                                 struct error *err)
+{
+    static const char *const names[RESULT_COUNT] = {
+        [SUCCESS] = "success",           [THROTTLED] = "throttled",     [REJECTED] = "rejected",
+        [SERVER_ERROR] = "server_error", [NO_RESPONSE] = "no_response", [OTHER] = "other"};
+    uint64_t results[RESULT_COUNT] = {0};
+    char labels[TARGET_LABELS_SIZE];
+
+    for (size_t method = 0; method < KUBE_COUNT_METHODS; method++) {
+        for (size_t code = 0; code < KUBE_COUNT_CODES; code++)
+            results[result_of(kube_count_code(code))] += target->requests.numbers[method][code];
+    }
+    target_labels(target, labels);
+    for (size_t i = 0; i < RESULT_COUNT; i++) {
+        if (results[i] && buffer_append_text(
+                              text, err, "longshore_target_requests_total{%s,result=\"%s\"} %llu\n",
+                              labels, names[i], (unsigned long long)results[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static size_t connections_of(const struct cluster_traffic *target)
+{
+    return target->connections;
+}
+
+static size_t watches_of(const struct cluster_traffic *target)
+{
+    return target->watches;
+}
+
+static size_t back_off_of(const struct cluster_traffic *target)
+{
+    return target->is_backing_off ? 1 : 0;
+}
+
+static int write_targets(const struct metrics_now *now, struct buffer *text, struct error *err)
+{
+    static const struct {
+        const char *name, *help;
+        size_t (*value)(const struct cluster_traffic *target);
+    } gauges[] = {
+        {"longshore_target_connections", "Connections that are kept to a target cluster.",
+         connections_of},
+        {"longshore_target_watches", "Watches in a target cluster.", watches_of},
+        {"longshore_target_backing_off",
+         "1 while a target cluster does not respond: requests wait for the next attempt.",
+         back_off_of},
+    };
+
+    if (head(text, "longshore_target_requests_total", "counter",
+             "Completed requests to target clusters, including watches, by result.", err) < 0)
+        return -1;
+    for (size_t i = 0; i < now->target_count; i++) {
+        if (write_target_requests(&now->targets[i], text, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < array_length(gauges); i++) {
+        if (head(text, gauges[i].name, "gauge", gauges[i].help, err) < 0)
+            return -1;
+        for (size_t j = 0; j < now->target_count; j++) {
+            char labels[TARGET_LABELS_SIZE];
+
+            target_labels(&now->targets[j], labels);
+            if (buffer_append_text(text, err, "%s{%s} %zu\n", gauges[i].name, labels,
+                                   gauges[i].value(&now->targets[j])) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- Watches and the process ---- */
 
 static int write_watches(const struct metrics *metrics, const struct metrics_now *now,
                          struct buffer *text, struct error *err)
@@ -296,8 +437,9 @@ int metrics_write(const struct metrics *metrics, const struct metrics_now *now,
 {
     if (write_actions(metrics, now, ret_text, err) < 0 ||
         write_decisions(metrics, now, ret_text, err) < 0 ||
-        write_runs(metrics, ret_text, err) < 0 || write_queue(metrics, now, ret_text, err) < 0 ||
-        write_clients(now, ret_text, err) < 0 || write_watches(metrics, now, ret_text, err) < 0 ||
+        write_runs(metrics, ret_text, err) < 0 || write_late(metrics, ret_text, err) < 0 ||
+        write_queue(metrics, now, ret_text, err) < 0 || write_clients(now, ret_text, err) < 0 ||
+        write_targets(now, ret_text, err) < 0 || write_watches(metrics, now, ret_text, err) < 0 ||
         write_process(now, ret_text, err) < 0)
         return -1;
     if (number(ret_text, "longshore_items", "gauge", "Items of our types.", (double)now->items,

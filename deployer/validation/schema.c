@@ -72,7 +72,7 @@ static void add_text(json_t *schema, const struct field_rule *rule)
 {
     if (rule->format)
         add_format(schema, rule->format, rule->is_empty_allowed);
-    else if (rule->is_required)
+    else if (rule->is_required && !rule->is_empty_allowed)
         set(schema, "minLength", json_integer(1));
     if (rule->max > 0)
         set(schema, "maxLength", json_integer(rule->max));

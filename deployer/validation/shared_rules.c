@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "deployer/validation/shared_rules.h"
 
+#include "common/contract.h"
+
 const char *const PULL_POLICIES[] = {"Always", "IfNotPresent", "Never", NULL};
 
 const struct field_rule ELEMENT_TEXT = {.types = RULE_TEXT};
@@ -181,5 +183,32 @@ const struct field_rule FIELDS_CONTINUOUS_RECONCILE[] = {
      .is_empty_allowed = true,
      .help = "cron expression of five fields"},
     {.name = "every", .types = RULE_TEXT, .format = &FORMAT_INTERVAL, .help = "interval"},
+    RULES_END,
+};
+
+/* ---- objects of Landscaper ---- */
+
+const char *const API_VERSIONS[] = {LANDSCAPER_API_VERSION, NULL};
+
+const struct field_rule FIELDS_METADATA[] = {
+    {.name = "name", ROW_OBJECT_NAME, .is_required = true, .help = "name of the object"},
+    {.name = "namespace",
+     ROW_OBJECT_NAME,
+     .is_empty_allowed = true,
+     .help = "namespace of the object"},
+    {.name = "labels", ROW_NODE_SELECTOR, .help = "labels of the object"},
+    {.name = "annotations",
+     .types = RULE_OBJECT,
+     .elements = &ELEMENT_TEXT,
+     .help = "annotations of the object"},
+    RULES_END,
+};
+
+const struct field_rule FIELDS_SECRET_REFERENCE[] = {
+    {.name = "name", ROW_OBJECT_NAME, .is_required = true, .help = "name of the Secret"},
+    {.name = "key",
+     .types = RULE_TEXT,
+     .is_empty_allowed = true,
+     .help = "key of the Secret; default: the whole Secret as an object"},
     RULES_END,
 };

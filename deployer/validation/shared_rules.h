@@ -26,6 +26,9 @@ extern const struct field_rule FIELDS_COMPONENT_REF[];
 extern const struct field_rule FIELDS_REPOSITORY_CONTEXT[];
 extern const struct field_rule FIELDS_BLUEPRINT[];
 extern const struct field_rule FIELDS_CONTINUOUS_RECONCILE[];
+extern const struct field_rule FIELDS_SECRET_REFERENCE[]; /* of a Target */
+extern const struct field_rule FIELDS_METADATA[];
+extern const char *const API_VERSIONS[]; /* of Landscaper */
 
 /* Members of a row. */
 #define ROW_TEXT_LIST                                                                              \
@@ -40,3 +43,20 @@ extern const struct field_rule FIELDS_CONTINUOUS_RECONCILE[];
     .types = RULE_LIST, .elements = &ELEMENT_TOLERATION, .max = VALIDATE_LIST_MAX
 #define ROW_OBJECT_NAME .types = RULE_TEXT, .format = &FORMAT_NAME
 #define ROW_IMAGE .types = RULE_TEXT, .format = &FORMAT_IMAGE, .is_empty_allowed = true
+/* The first rows of an object of Landscaper. kinds_: its kind, terminated by NULL. */
+#define ROWS_OBJECT(kinds_)                                                                        \
+    {.name = "apiVersion",                                                                         \
+     .types = RULE_TEXT,                                                                           \
+     .choices = API_VERSIONS,                                                                      \
+     .is_required = true,                                                                          \
+     .help = "version of the API",                                                                 \
+     .missing = "must be " LANDSCAPER_API_VERSION},                                                \
+        {.name = "kind",                                                                           \
+         .types = RULE_TEXT,                                                                       \
+         .choices = (kinds_),                                                                      \
+         .is_required = true,                                                                      \
+         .help = "kind of the object"},                                                            \
+    {                                                                                              \
+        .name = "metadata", .types = RULE_OBJECT, .fields = FIELDS_METADATA, .is_open = true,      \
+        .is_required = true, .help = "name, namespace, labels and annotations"                     \
+    }

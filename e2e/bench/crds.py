@@ -21,7 +21,8 @@ def install(kube, definitions=None):
         kube.apply(definition)
     for definition in definitions:
         spec = definition["spec"]
-        resource = f"{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}"
+        version = next(version["name"] for version in spec["versions"] if version["served"])
+        resource = f"{spec['group']}/{version}/{spec['names']['plural']}"
         wait_until(lambda: _served(kube, resource), f"{resource} served")
 
 

@@ -27,42 +27,52 @@ GIT_REPOSITORIES = "source.toolkit.fluxcd.io/v1/gitrepositories"
 OCI_REPOSITORIES = "source.toolkit.fluxcd.io/v1/ocirepositories"
 NAMESPACE = "flux-system"
 FINALIZER = "finalizers.fluxcd.io"
+KUSTOMIZE, SOURCE = "kustomize-controller", "source-controller"
 
 
 def _definitions():
-    directory = paths.tool_directory("kustomize-controller").parent / "crds"
+    directory = paths.tool_directory(KUSTOMIZE).parent / "crds"
     return [yaml.safe_load(path.read_text()) for path in sorted(directory.glob("*.yaml"))]
 
 
-class Flux:
-    """Controllers of Flux for one API server, with access to everything there. Starts when constructed."""
+def install_manifest():
+    """The objects that install both controllers, with images of registry.example.com, as `flux install --export` prints them."""
+    return yaml.safe_load_all((paths.tool_directory("flux-manifests").parent / "install.yaml").read_text())
 
-    def __init__(self, apiserver, *, with_sources=False, flags=()):
+
+class Flux:
+    """Controllers of Flux for one API server. By default kustomize-controller alone, with all permissions. Starts when constructed."""
+
+    def __init__(self, apiserver, *, controllers=(KUSTOMIZE,), flags=None, kubeconfig=None, namespace=NAMESPACE, with_crds=True):
+        """flags: {controller: [flag]}. kubeconfig and namespace are those of the controllers' own pods."""
         self.apiserver = apiserver
-        self._flags = list(flags)
         self.directory = paths.fresh_directory("flux")
-        self._with_sources = with_sources
-        crds.install(apiserver.kube, _definitions())
-        if apiserver.kube.find("namespaces", NAMESPACE) is None:
-            apiserver.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+        self._controllers = controllers
+        # Leader election needs a pod: the namespace of the lease is in one of its files.
+        self._flags = {name: [flag for flag in given if flag != "--enable-leader-election"] for name, given in (flags or {}).items()}
+        self._environment = {**os.environ, "KUBECONFIG": str(kubeconfig or apiserver.kubeconfig), "RUNTIME_NAMESPACE": namespace,
+                             "TMPDIR": str(self.directory)}
+        if with_crds:
+            crds.install(apiserver.kube, _definitions())
+            apiserver.kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
         self.processes = []
         self.start()
 
     def start(self):
-        # A short dependency interval: it only matters for a source that has no artifact yet.
-        self.processes = [self._start("kustomize-controller", ["--requeue-dependency=1s", *self._flags])]
-        if self._with_sources:
-            storage = f"127.0.0.1:{free_port()}"
-            self.processes.append(self._start("source-controller", [
-                f"--storage-path={self.directory}", f"--storage-addr={storage}", f"--storage-adv-addr={storage}"]))
+        self.processes = [self._start(name, [*self._flags.get(name, ()), *self._own_flags(name)]) for name in self._controllers]
+
+    def _own_flags(self, name):
+        if name == KUSTOMIZE:
+            # It only matters for a source that has no artifact yet.
+            return ["--requeue-dependency=1s"]
+        storage = f"127.0.0.1:{free_port()}"
+        return [f"--storage-path={self.directory}", f"--storage-addr={storage}", f"--storage-adv-addr={storage}"]
 
     def _start(self, name, flags):
         health = free_port()
-        environment = {**os.environ, "KUBECONFIG": str(self.apiserver.kubeconfig), "RUNTIME_NAMESPACE": NAMESPACE,
-                       "TMPDIR": str(self.directory)}
         process = Process(name, [
             paths.tool_directory(name) / name, f"--metrics-addr=127.0.0.1:{free_port()}", f"--health-addr=127.0.0.1:{health}",
-            "--events-addr=", *flags], env=environment)
+            "--events-addr=", *flags], env=self._environment)
         process.wait_until(lambda: _is_ready(health), "ready")
         return process
 
@@ -104,6 +114,7 @@ class Artifacts:
         self.directory = pathlib.Path(paths.fresh_directory("artifacts"))
         self._server = http.server.ThreadingHTTPServer(
             ("127.0.0.1", 0), functools.partial(_Silent, directory=str(self.directory)))
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def close(self):
@@ -119,7 +130,7 @@ class Artifacts:
         now = "2026-01-01T00:00:00Z"
         status = {
             "observedGeneration": source["metadata"]["generation"],
-            "artifact": {"url": f"http://127.0.0.1:{self._server.server_port}/{digest}.tar.gz", "path": f"{digest}.tar.gz",
+            "artifact": {"url": f"{self.url}/{digest}.tar.gz", "path": f"{digest}.tar.gz",
                          "digest": f"sha256:{digest}", "revision": revision, "lastUpdateTime": now, "size": len(data)},
             "conditions": [{"type": "Ready", "status": "True", "reason": "Succeeded", "message": "published by the test",
                             "lastTransitionTime": now, "observedGeneration": source["metadata"]["generation"]}]}

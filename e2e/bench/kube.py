@@ -114,14 +114,19 @@ class Client:
         return path
 
     def resource_of(self, thing):
-        """The resource of an object. Asks the server which resource its apiVersion and kind belong to."""
+        """The resource of an object. Asks the server which resource its apiVersion and kind belong to; a CRD that was just installed
+        is served a moment before the server lists its kind."""
         version, kind = thing["apiVersion"], thing["kind"]
+        wait_until(lambda: self._knows(version, kind), f"kind {kind} of {version} in the discovery", timeout=20)
+        return self._plurals[version, kind]
+
+    def _knows(self, version, kind):
         if (version, kind) not in self._plurals:
             found = self.request("GET", f"/apis/{version}" if "/" in version else f"/api/{version}")["resources"]
             for entry in found:
                 if "/" not in entry["name"]:
                     self._plurals[version, entry["kind"]] = f"{version}/{entry['name']}"
-        return self._plurals[version, kind]
+        return (version, kind) in self._plurals
 
     # --- verbs ---
 

@@ -5,8 +5,13 @@ import re
 import urllib.request
 
 
-def runs_ended(address):
-    """The number of runs that ended, of all phases. The cost does not depend on the number of items."""
+def samples(address, name):
+    """The values of a metric by labels, which are one text."""
     with urllib.request.urlopen(f"http://{address}/metrics", timeout=30) as answer:
         text = answer.read().decode()
-    return sum(int(value) for value in re.findall(r"^longshore_runs_total\{.*\} (\d+)$", text, re.M))
+    return {labels: int(value) for labels, value in re.findall(rf"^{name}\{{(.*)\}} (\d+)$", text, re.M)}
+
+
+def runs_ended(address):
+    """The number of runs that ended, of all phases. The cost does not depend on the number of items."""
+    return sum(samples(address, "longshore_runs_total").values())

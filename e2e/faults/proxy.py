@@ -127,6 +127,7 @@ class FaultProxy:
         self.rewrite = rewrite
         self.requests = []
         self.injected = collections.Counter()     # faults that really reached a client, by kind
+        self.admit = lambda: None   # called for each new connection, in its thread, before the TLS handshake
         self._upstream = urllib.parse.urlsplit(getattr(server, "server", None) or getattr(server, "url", ""))
         self._client_tls = self._server_tls = None
         with _tls_lock:
@@ -200,6 +201,7 @@ class FaultProxy:
                 if plain.recv(1, socket.MSG_PEEK) != HANDSHAKE:
                     plain.sendall(NO_HANDSHAKE)
                     return
+                self.admit()
                 connection = self._server_tls.wrap_socket(plain, server_side=True)
                 with self._lock:
                     self._open.discard(plain)

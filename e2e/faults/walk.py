@@ -10,36 +10,27 @@ invariants must hold:
 """
 
 import base64
-import collections
 import hashlib
 import json
 import random
 import shutil
 import signal
-import time
 
 from api.controller.harness import World
 from bench.kube import ApiError
-from bench.process import forget
 from bench.waiting import wait_until
-from faults.chance import SHORT_TIMEOUT_WEIGHTS, Chance, categories_of, kind_of
+from faults.chance import SHORT_TIMEOUT_WEIGHTS, categories_of, kind_of
 from faults.clock import HOUR, Clock
 from faults.node import Run
 from faults.proxy import Action, FaultProxy
+from faults.walk_base import Broken, ControllerWalk
 
 NAME = "item"
-LIMIT_SECONDS = 240     # reached only if a program is broken
-LOOK_SECONDS, LOOK_ANYWAY_SECONDS = 0.1, 2
 LARGE_BYTES = 1_300_000     # two chunks of state
-ITEMS = "/apis/landscaper.gardener.cloud/v1alpha1/deployitems"
 # Faults that only the timeout of init ends would take half a minute each.
 REGISTRY_WEIGHTS = {"half-open for good": 0}
 REGISTRY_TIMES = 3      # init sends only a few requests per run, the other programs dozens
 CONFIG = {"garbageCollection": {"requeueTimeSeconds": 10}, "oci": {"allowPlainHttp": True}, "logTail": {"lines": 0}}
-
-
-class Broken(AssertionError):
-    """An invariant does not hold."""
 
 
 class Job:
@@ -63,12 +54,12 @@ class Job:
         return not (self.exit_code or self.is_export_bad or self.is_wait_killed or self.is_init_killed)
 
 
-class Walk:
+class Walk(ControllerWalk):
     def __init__(self, apiserver, component, seed, rate=0.12):
         """component is (registry, function that returns the provider configuration) for init, see walks.py."""
-        self.seed, self.apiserver, self.component = seed, apiserver, component
-        self.chance = Chance(seed, rate)
-        rng = self.rng = self.chance.rng("script")
+        super().__init__(seed, rate)
+        self.apiserver, self.component = apiserver, component
+        rng = self.rng
         self.is_http2 = rng.random() < 0.75
         self.has_component = rng.random() < 0.5
         self.jobs = {}
@@ -79,10 +70,7 @@ class Walk:
         # that restarts has to trust its clock, and would time out a job that seems to have started hours ago.
         self.jumps = {} if self.crashes else {rng.randrange(5, 60): rng.choice([-48, -5, -1, 1, 5, 48]) * HOUR for _ in range(4)}
         self.clock = Clock() if self.jumps else None
-        self.other_faults = collections.Counter()     # faults that no proxy injected, by kind
         self.states = {None}        # the states that main may find
-        self.failures = []          # violated invariants reported by other threads
-        self.world = self.controller = None
         self.runs = []
 
     def _plan_job(self, name, operation="RECONCILE", **more):
@@ -93,17 +81,13 @@ class Walk:
 
     def run(self):
         """Raises Broken if an invariant is violated. Returns statistics."""
-        began = time.monotonic()
-        namespace = f"walk-{self.seed}-{int(time.time() * 1000):x}"
-        self.apiserver.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-        self.deadline = began + LIMIT_SECONDS
+        namespace, rewrite = self.make_namespace(self.apiserver.kube)
         self.world = World(self.apiserver, namespace)
-        own_items = f"/apis/landscaper.gardener.cloud/v1alpha1/namespaces/{namespace}/deployitems"
         registry, configure = self.component
         # HTTP/2 needs TLS.
         registry_authority = self.apiserver.authority if self.is_http2 else None
         with FaultProxy(self.apiserver, self._controller_plan, http2=self.is_http2,
-                        rewrite=lambda path: own_items if path == ITEMS else path) as self.controller_proxy, \
+                        rewrite=rewrite) as self.controller_proxy, \
                 FaultProxy(self.apiserver, self._wait_plan, http2=self.is_http2) as self.wait_proxy, \
                 FaultProxy(registry, self._init_plan, http2=self.is_http2,
                            authority=registry_authority) as self.init_proxy:
@@ -111,45 +95,38 @@ class Walk:
             try:
                 self._run_jobs(configure(self.init_proxy.url) if self.has_component else {})
             except Exception as error:
-                raise self._broken(error) from error
+                raise self.broken(error) from error
             finally:
-                self._close()
-        proxies = (self.controller_proxy, self.wait_proxy, self.init_proxy)
-        faults = sum((proxy.injected for proxy in proxies), self.other_faults)
-        return {"seed": self.seed, "jobs": len(self.jobs), "requests": sum(len(proxy.requests) for proxy in proxies),
-                "faults": dict(sorted(faults.items())), "registry faults": dict(sorted(self.init_proxy.injected.items())),
-                "seconds": round(time.monotonic() - began, 2)}
+                self.close()
+        return self.figures((self.controller_proxy, self.wait_proxy, self.init_proxy), jobs=len(self.jobs),
+                            **{"registry faults": dict(sorted(self.init_proxy.injected.items()))})
 
     def _run_jobs(self, configuration):
         world = self.world
-        self._start_controller()
+        self.start_controller()
         world.item(NAME, job=None, config=configuration)
         for job in list(self.jobs.values()):
             world.trigger(NAME, job.name)
-            self._wait_for(lambda: world.status(NAME).get("jobIDFinished") == job.name, f"{job.name} finished")
+            self.wait_for(lambda: world.status(NAME).get("jobIDFinished") == job.name, f"{job.name} finished")
             self._check_job(job)
         self._delete()
-        code = self.controller.stop()
-        # The last fault may have killed it just now.
-        was_killed = code == -signal.SIGKILL and bool(self.chance.drawn) and self.chance.drawn[-1][2].startswith("killed")
-        if code != 0 and not was_killed:
-            raise Broken(f"the controller ended with {code}")
+        self.stop_controller()
 
     def _delete(self):
         world = self.world
         job = self._plan_job("job-delete", "DELETE", kills=False)
         world.delete(NAME, job.name)
         if not job.is_good:
-            self._wait_for(lambda: world.status(NAME).get("jobIDFinished") == job.name, "the failed deletion to finish")
+            self.wait_for(lambda: world.status(NAME).get("jobIDFinished") == job.name, "the failed deletion to finish")
             self._check_job(job)
             job = self._plan_job("job-delete-again", "DELETE", kills=False)
             job.exit_code, job.is_export_bad = 0, False
             world.trigger(NAME, job.name)
-        self._wait_for(lambda: world.kube.find("landscaper.gardener.cloud/v1alpha1/deployitems", NAME, world.namespace) is None,
+        self.wait_for(lambda: world.kube.find("landscaper.gardener.cloud/v1alpha1/deployitems", NAME, world.namespace) is None,
                        "the item to be deleted")
         if job.starts != 1:
             raise Broken(f"the item was deleted, but main ran {job.starts} times with DELETE")
-        self._wait_for(lambda: not world.host_objects(), lambda: f"deletion of the objects on the host: {world.host_objects()}")
+        self.wait_for(lambda: not world.host_objects(), lambda: f"deletion of the objects on the host: {world.host_objects()}")
         if world.kube.find("secrets", f"{NAME}-export", world.namespace):
             raise Broken("the export Secret was not deleted")
 
@@ -169,33 +146,10 @@ class Walk:
         secret = self.world.kube.find("secrets", found["exportRef"]["name"], self.world.namespace)
         return secret and json.loads(base64.b64decode(secret["data"]["config"]))
 
-    def _wait_for(self, condition, what):
-        """Checks after each request of the controller and at intervals: polling would cost the API server more than the walk."""
-        seen, looked = None, 0
-        while True:
-            if self.failures:
-                raise Broken("; ".join(self.failures))
-            self._restart_if_killed()
-            now, requests = time.monotonic(), len(self.controller_proxy.requests)
-            if requests != seen or now - looked > LOOK_ANYWAY_SECONDS:
-                seen, looked = requests, now
-                if condition():
-                    return
-            if now > self.deadline:
-                raise Broken(f"timed out after {LIMIT_SECONDS} s waiting for: {what() if callable(what) else what}")
-            time.sleep(LOOK_SECONDS)
-
     # --- the controller ---
 
-    def _start_controller(self):
+    def start_controller(self):
         self.controller = self.world.start(config=CONFIG, proxy=self.controller_proxy, env=self.clock and self.clock.environment)
-
-    def _restart_if_killed(self):
-        if self.controller.running:
-            return
-        if self.controller.exit_code != -signal.SIGKILL:
-            raise Broken(f"the controller exited unexpectedly with {self.controller.exit_code}")
-        self._start_controller()
 
     def _controller_plan(self, request):
         number = None if request.is_watch else self.chance.count("controller requests")
@@ -203,14 +157,7 @@ class Walk:
             self.clock.jump(self.jumps[number])
             self.other_faults["clock set"] += 1
             self.chance.drawn.append(("controller", kind_of(request), f"clock set by {self.jumps[number] // HOUR} h"))
-        moment = self.crashes.get(number)
-        if moment:
-            self.chance.drawn.append(("controller", kind_of(request), f"killed {moment}"))
-            self.other_faults["controller killed"] += 1
-            # This runs in a thread of the proxy. The thread of the walk starts the next controller.
-            kill = self.controller.kill
-            return Action(forward=False, lose=True, before=kill) if moment == "before" else Action(lose=True, applied=kill)
-        return self.chance.pick("controller", kind_of(request), categories_of(request))
+        return self.crash_at(number, request) or self.chance.pick("controller", kind_of(request), categories_of(request))
 
     # --- the pods ---
 
@@ -284,21 +231,14 @@ class Walk:
 
     # --- the end ---
 
-    def _broken(self, error):
-        drawn = "\n".join("    " + ": ".join(fault) for fault in self.chance.drawn)
-        tail = "\n".join(self.controller.output().splitlines()[-15:]) if self.controller else ""
-        broken = Broken(f"walk {self.seed}: {error}\n  repeat it with: e2e/faults/walks.py --seed {self.seed}\n  faults:\n{drawn}\n"
-                        f"  controller:\n{tail}")
-        broken.seed = self.seed
-        return broken
+    def command(self):
+        return f"e2e/faults/walks.py --seed {self.seed}"
 
-    def _close(self):
-        self.world.close()
+    def close(self):
+        super().close()
         for run in self.runs:
             run.forget()
             shutil.rmtree(run.volumes.root, ignore_errors=True)
-        for controller in self.world.controllers:
-            forget(controller)
 
 
 def _state_of(directory):

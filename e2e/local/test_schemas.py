@@ -47,6 +47,17 @@ def target(**spec):
     return thing("Target", spec={"type": f"{GROUP}/kubernetes-cluster", **spec})
 
 
+def environment(**spec):
+    return thing("Environment", spec={
+        "namespace": "ls-system", "hostTarget": {"type": "t", "secretRef": {"name": "s", "key": "k"}},
+        "landscaperClusterConfig": {"host": "https://ls.example", "apiPath": ""}, "targetSelectors": [], **spec})
+
+
+def registration(types=("example.com/a",), **template):
+    return thing("DeployerRegistration", spec={"types": list(types), "installationTemplate": {
+        "blueprint": {"inline": {"filesystem": {"blueprint.yaml": "x"}}}, **template}})
+
+
 def configuration(**fields):
     return {"apiVersion": f"container.deployer.{GROUP}/v1alpha1", "kind": "Configuration", **fields}
 
@@ -79,6 +90,11 @@ VALID = {
     "context": thing("Context", ocmConfig={"name": "a"}, registryPullSecrets=[{"name": "b"}], configurations={"x": 1},
                      repositoryContext={"type": "OCIRegistry/v1", "baseUrl": "r.example", "extra": 1},
                      verificationSignatures={"s": {"publicKeySecretReference": {"name": "k", "key": "pub"}}}),
+    "environment": environment(),
+    "environment-selectors": environment(targetSelectors=[{"annotations": [{"key": "a/b", "operator": "=", "values": ["c"]}]}]),
+    "registration": registration(),
+    "registration-imports": registration(imports={"data": [{"name": "a", "dataRef": "b"}], "targets": [{"name": "c", "targets": ["d"]}]},
+                                         importDataMappings={"values": {"a": "(( b ))"}}),
     "configuration": configuration(),
     "configuration-full": configuration(
         identity="a", namespace="ls", oci={"configFiles": ["/a"], "allowPlainHttp": True}, deleteOperation="skip",
@@ -150,6 +166,12 @@ INVALID = {
     "target-spek": thing("Target", spek={}),
     "context-ocm-text": thing("Context", ocmConfig="a"),
     "context-secret-text": thing("Context", registryPullSecrets=["a"]),
+    "environment-without-namespace": environment(namespace=None),
+    "environment-host": environment(landscaperClusterConfig={"host": "", "apiPath": ""}),
+    "environment-selector": environment(targetSelectors=[{"annotations": [{"key": "a", "operation": "="}]}]),
+    "registration-types-text": registration(types=[5]),
+    "registration-template-field": registration(exports={}),
+    "registration-import-text": registration(imports={"data": ["a"]}),
     "configuration-field": configuration(imagePullPolicy="Always"),
     "configuration-generations": configuration(state={"generations": 11}),
     "configuration-port": configuration(serve={"healthPort": 65536}),
@@ -168,6 +190,10 @@ BEYOND_SCHEMA = {
     "cron-and-every": container(continuousReconcile={"cron": "* * * * *", "every": "1h"}),
     "cron-out-of-range": container(continuousReconcile={"cron": "60 * * * *"}),
     "target-exec": target(config={"users": [{"name": "u", "user": {"exec": {"command": "x"}}}]}),
+    "environment-without-content": environment(hostTarget={"type": "t"}),
+    "environment-template": environment(landscaperClusterConfig={"host": "((x))", "apiPath": ""}),
+    "registration-without-types": registration(types=[]),
+    "registration-reserved-import": registration(imports={"targets": [{"name": "cluster", "target": "x"}]}),
     "lease-too-short": configuration(leaderElection={"leaseDuration": "1s"}),
 }
 

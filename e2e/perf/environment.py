@@ -3,8 +3,7 @@
 
 import collections
 import contextlib
-import importlib.util
-import pathlib
+import resource
 import time
 
 from bench import load
@@ -13,10 +12,9 @@ from bench.audit import resource_of
 from bench.kube import DEPLOYITEMS
 from measure_programs import RELEASE
 
-_spec = importlib.util.spec_from_file_location(
-    "controller_harness", pathlib.Path(__file__).resolve().parents[1] / "api/controller/harness.py")
-harness = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(harness)
+import api.controller.harness as harness
+import api.manifest.harness as manifest_harness
+
 # The static program of the image, which users run, instead of the test build.
 harness.PROGRAM = RELEASE / "deployer" / "longshore"
 
@@ -26,20 +24,41 @@ TARGET = "target"
 
 
 @contextlib.contextmanager
-def world():
+def _serving(make):
+    """make(server) with an API server of its own, which is removed with everything in it: cleaning up thousands of objects one by one
+    would take too long."""
     server = ApiServer()
     server.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "bench"}})
-    made = harness.World(server, "bench")
-    made.secret("access", {"kubeconfig": "{}"})
-    made.target(TARGET, secret="access", key="kubeconfig")
+    made = make(server)
     try:
         yield made
     finally:
         made.kubelet.close()
         for controller in made.controllers:
             controller.stop()
-        # Delete everything at once: cleaning up thousands of objects one by one would take too long.
         server.close()
+
+
+@contextlib.contextmanager
+def world():
+    with _serving(lambda server: harness.World(server, "bench")) as made:
+        made.secret("access", {"kubeconfig": "{}"})
+        made.target(TARGET, secret="access", key="kubeconfig")
+        yield made
+
+
+@contextlib.contextmanager
+def manifest_world():
+    """Manifest items whose target is the cluster that they are in."""
+    with _serving(lambda server: manifest_harness.ManifestWorld(server, "bench", server)) as made:
+        made.kubelet.close()
+        yield made
+
+
+def children_cpu():
+    """The CPU time in seconds of the load generators that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def counted(made, controller, mark):
@@ -79,8 +98,8 @@ def create_items(made, prefix, count, first=0, finished=False):
     assert done["failed"] == 0, done
 
 
-def settled(made, controller, mark):
-    """Waits until the watch on items is open and no request arrived for a second: then the list has been read."""
+def settled(made, controller, mark, quiet=1):
+    """Waits until the watch on items is open and no request arrived for some seconds: then the list has been read."""
     deadline = time.monotonic() + 300
     seen = -1
     while time.monotonic() < deadline:
@@ -89,5 +108,5 @@ def settled(made, controller, mark):
         if watching and len(entries) == seen:
             return
         seen = len(entries)
-        time.sleep(1)
-    raise TimeoutError("the controller did not finish reading its list")
+        time.sleep(quiet)
+    raise TimeoutError("the controller does not stop sending requests")

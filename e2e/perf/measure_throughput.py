@@ -2,7 +2,6 @@
 """Measures runs per second of the controller, compared to a baseline: a bare client that sends the same requests to the same
 API server."""
 
-import resource
 import statistics
 import time
 
@@ -11,7 +10,7 @@ from bench.kube import DEPLOYITEMS
 from bench.metrics import runs_ended
 from bench.proc import cpu_seconds, memory
 from bench.waiting import wait_until
-from environment import TARGET, counted, create_items, trigger, world
+from environment import TARGET, children_cpu, counted, create_items, trigger, world
 
 _RBAC = "rbac.authorization.k8s.io/v1"
 _RESOURCES = {"deployitems": DEPLOYITEMS, "roles": f"{_RBAC}/roles", "rolebindings": f"{_RBAC}/rolebindings",
@@ -104,11 +103,6 @@ def _one_by_one(made, controller, rounds=5, runs=30):
     return statistics.median(used)
 
 
-def _children_cpu():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def _one(count, one_by_one=False):
     runs = min(count, RUNS_MAX)
     with world() as made:
@@ -140,9 +134,9 @@ def _one(count, one_by_one=False):
         script = _script(made, per_run, samples)
         # Includes the triggers, which go to the same server while the controller works.
         script.append(trigger(f"item0-{load.N}", made.namespace, "job-2"))
-        bare_cpu = _children_cpu()
+        bare_cpu = children_cpu()
         floor = load.repeat(made.apiserver, script, runs, width=64)
-        bare_cpu = _children_cpu() - bare_cpu
+        bare_cpu = children_cpu() - bare_cpu
         floor_runs = runs / floor["seconds"]
         return {"items": count, "runs": runs, "runsPerSecond": runs / seconds, "floorRunsPerSecond": floor_runs,
                 "ofTheFloor": runs / seconds / floor_runs, "floorFailed": floor["failed"],

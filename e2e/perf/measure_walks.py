@@ -9,3 +9,7 @@ COUNT, QUICK_COUNT = 1000, 20
 
 def walks(quick):
     return faults_walks.run(QUICK_COUNT if quick else COUNT, FIRST_SEED)
+
+
+def manifest_walks(quick):
+    return faults_walks.run_manifest(QUICK_COUNT if quick else COUNT, FIRST_SEED)

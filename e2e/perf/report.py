@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the results as a table and writes them as a page with plots."""
 
+import functools
+
 import plot
 
 # Measured by the project's maintainers on the Go container deployer (v0.153.0-dev, January 2026) on a machine of the same size, before
 # this repository existed. Neither the programs nor the logs of that measurement are part of it, so nothing here reproduces these numbers.
 ORIGINAL = {"first": "63", "repeated": "38", "cpu": "112", "runs": "2", "binary": "160 MB", "rss10000": "195", "start10000": "12",
             "endToExport": "2,000 to 45,000", "waiting": "85", "clusterFirst": "about 19 times", "clusterRepeated": "about 12 times"}
+# The same for the Go manifest deployer; rate and CPU with its client-side limits lifted.
+ORIGINAL_MANIFEST = {"first": "15", "unchanged": "15", "changed": "15", "deletion": "22", "objects": "58", "rate": "33", "cpu": "9.5"}
 
 
 def _mb(size):
@@ -51,6 +55,30 @@ def _start(found):
     yield "  compared to reading the list with a bare client", f"{found['ratio']:.2f} times", ""
 
 
+def _manifest(found):
+    for name, counts in found["requests"].items():
+        yield (f"manifest items: requests, {name}" + (" job" if name != "deletion" else ""), str(sum(counts.values())),
+               ORIGINAL_MANIFEST[name])
+    row = found["objects"]
+    yield f"{row['objects']} ConfigMaps in one item, s", f"{row['seconds']:.2f}", ORIGINAL_MANIFEST["objects"]
+    yield "  compared to creating them with a bare client", f"{row['seconds'] / row['bareSeconds']:.2f} times", ""
+    yield "  CPU per object, ms", f"{row['cpuMsPerObject']:.2f}", ""
+    row = found["atOnce"]
+    items = f"{row['items']:,} manifest items"
+    yield f"{items}: jobs per second", f"{row['jobsPerSecond']:.1f}", ORIGINAL_MANIFEST["rate"]
+    yield f"{items}: relative to the baseline (a bare client)", f"{row['ofTheFloor']:.2f}", ""
+    yield f"{items}: CPU per job, ms", f"{row['cpuMsPerJob']:.2f}", ORIGINAL_MANIFEST["cpu"]
+    yield "  compared to as many bare requests", f"{row['cpuOfBareRequests']:.2f} times", ""
+    yield f"{items}: peak RSS, MB", _mb(row["peakBytes"]), ""
+    row = found["waiting"]
+    yield (f"a job beside {row['items']:,} items that wait, compared to a job alone",
+           f"{row['secondsBeside'] / row['secondsAlone']:.2f} times", "")
+    yield "  requests of that job", str(row["requestsOfJob"]), ""
+    yield "  requests per waiting item, from ready to Succeeded", f"{row['requestsToEnd']:.2f}", ""
+    for row in found["memory"]:
+        yield f"RSS with {row['items']:,} finished manifest items, MB", _mb(row["rssBytes"]), ""
+
+
 def _wait(found):
     yield "end of main to export, median ms", f"{found['endToExport']['medianMs']:.1f}", ORIGINAL["endToExport"]
     yield "end of main to export, p99 ms", f"{found['endToExport']['p99Ms']:.1f}", ""
@@ -78,14 +106,14 @@ def _local(found):
     yield "longshore run compared to runc run", f"{found['ratio']:.2f} times", ""
 
 
-def _walks(found):
-    yield (f"random walks: {found['walks']:,} with {found['faults']:,} faults, {found['crashes']:,} of them kills; failed walks",
+def _walks(found, of="random walks"):
+    yield (f"{of}: {found['walks']:,} with {found['faults']:,} faults, {found['crashes']:,} of them kills; failed walks",
            str(found["broken"]), "")
 
 
 PARTS = {"programs": _programs, "requests": _requests, "controller": _controller, "memory": _memory, "start": _start,
-         "wait": _wait, "waitBySize": _wait_by_size, "initBySize": _init_by_size, "cluster": _cluster, "local": _local,
-         "walks": _walks}
+         "manifest": _manifest, "wait": _wait, "waitBySize": _wait_by_size, "initBySize": _init_by_size, "cluster": _cluster, "local": _local,
+         "walks": _walks, "manifestWalks": functools.partial(_walks, of="random walks of manifest items")}
 
 
 def rows(results):
@@ -132,14 +160,16 @@ def page(results, docs):
             "them as ratios. \"The baseline\" is a bare client that sends the same requests to the same API server in the same run. \"A bare pod\" has the same image as",
             "the item and nothing else.", "",
             "The Go column is not measured by `make bench`. The maintainers measured it once on the Go container deployer (v0.153.0-dev, January 2026) on a machine of",
-            "the same size (2 cores, 24 GiB), before this repository existed; neither the programs nor the logs of that measurement are part of it. Read it as an order of",
+            "the same size (2 cores, 24 GiB), before this repository existed, and in the same way on the Go manifest deployer; neither the programs nor the logs of that measurement are part of it. Read it as an order of",
             "magnitude. An empty cell means that it was not measured.", "",
             "| | longshore | Go original |", "|---|---:|---:|"]
     text += [f"| {what.strip()} | {ours} | {original} |" for what, ours, original in rows(results)]
     for line in _plots(results, docs):
         text += ["", line]
-    if "requests" in results:
+    requests = {**results.get("requests", {}),
+                **{f"manifest item, {name}": counts for name, counts in results.get("manifest", {}).get("requests", {}).items()}}
+    if requests:
         text += ["", "## Requests, by verb and resource", ""]
-        for name, counts in results["requests"].items():
+        for name, counts in requests.items():
             text += [f"- {name}: " + ", ".join(f"{count} × {what}" for what, count in sorted(counts.items()))]
     (docs / "performance.md").write_text("\n".join(text) + "\n")

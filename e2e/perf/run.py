@@ -20,6 +20,7 @@ from bench import leftovers, process  # noqa: E402 (the path comes first)
 import measure_cluster  # noqa: E402
 import measure_controller  # noqa: E402
 import measure_local  # noqa: E402
+import measure_manifest  # noqa: E402
 import measure_programs  # noqa: E402
 import measure_sizes  # noqa: E402
 import measure_throughput  # noqa: E402
@@ -33,12 +34,14 @@ SECTIONS = {
     "controller": measure_throughput.throughput,
     "memory": measure_controller.memory,
     "start": measure_controller.cold_start,
+    "manifest": measure_manifest.manifest,
     "wait": measure_wait.latency,
     "waitBySize": measure_sizes.wait_by_size,
     "initBySize": measure_sizes.init_by_size,
     "cluster": measure_cluster.latency,
     "local": measure_local.overhead,
     "walks": measure_walks.walks,
+    "manifestWalks": measure_walks.manifest_walks,
 }
 
 

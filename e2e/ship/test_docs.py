@@ -170,7 +170,7 @@ def test_every_reason_of_the_deployer_has_a_hint():
 
 
 def test_the_reference_has_all_metrics():
-    known = set(re.findall(r'(?:head|number)\(\w+,\s*"(\w+)"', sources("deployer/serve")))
+    known = set(re.findall(r'(?:(?:head|number)\(\w+,\s*|\{)"((?:\w+_)+\w+)",', sources("deployer/serve")))
     section = (DOCS / "reference.md").read_text().partition("\n## Metrics\n")[2]
     assert len(known) > 20 and set(re.findall(r"`([a-z]+_[a-z_]+)`", "\n".join(
         line.split("|")[1] for line in section.splitlines() if line.startswith("| `")))) == known

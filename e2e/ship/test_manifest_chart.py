@@ -32,7 +32,8 @@ def rules(things):
 
 
 def test_the_api_server_accepts_every_object_and_the_program_its_configuration(apiserver, kube, namespace, tmp_path):
-    for values in ({}, GO_VALUES, {"deployer": {"landscaperClusterKubeconfig": {"secretRef": "ls"}, "tokenAccounts": ["one"]}}):
+    for values in ({}, GO_VALUES, {"deployer": {"landscaperClusterKubeconfig": {"secretRef": "ls"}, "tokenAccounts": ["one"],
+                                                    "lateChanges": {"trigger": True, "minimumInterval": "1h"}}}):
         things = helm.template(values, namespace=namespace, chart=CHART)
         refused = {f"{thing['kind']} {thing['metadata']['name']}": str(error) for thing in things
                    if thing["kind"] != "Pod" and (error := dry_run(kube, thing, namespace))}
@@ -58,3 +59,10 @@ def test_the_role_has_no_lists_of_secrets_and_nothing_in_other_groups():
     assert {verb for group, resource, verb in found if resource == "secrets"} == {"get", "create", "patch", "delete"}
     assert {resource for group, resource, verb in found} == {
         "deployitems", "deployitems/status", "targets", "syncobjects", "secrets", "serviceaccounts/token", "events", "leases", "pods"}
+
+
+def test_installations_can_be_patched_only_if_late_changes_may_trigger_jobs():
+    found = rules(helm.template({"deployer": {"lateChanges": {"trigger": True}}}, chart=CHART))
+    assert {(resource, verb) for group, resource, verb in found if resource in ("installations", "executions")} == {
+        ("installations", "get"), ("installations", "patch"), ("executions", "get")}
+    assert "installations" not in {resource for group, resource, verb in rules(helm.template({}, chart=CHART))}

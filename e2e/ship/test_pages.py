@@ -14,7 +14,7 @@ from bench import paths
 BUILD = pathlib.Path(os.environ.get("LONGSHORE_BUILD") or paths.CHECKOUT / "build" / "dev")
 LONGSHORE = BUILD / "deployer" / "longshore"
 PROGRAMS = {"longshore": LONGSHORE, "longshore-init": BUILD / "init" / "longshore-init", "longshore-wait": BUILD / "wait" / "longshore-wait"}
-COMMANDS = ("run", "validate", "render", "status", "logs", "controller", "schema", "version", "completion", "man", "help")
+COMMANDS = ("run", "validate", "render", "diff", "status", "logs", "controller", "registrations", "schema", "version", "completion", "man", "help")
 PAGES = [*PROGRAMS, *(f"longshore-{name}" for name in COMMANDS)]
 SHELLS = ("bash", "zsh", "fish")
 
@@ -47,7 +47,7 @@ def script(shell, program="longshore"):
 
 
 def test_the_list_of_commands_matches_help():
-    assert re.findall(r"^  ([a-z]+) +\S", run(LONGSHORE, "--help"), re.MULTILINE) == list(COMMANDS)
+    assert re.findall(r"^  ([a-z]+)(?: +\S.*)?$", run(LONGSHORE, "--help"), re.MULTILINE) == list(COMMANDS)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -122,7 +122,7 @@ def test_bash_completes_commands_values_and_files(tmp_path):
     (tmp_path / "here" / "a folder").mkdir(parents=True)
     (tmp_path / "here" / "item.yaml").touch()
     cases = {
-        ("longshore", ""): set(COMMANDS), ("longshore", "re"): {"render"}, ("longshore", "--v"): {"--version"},
+        ("longshore", ""): set(COMMANDS), ("longshore", "re"): {"registrations", "render"}, ("longshore", "--v"): {"--version"},
         ("longshore", "run", "--operation", ""): {"RECONCILE", "DELETE"}, ("longshore", "run", "--operation", "=", "D"): {"DELETE"},
         ("longshore", "run", "--operation", "="): {"RECONCILE", "DELETE"}, ("longshore", "render", "-o", "y"): {"yaml"},
         ("longshore", "validate", "-o", ""): {"text", "json"}, ("longshore", "run", "it"): {"item.yaml"},

@@ -18,10 +18,10 @@ BUILD = pathlib.Path(os.environ.get("LONGSHORE_BUILD") or paths.CHECKOUT / "buil
 PROGRAM = BUILD / "wait" / "longshore-wait"
 
 
-def our_rules(pod, export):
+def our_rules(pod, export, report):
     """The rules of the Role that our controller creates."""
     return [{"apiGroups": [""], "resources": ["pods"], "resourceNames": [pod], "verbs": ["get", "watch"]},
-            {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [export], "verbs": ["get", "update"]},
+            {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [export, report], "verbs": ["get", "update"]},
             {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}]
 
 
@@ -39,6 +39,7 @@ class Item:
         self.item_namespace = item_namespace
         self.is_go = is_go
         self.export_name = f"{item_namespace}-{self.name}-export"
+        self.report_name = f"{self.name}-report"
         self.account = f"{self.name}-wait"[-60:].strip("-.")
         self.pod = f"{self.name}-pod"[-60:].strip("-.")
         self.user = f"system:serviceaccount:{namespace}:{self.account}"
@@ -53,7 +54,7 @@ class Item:
         self.sequence = 0
         self.runs = 0
         self.give_token()
-        rules = GO_RULES if is_go else our_rules(self.pod, self.export_name)
+        rules = GO_RULES if is_go else our_rules(self.pod, self.export_name, self.report_name)
         self.kube.allow(f"{namespace}:{self.account}", rules, namespace, kind="ServiceAccount")
 
     def give_token(self, **request):
@@ -119,6 +120,7 @@ class Item:
             self.sequence = sequence or max(self.sequence, int(last[0] or 0)) + 3  # as the controller does
             environment.update({
                 "LONGSHORE_JOB_ID": job or f"job-{self.runs}", "LONGSHORE_POD_UID": self.pod_uid,
+                "LONGSHORE_REPORT_NAME": self.report_name,
                 "LONGSHORE_STATE_SEQUENCE": str(last[0]), "LONGSHORE_STATE_SHA256": last[1],
                 "LONGSHORE_STATE_NEXT_SEQUENCE": str(self.sequence)})
         environment.update(env or {})
@@ -148,6 +150,16 @@ class Item:
         selector = ",".join([f"deployitem.{GROUP}/name={self.name}", f"deployitem.{GROUP}/namespace={self.item_namespace}",
                              f"{GROUP}/type=state"])
         return self.kube.items("secrets", self.namespace, labelSelector=selector)
+
+    def request_end(self):
+        """What the controller does before it deletes the pod."""
+        self.kube.patch("pods", self.pod, {"metadata": {"annotations": {f"{OURS}/end": "requested"}}}, self.namespace)
+
+    def report(self):
+        """The annotations by which wait reports the progress of a snapshot, without their prefix; {} if there are none."""
+        secret = self.kube.find("secrets", self.report_name, self.namespace)
+        annotations = secret["metadata"]["annotations"] if secret else {}
+        return {key.removeprefix(f"{OURS}/"): value for key, value in annotations.items()}
 
     def export(self):
         """The bytes of the export Secret, or None."""

@@ -40,7 +40,7 @@ class Pod:
         self.node, self.kube, self.namespace = node, node.kube, namespace
         self.kube.patch("namespaces", namespace, {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
         self.kube.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "wait"}}, namespace)
-        self.kube.allow(f"{namespace}:wait", our_rules("pod", "ns-item-export"), namespace, kind="ServiceAccount")
+        self.kube.allow(f"{namespace}:wait", our_rules("pod", "ns-item-export", "ns-item-report"), namespace, kind="ServiceAccount")
         env = [{"name": name, "value": value} for name, value in {
             "STATE_PATH": f"{SHARED}/state", "EXPORTS_PATH": f"{SHARED}/exports/values",
             "DEPLOY_ITEM_NAME": "item", "DEPLOY_ITEM_NAMESPACE": "ns", "LONGSHORE_JOB_ID": "job",

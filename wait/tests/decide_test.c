@@ -180,7 +180,10 @@ static const struct {
     {"main has ended", MAIN_ENDED, true, 1005000, 1005000, false, true, 0},
     {"main was never started", MAIN_NOT_STARTED, true, 1005000, 1005000, false, true, 0},
     {"pod or runner gone", MAIN_LOST, true, 1005000, 1005000, false, true, 0},
-    {"never while main may run on", MAIN_RUNNING, false, 1005000, 1005000, false, false, 0},
+    {"before the pod is stopped", MAIN_RUNNING, false, 1005000, 1005000, true, false, 1005000},
+    {"not yet, before that", MAIN_RUNNING, false, 1005000, 1004999, false, false, 1005000},
+    {"main has ended before that", MAIN_ENDED, false, 1005000, 1005000, false, true, 0},
+    {"never while main may run on", MAIN_RUNNING, false, 0, 1005000, false, false, 0},
 };
 
 static void a_snapshot_is_taken_in_main_s_time_only(void **state)
@@ -227,6 +230,14 @@ static void a_snapshot_is_tried_five_times_at_most(void **state)
         }
         assert_int_equal(attempts, 5);
     }
+}
+
+static void a_snapshot_before_the_end_that_main_spoils_is_tried_three_times(void **state)
+{
+    (void)state;
+    assert_int_equal(decide_repeat_at_ms(1, 5000), 6000);
+    assert_int_equal(decide_repeat_at_ms(2, 5000), 6000);
+    assert_int_equal(decide_repeat_at_ms(3, 5000), 0);
 }
 
 /* All combinations of main's end and of the outcomes of state and exports. */
@@ -306,7 +317,7 @@ static const struct {
      {.delivery = DELIVERY_FAILED, .snapshot_sequence = 6, .err = {.text = "timed out"}},
      {.delivery = DELIVERY_SKIPPED},
      "the pod was stopped; main's exit code is unknown; state: not stored: timed out (a snapshot "
-     "taken after SIGTERM is stored as generation 6); exports: skipped"},
+     "is stored as generation 6); exports: skipped"},
     {{.end = {.kind = MAIN_RUNNING}, .is_stopped = true},
      true,
      {.delivery = DELIVERY_UNCHANGED},
@@ -386,6 +397,7 @@ int main(void)
         cmocka_unit_test(half_of_a_short_grace_period_is_kept_for_storing),
         cmocka_unit_test(a_snapshot_is_taken_in_main_s_time_only),
         cmocka_unit_test(a_snapshot_is_tried_five_times_at_most),
+        cmocka_unit_test(a_snapshot_before_the_end_that_main_spoils_is_tried_three_times),
         cmocka_unit_test(exit_code_is_0_only_if_main_succeeded_and_everything_is_stored),
         cmocka_unit_test(message_says_how_main_ended_and_what_was_stored),
         cmocka_unit_test(message_is_truncated_to_the_limit_of_kubernetes),

@@ -25,4 +25,5 @@ static const char *const wait_variables[] = {
     ENV_MAIN_GRACE_SECONDS,
     ENV_TERMINATION_LOG,
     ENV_EXPORT_NAME,
+    ENV_REPORT_NAME,
 };

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "common/contract.h"
 #include "common/data/doc.h"
 #include "wait/main_end.h"
 
@@ -106,6 +107,27 @@ static void pod_facts_are_read_from_the_metadata(void **state)
     assert_true(facts.is_being_deleted);
 }
 
+static void the_end_of_the_pod_is_requested_by_an_annotation(void **state)
+{
+    static const struct {
+        const char *pod;
+        bool is_requested;
+    } cases[] = {
+        {"{\"metadata\":{\"annotations\":{\"" ANNOTATION_END "\":\"" END_REQUESTED "\"}}}", true},
+        {"{\"metadata\":{\"annotations\":{\"" ANNOTATION_END "\":\"" END_ON_REQUEST "\"}}}", false},
+        {"{\"metadata\":{\"annotations\":{\"" ANNOTATION_END "\":1}}}", false},
+        {"{\"metadata\":{}}", false},
+        {"{}", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_json json_t *pod = json_loads(cases[i].pod, 0, NULL);
+
+        assert_int_equal(main_end_pod_facts(pod).is_end_requested, cases[i].is_requested);
+    }
+}
+
 static const struct {
     const char *pod;
     int64_t grace_seconds;
@@ -193,6 +215,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(main_end_is_read_from_the_pod_status),
         cmocka_unit_test(pod_facts_are_read_from_the_metadata),
+        cmocka_unit_test(the_end_of_the_pod_is_requested_by_an_annotation),
         cmocka_unit_test(the_grace_period_is_that_of_the_deletion_or_of_the_pod),
         cmocka_unit_test(a_long_reason_is_truncated),
         cmocka_unit_test(main_end_is_read_from_the_line_of_the_runner),

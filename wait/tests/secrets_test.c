@@ -132,6 +132,29 @@ static void an_old_export_keeps_foreign_metadata_only(void **state)
     assert_string_equal(doc_text(existing, "data.config"), "b2xk");
 }
 
+static void a_report_is_an_object_of_the_run_without_data(void **state)
+{
+    struct save_progress progress = {.stored = 2, .chunks = 3};
+    cleanup_json json_t *saving = secret_report("r", &origin, &progress);
+    cleanup_json json_t *saved = NULL;
+
+    (void)state;
+    progress.is_done = true;
+    progress.duration_ms = 1500;
+    saved = secret_report("r", &origin, &progress);
+    assert_string_equal(doc_text(saving, "metadata.name"), "r");
+    assert_null(doc_get(saving, "data"));
+    assert_string_equal(label(saving, LABEL_ROLE), LABEL_ROLE_RUN);
+    assert_string_equal(label(saving, LABEL_ITEM_NAME), "item");
+    assert_null(label(saving, LABEL_TYPE)); /* the Go deployer would take it for state */
+    assert_string_equal(annotation(saving, ANNOTATION_POD_UID), "uid-1");
+    assert_string_equal(annotation(saving, ANNOTATION_SNAPSHOT), SNAPSHOT_SAVING);
+    assert_string_equal(annotation(saving, ANNOTATION_STATE_CHUNKS), "3");
+    assert_string_equal(annotation(saving, ANNOTATION_CHUNKS_STORED), "2");
+    assert_string_equal(annotation(saved, ANNOTATION_SNAPSHOT), SNAPSHOT_SAVED);
+    assert_string_equal(annotation(saved, ANNOTATION_MILLISECONDS), "1500");
+}
+
 static const struct {
     const char *sequence; /* of the Secret; NULL: written by Go */
     bool is_newer;
@@ -163,6 +186,7 @@ int main(void)
         cmocka_unit_test(a_chunk_has_the_metadata_of_go_and_ours),
         cmocka_unit_test(a_new_export_names_job_and_pod),
         cmocka_unit_test(an_old_export_keeps_foreign_metadata_only),
+        cmocka_unit_test(a_report_is_an_object_of_the_run_without_data),
         cmocka_unit_test(only_a_higher_sequence_is_newer),
     };
 

@@ -19,6 +19,7 @@
 #include "wait/sink.h"
 
 #define EXPORT_NAME "ns-item-export"
+#define REPORT_NAME "item-report"
 
 static struct fake {
     struct clock_fake clock;
@@ -84,7 +85,9 @@ static enum error_kind update(const char *name, const json_t *body)
     existing = json_object_get(fake.secrets, name);
     if (!existing)
         return ERROR_NOT_FOUND;
-    if (strcmp(doc_text_or(body, "metadata.resourceVersion", ""),
+    /* Without a version an update is unconditional. */
+    if (doc_text(body, "metadata.resourceVersion") &&
+        strcmp(doc_text(body, "metadata.resourceVersion"),
                doc_text_or(existing, "metadata.resourceVersion", "")) != 0)
         return ERROR_CONFLICT;
     put_secret(name, json_deep_copy(body));
@@ -201,8 +204,10 @@ static int set_up(void **state)
     fake = (struct fake){.secrets = json_object()};
     clock_fake_init(&fake.clock, 1700000000000);
     fake.observed = (struct observed){.end = {.kind = MAIN_ENDED}, .grace_ms = 630000};
-    fake.settings =
-        (struct settings){.pod_namespace = "host", .item_name = "item", .item_namespace = "ns"};
+    fake.settings = (struct settings){.pod_namespace = "host",
+                                      .item_name = "item",
+                                      .item_namespace = "ns",
+                                      .report_name = REPORT_NAME};
     if (loop_new(&fake.clock.clock, &fake.loop, &err) < 0)
         return -1;
     fake.deadline =
@@ -473,6 +478,35 @@ static void an_export_that_others_keep_changing_is_an_error(void **state)
     assert_int_equal(fake.updates, 20);
 }
 
+static const char *reported(const char *key)
+{
+    const json_t *annotations =
+        doc_get(json_object_get(fake.secrets, REPORT_NAME), "metadata.annotations");
+
+    return json_string_value(doc_member(annotations, key));
+}
+
+static void a_report_replaces_the_one_before_and_that_of_an_earlier_run(void **state)
+{
+    struct save_progress progress = {.chunks = 9, .stored = 1};
+    struct error err = {0};
+
+    (void)state;
+    fake.lost_answers = 1; /* it is created nevertheless */
+    assert_int_equal(fake.sink->operations->report_progress(fake.sink, &origin, &progress, &err),
+                     0);
+    assert_string_equal(reported(ANNOTATION_SNAPSHOT), SNAPSHOT_SAVING);
+    assert_string_equal(reported(ANNOTATION_CHUNKS_STORED), "1");
+    progress = (struct save_progress){.is_done = true, .chunks = 9, .stored = 9};
+    assert_int_equal(fake.sink->operations->report_progress(fake.sink, &origin, &progress, &err),
+                     0);
+    assert_string_equal(reported(ANNOTATION_SNAPSHOT), SNAPSHOT_SAVED);
+    fake.refusal = ERROR_DENIED;
+    assert_int_equal(fake.sink->operations->report_progress(fake.sink, &origin, &progress, &err),
+                     -1);
+    assert_non_null(strstr(err.text, REPORT_NAME));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +524,7 @@ int main(void)
         TEST(after_a_conflict_the_export_is_read_again),
         TEST(an_export_deleted_in_between_is_created_again),
         TEST(an_export_that_others_keep_changing_is_an_error),
+        TEST(a_report_replaces_the_one_before_and_that_of_an_earlier_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

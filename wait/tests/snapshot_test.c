@@ -161,6 +161,7 @@ static void a_snapshot_of_a_state_that_changes_meanwhile_stays_incomplete(void *
         store_snapshot(&fixture->store, &outcome);
         assert_int_equal(outcome.delivery, DELIVERY_FAILED);
         assert_int_equal(outcome.err.kind, ERROR_CONFLICT);
+        assert_int_equal(outcome.chunks, 4); /* the controller needs to know how large it is */
         assert_null(strchr(fixture->sink.order, '0'));
         assert_int_equal(fixture->sink.finished, 0);
         assert_int_equal(fixture->sink.uuids, i + 1); /* one attempt */
@@ -187,6 +188,33 @@ static void an_obsolete_snapshot_is_abandoned(void **state)
     assert_int_equal(outcome.err.kind, ERROR_CANCELLED);
     assert_string_equal(fixture->sink.order, "12");
     assert_int_equal(fixture->sink.finished, 0);
+}
+
+struct progress {
+    char text[64];
+};
+
+static void note_progress(void *data, int64_t stored, int64_t chunks)
+{
+    struct progress *progress = data;
+    size_t used = strlen(progress->text);
+
+    (void)snprintf(progress->text + used, sizeof(progress->text) - used, "%lld/%lld ",
+                   (long long)stored, (long long)chunks);
+}
+
+static void the_progress_is_reported_before_each_chunk(void **state)
+{
+    struct fixture *fixture = *state;
+    struct state_outcome outcome = {0};
+    struct progress progress = {0};
+
+    write_noise(fixture->scratch, "state/noise", 2500000);
+    fixture->store.on_chunk = note_progress;
+    fixture->store.data = &progress;
+    store_snapshot(&fixture->store, &outcome);
+    assert_int_equal(outcome.delivery, DELIVERY_STORED);
+    assert_string_equal(progress.text, "0/3 1/3 2/3 ");
 }
 
 static void a_failure_after_a_snapshot_names_the_snapshot(void **state)
@@ -237,6 +265,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_snapshot_of_a_state_that_changes_meanwhile_stays_incomplete, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_obsolete_snapshot_is_abandoned, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_progress_is_reported_before_each_chunk, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_failure_after_a_snapshot_names_the_snapshot, set_up,
                                         tear_down),
         cmocka_unit_test(a_snapshot_is_between_the_last_generation_and_that_of_the_run),

@@ -8,6 +8,7 @@
 {{- with $given.identity }}{{ $_ := set $config "identity" (toString .) }}{{ end -}}
 {{- with $given.targetSelector }}{{ $_ := set $config "targetSelector" . }}{{ end -}}
 {{- $_ := set $config "hpa" .Values.hpa -}}
+{{- with $given.lateChanges }}{{ $_ := set $config "manifest" (dict "lateChanges" .) }}{{ end -}}
 {{- $election := dict "enabled" true "leaseName" (include "deployer.fullname" .) -}}
 {{- range $key, $value := $given.leaderElection }}{{ $_ := set $election $key $value }}{{ end -}}
 {{- $_ := set $config "leaderElection" $election -}}

@@ -77,7 +77,6 @@ static void write_record(const struct driver *driver)
         doc_set_text(row, "policy", policy_name(entry->policy));
         set_value(row, "finalizers", entry->own_finalizers);
         set_value(row, "owners", entry->own_owners);
-        set_text(row, "latePatch", entry->late_patch_hash);
         set_text(row, "desired", entry->desired_hash);
         set_text(row, "applied", entry->applied_hash);
         (void)json_array_append_new(list, row);
@@ -102,7 +101,6 @@ static void read_record(struct driver *driver)
         must(policy_parse(doc_text_or(row, "policy", ""), &entry.policy, &err) == 0);
         entry.own_finalizers = json_incref(doc_writable(doc_member(row, "finalizers")));
         entry.own_owners = json_incref(doc_writable(doc_member(row, "owners")));
-        entry.late_patch_hash = xstrdup_or_null(doc_text(row, "latePatch"));
         entry.desired_hash = xstrdup_or_null(doc_text(row, "desired"));
         entry.applied_hash = xstrdup_or_null(doc_text(row, "applied"));
         (void)inventory_add(&driver->inventory, entry);
@@ -206,10 +204,15 @@ static void apply_plan(struct driver *driver)
     for (size_t i = 0; i < json_array_size(managers) && i < array_length(former) - 1; i++)
         former[i] = json_string_value(json_array_get(managers, i));
     must(strategy_parse(doc_text_or(driver->job, "strategy", ""), &options.strategy, &err) == 0);
-    must(apply_start(&options, &apply, &err) == 0);
-    run(driver);
-    inventory_done(&driver->inventory);
-    driver->inventory = inventory_copy(&driver->result->inventory);
+    for (;;) {
+        must(apply_start(&options, &apply, &err) == 0);
+        run(driver);
+        inventory_done(&driver->inventory);
+        driver->inventory = inventory_copy(&driver->result->inventory);
+        if (!driver->result->is_record_needed)
+            break;
+        apply_result_free(driver->result);
+    }
     apply_result_error(driver->result, &driver->err);
 }
 

@@ -125,10 +125,12 @@ void apply_run_start(struct apply_run *run)
 
 void apply_run_all(struct apply_run *run)
 {
-    apply_run_start(run);
-    api_bench_run(run->bench, &run->is_done);
-    inventory_done(&run->inventory);
-    run->inventory = inventory_copy(&run->result->inventory);
+    do {
+        apply_run_start(run);
+        api_bench_run(run->bench, &run->is_done);
+        inventory_done(&run->inventory);
+        run->inventory = inventory_copy(&run->result->inventory);
+    } while (run->result->is_record_needed);
 }
 
 const char *apply_run_outcomes(const struct apply_run *run)

@@ -51,7 +51,7 @@ void apply_run_add_many(struct apply_run *run, int count, const char *patch_afte
 void apply_run_clear_inputs(struct apply_run *run);
 /* Plans, records and starts. */
 void apply_run_start(struct apply_run *run);
-/* The same and runs until it is done, then stores the inventory. */
+/* The same and runs until it is done, then stores the inventory; again if objects were gone. */
 void apply_run_all(struct apply_run *run);
 /* "created changed unchanged left failed", in the order of the plan. Static. */
 const char *apply_run_outcomes(const struct apply_run *run);

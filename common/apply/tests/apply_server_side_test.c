@@ -200,6 +200,9 @@ static void a_dry_run_stores_nothing_and_shows_both_states(void **state)
         assert_string_equal(doc_text_or(run.result->objects[2].before, "data.a", ""), "old");
         assert_string_equal(doc_text_or(run.result->objects[2].object, "data.a", ""), "1");
         assert_null(run.result->objects[3].before);
+        assert_false(run.result->objects[3].is_unchecked);
+        assert_true(run.result->objects[4].is_unchecked); /* its kind does not exist yet */
+        assert_true(run.result->objects[5].is_unchecked); /* its namespace neither */
         apply_run_done(&run);
     }
     assert_int_equal(api_bench_count(bench, "POST"), api_bench_count(bench, "dryRun=All") -

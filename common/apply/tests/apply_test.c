@@ -175,6 +175,42 @@ static void what_was_applied_is_only_read_the_next_time(void **state)
     }
 }
 
+/* Before another object is created under the name of a recorded one, the entry must have lost its
+ * uid: after a crash the new object would be taken for somebody else's. */
+static void an_object_that_is_gone_is_recorded_before_it_is_created_again(void **state)
+{
+    static const enum update_strategy strategies[] = {STRATEGY_UPDATE, STRATEGY_APPLY};
+    struct api_bench *bench = *state;
+
+    for (size_t i = 0; i < array_length(strategies); i++) {
+        struct apply_run run = {0};
+
+        apply_run_init(&run, bench, strategies[i]);
+        (void)apply_run_add(&run, MAP("x", ", 'data': {'a': '1'}"), POLICY_MANAGE);
+        apply_run_all(&run);
+        assert_non_null(apply_run_uid(&run, 0));
+        api_bench_remove(bench, MAPS "/x");
+        (void)api_bench_log(bench);
+
+        apply_run_start(&run);
+        api_bench_run(bench, &run.is_done);
+        assert_string_equal(api_bench_log(bench), GET);
+        assert_true(run.result->is_record_needed);
+        assert_int_equal(run.result->inventory.count, 1);
+        assert_null(run.result->inventory.entries[0].ref.uid);
+        /* Nothing can exist that would have to be removed. */
+        assert_true(run.result->inventory.entries[0].is_new);
+
+        apply_run_all(&run);
+        assert_int_equal(run.result->failed, 0);
+        assert_false(run.result->is_record_needed);
+        assert_string_equal(apply_run_uid(&run, 0),
+                            doc_text(api_bench_get(bench, MAPS "/x"), "metadata.uid"));
+        apply_run_done(&run);
+        api_bench_remove(bench, MAPS "/x");
+    }
+}
+
 static void groups_are_applied_one_after_the_other(void **state)
 {
     struct api_bench *bench = *state;
@@ -341,6 +377,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(every_strategy_policy_and_state),
         test(what_was_applied_is_only_read_the_next_time),
+        test(an_object_that_is_gone_is_recorded_before_it_is_created_again),
         test(groups_are_applied_one_after_the_other),
         test(an_empty_plan_is_done_at_once),
         test(objects_of_a_group_are_applied_in_parallel_with_a_limit),

@@ -22,11 +22,8 @@ void bench_on_failed(void *data, const struct error *err)
 int bench_setup(void **state)
 {
     struct checks_bench *bench = xcalloc(1, sizeof(*bench));
-    void *cluster = NULL;
 
-    (void)fake_setup(&cluster);
-    bench->cluster = cluster;
-    bench->second = fake_second(bench->cluster);
+    fake_pair_setup(&bench->cluster, &bench->second);
     *state = bench;
     return 0;
 }
@@ -34,7 +31,8 @@ int bench_setup(void **state)
 int bench_teardown(void **state)
 {
     struct checks_bench *bench = *state;
-    void *cluster = bench->cluster;
+    struct cluster *first = bench->cluster;
+    struct cluster *second = bench->second;
 
     checks_cancel(bench->checks);
     for (size_t i = 0; i < bench->count; i++) {
@@ -46,9 +44,8 @@ int bench_teardown(void **state)
         custom_check_done(&bench->custom[i]);
     free(bench->custom);
     free(bench->clusters);
-    fake_second_free(bench->second);
     free(bench);
-    return fake_teardown(&cluster);
+    return fake_pair_teardown(first, second);
 }
 
 void bench_add(struct checks_bench *bench, const char *ref, const char *plural, const char *seen)

@@ -29,11 +29,8 @@ static void on_done(void *data, json_t *values)
 static int setup(void **state)
 {
     struct bench *bench = xcalloc(1, sizeof(*bench));
-    void *cluster = NULL;
 
-    (void)fake_setup(&cluster);
-    bench->cluster = cluster;
-    bench->second = fake_second(bench->cluster);
+    fake_pair_setup(&bench->cluster, &bench->second);
     *state = bench;
     return 0;
 }
@@ -41,7 +38,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct bench *bench = *state;
-    void *cluster = bench->cluster;
+    struct cluster *first = bench->cluster;
+    struct cluster *second = bench->second;
 
     exports_cancel(bench->exports);
     for (size_t i = 0; i < bench->count; i++)
@@ -50,9 +48,8 @@ static int teardown(void **state)
     free(bench->clusters);
     json_decref(bench->seen);
     json_decref(bench->values);
-    fake_second_free(bench->second);
     free(bench);
-    return fake_teardown(&cluster);
+    return fake_pair_teardown(first, second);
 }
 
 static int try(struct bench *bench, const char *rules, struct error *err)

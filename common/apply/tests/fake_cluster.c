@@ -20,6 +20,7 @@ static const struct {
      "gitrepositories", true},
     {"apiextensions.k8s.io/v1", "CustomResourceDefinition", "apiextensions.k8s.io", "v1",
      "customresourcedefinitions", false},
+    {"v1", "Pod", "", "v1", "pods", true},
 };
 
 static void tell_kind(const char *kind_name, enum error_kind kind_of_error,
@@ -157,6 +158,11 @@ void cluster_forget_kinds(struct cluster *cluster, const char *api_version)
 {
     assert_non_null(api_version);
     cluster->forget_count++;
+}
+
+void cluster_note_error(struct cluster *cluster, const struct error *err)
+{
+    cluster->unauthorized_count += err->http_status == 401;
 }
 
 int cluster_watch(struct cluster *cluster, const struct kind *kind, const char *namespace_name,
@@ -297,18 +303,23 @@ int fake_teardown(void **state)
     return 0;
 }
 
-struct cluster *fake_second(struct cluster *first)
+void fake_pair_setup(struct cluster **ret_first, struct cluster **ret_second)
 {
-    struct cluster *second = xcalloc(1, sizeof(*second));
+    void *first = NULL;
 
-    second->loop = first->loop;
-    return second;
+    (void)fake_setup(&first);
+    *ret_first = first;
+    *ret_second = xcalloc(1, sizeof(**ret_second));
+    (*ret_second)->loop = (*ret_first)->loop;
 }
 
-void fake_second_free(struct cluster *second)
+int fake_pair_teardown(struct cluster *first, struct cluster *second)
 {
+    void *state = first;
+
     must_be_idle(second);
     free(second);
+    return fake_teardown(&state);
 }
 
 void fake_run(struct cluster *cluster)

@@ -33,7 +33,8 @@ struct cluster {
     struct loop *loop;
     struct fake_part interests[FAKE_PARTS_MAX], lookups[FAKE_PARTS_MAX], requests[FAKE_PARTS_MAX],
         lists[FAKE_PARTS_MAX];
-    size_t request_count, list_count, lookup_count, watch_count, forget_count; /* ever */
+    size_t request_count, list_count, lookup_count, watch_count, forget_count,
+        unauthorized_count; /* ever */
     /* What the next calls do. */
     bool is_lookup_slow;          /* lookups wait for fake_answer_lookup() */
     enum error_kind lookup_error; /* of on_done */
@@ -46,9 +47,9 @@ struct cluster {
  * lookup, a request or a list was left behind. */
 int fake_setup(void **state);
 int fake_teardown(void **state);
-/* Another cluster on the same loop, to be given back before the teardown, which it repeats. */
-struct cluster *fake_second(struct cluster *first);
-void fake_second_free(struct cluster *second);
+/* The same for two clusters on one loop. */
+void fake_pair_setup(struct cluster **ret_first, struct cluster **ret_second);
+int fake_pair_teardown(struct cluster *first, struct cluster *second); /* returns 0 */
 
 void fake_run(struct cluster *cluster); /* until no timer is due */
 void fake_advance(struct cluster *cluster, uint64_t ms);

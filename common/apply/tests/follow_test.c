@@ -239,6 +239,23 @@ static void it_can_be_stopped_at_every_point(void **state)
     assert_false(fake_is_watched(cluster, "configmaps ns/a"));
 }
 
+static void credentials_that_are_refused_are_reported_to_the_cluster(void **state)
+{
+    struct cluster *cluster = *state;
+    struct seen seen = {0};
+    struct error refused = {.kind = ERROR_DENIED, .http_status = 401, .text = "refused"};
+    const struct fake_part *interest = NULL;
+
+    start(cluster, &seen, "ConfigMap", "ns", "a");
+    fake_deliver_error(cluster, "configmaps ns/a", ERROR_DENIED, "forbidden");
+    assert_int_equal(cluster->unauthorized_count, 0);
+    interest = fake_interest(cluster, "configmaps ns/a");
+    interest->on_object(interest->data, NULL, &refused);
+    assert_int_equal(cluster->unauthorized_count, 1);
+    assert_string_equal(seen.text, "error forbidden; error refused");
+    follow_stop(seen.follow);
+}
+
 int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, fake_setup, fake_teardown)
@@ -250,6 +267,7 @@ int main(void)
         test(selections_are_watched_with_their_labels),
         test(a_reference_must_fit_the_scope_of_its_kind),
         test(what_fails_is_reported_and_retried_with_back_off),
+        test(credentials_that_are_refused_are_reported_to_the_cluster),
         test(a_watch_that_gets_404_says_nothing_until_the_kind_was_looked_up_again),
         test(it_can_be_stopped_at_every_point),
     };

@@ -96,7 +96,6 @@ static void an_added_entry_replaces_the_old_one(void **state)
     added->patch_before_delete = parse("{'a':1}");
     added->own_finalizers = parse("['x','y']");
     added->own_owners = parse("[{'uid':'1'}]");
-    added->late_patch_hash = xstrdup("late");
     added->desired_hash = xstrdup("desired");
     added->applied_hash = xstrdup("applied");
     (void)add(&inventory, "c", NULL);
@@ -113,7 +112,6 @@ static void an_added_entry_replaces_the_old_one(void **state)
     assert_null(added->patch_before_delete);
     assert_int_equal(json_array_size(added->own_finalizers), 3);
     assert_int_equal(json_array_size(added->own_owners), 1);
-    assert_string_equal(added->late_patch_hash, "late");
     assert_string_equal(added->desired_hash, "desired");
     assert_string_equal(added->applied_hash, "applied");
 
@@ -129,7 +127,6 @@ static void an_added_entry_replaces_the_old_one(void **state)
     added = add(&inventory, "b", "2");
     assert_int_equal(inventory.count, 3);
     assert_string_equal(added->ref.uid, "2");
-    assert_null(added->late_patch_hash);
     assert_null(added->desired_hash);
     assert_null(added->applied_hash);
     assert_int_equal(json_array_size(added->own_finalizers), 3);
@@ -185,7 +182,6 @@ static void a_copy_is_complete_and_independent(void **state)
     entry->patch_before_delete = parse("{'spec':{'c':1}}");
     entry->own_finalizers = parse("['x']");
     entry->own_owners = parse("[{'uid':'1'}]");
-    entry->late_patch_hash = xstrdup("late");
     entry->desired_hash = xstrdup("desired");
     entry->applied_hash = xstrdup("applied");
     copy = inventory_copy(&inventory);
@@ -199,7 +195,6 @@ static void a_copy_is_complete_and_independent(void **state)
     assert_int_equal(doc_integer_or(entry->patch_before_delete, "spec.c", 0), 1);
     assert_int_equal(json_array_size(entry->own_finalizers), 1);
     assert_int_equal(json_array_size(entry->own_owners), 1);
-    assert_string_equal(entry->late_patch_hash, "late");
     assert_string_equal(entry->desired_hash, "desired");
     assert_string_equal(entry->applied_hash, "applied");
 }
@@ -391,6 +386,63 @@ static void adding_unites_and_keeps_own_finalizers(void **state)
     }
 }
 
+/* The entry with the same uid, else the one with the same name. */
+static const struct inventory_entry *search(const struct inventory *inventory,
+                                            const struct object_ref *ref)
+{
+    const struct inventory_entry *found = NULL;
+
+    for (size_t i = 0; i < inventory->count; i++) {
+        const struct inventory_entry *entry = &inventory->entries[i];
+
+        if (ref->uid && entry->ref.uid && strcmp(ref->uid, entry->ref.uid) == 0)
+            return entry;
+        if (object_ref_is_same_name(&entry->ref, ref))
+            found = entry;
+    }
+    return found;
+}
+
+static void what_is_found_is_what_is_in_the_list(void **state)
+{
+    struct random random = {13};
+
+    (void)state;
+    for (size_t round = 0; round < 500; round++) {
+        cleanup_inventory struct inventory inventory = random_inventory(&random);
+        cleanup_inventory struct inventory others = random_inventory(&random);
+
+        for (size_t i = 0; i < others.count; i++) {
+            const struct object_ref *ref = &others.entries[i].ref;
+            struct inventory_entry *entry = NULL;
+
+            assert_ptr_equal(inventory_find(&inventory, ref), search(&inventory, ref));
+            switch (random_below(&random, 4)) {
+            case 0:
+                inventory_remove(&inventory, ref);
+                break;
+            case 1:
+                (void)inventory_add(&inventory, inventory_entry_copy(&others.entries[i]));
+                break;
+            case 2:
+                entry = inventory_find(&inventory, ref);
+                if (entry)
+                    inventory_set_uid(&inventory, entry, random_below(&random, 2) ? "new" : NULL);
+                break;
+            default:
+                inventory_sort(&inventory);
+            }
+            assert_no_object_twice(&inventory);
+            for (size_t j = 0; j < others.count; j++)
+                assert_ptr_equal(inventory_find(&inventory, &others.entries[j].ref),
+                                 search(&inventory, &others.entries[j].ref));
+            /* A uid is never used twice. */
+            if (entry && entry->ref.uid)
+                inventory_set_uid(&inventory, inventory_find(&inventory, &entry->ref), NULL);
+        }
+    }
+}
+
 static void what_was_recorded_before_is_never_new(void **state)
 {
     cleanup_inventory struct inventory inventory = {0};
@@ -426,6 +478,7 @@ int main(void)
         cmocka_unit_test(what_left_the_list_is_an_orphan),
         cmocka_unit_test(no_entry_is_ever_forgotten),
         cmocka_unit_test(adding_unites_and_keeps_own_finalizers),
+        cmocka_unit_test(what_is_found_is_what_is_in_the_list),
         cmocka_unit_test(what_was_recorded_before_is_never_new),
     };
 

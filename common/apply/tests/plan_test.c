@@ -46,15 +46,16 @@ static const struct {
     {{"{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'x'}, 'items': null}"}, ""},
     {{"5"}, "m[0]: expected an object, got a number"},
     {{"{}"},
-     "m[0].apiVersion: required: expected a string that is not empty, got nothing\n"
-     "m[0].kind: required: expected a string that is not empty, got nothing\n"
-     "m[0].metadata.name: required: expected a string that is not empty, got nothing"},
+     "m[0].apiVersion: expected a string, got nothing\n"
+     "m[0].kind: expected a string, got nothing\n"
+     "m[0].metadata.name: expected a string, got nothing"},
     {{"{'apiVersion': '', 'kind': 7, 'metadata': {'name': ''}}"},
-     "m[0].apiVersion: required: expected a string that is not empty, got an empty one\n"
-     "m[0].kind: required: expected a string that is not empty, got a number\n"
-     "m[0].metadata.name: required: expected a string that is not empty, got an empty one"},
+     "m[0].apiVersion: expected a string, got an empty one\n"
+     "m[0].kind: expected a string, got a number\n"
+     "m[0].metadata.name: expected a string, got an empty one"},
     {{"{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'generateName': 'x-'}}"},
-     "m[0].metadata.name: required: generateName is not supported, because the object could not be "
+     "m[0].metadata.name: a name is required; generateName is not supported, because the object "
+     "could not be "
      "found again"},
     {{MAP("a/b"), MAP(".."), MAP("a%2f")},
      "m[0].metadata.name: invalid name 'a/b'\nm[1].metadata.name: invalid name '..'\n"
@@ -370,8 +371,7 @@ static void the_plan_is_recorded_before_it_is_applied(void **state)
                              .name = (char[]){"known"},
                              .uid = (char[]){"u1"}};
 
-    (void)inventory_add(&before, (struct inventory_entry){.ref = object_ref_copy(&ref),
-                                                          .late_patch_hash = xstrdup("h")});
+    (void)inventory_add(&before, (struct inventory_entry){.ref = object_ref_copy(&ref)});
     ref.name = (char[]){"ignored"};
     ref.uid = (char[]){"u2"};
     (void)inventory_add(&before, (struct inventory_entry){.ref = object_ref_copy(&ref)});
@@ -398,7 +398,6 @@ static void the_plan_is_recorded_before_it_is_applied(void **state)
     assert_int_equal(json_array_size(entry->own_owners), 1);
     entry = inventory_find(&recorded, &planned.plan->objects[2].ref);
     assert_string_equal(entry->ref.uid, "u1");
-    assert_string_equal(entry->late_patch_hash, "h");
     assert_non_null(inventory_find(&recorded, &ref));
     assert_null(inventory_find(&recorded, &planned.plan->ignored[0]));
     plan_free(planned.plan);

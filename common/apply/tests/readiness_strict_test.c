@@ -155,8 +155,10 @@ static const struct row strict_rows[] = {
     {POD("'phase':'Running','conditions':[" CONDITION("Ready", "False", "X") "]"),
      READINESS_WAITING, "the pod runs, but is not ready"},
     {POD("'phase':'Running','containerStatuses':[{'state':{'running':{}}},"
-         "{'state':{'waiting':{'reason':'CrashLoopBackOff'}}}]"),
-     READINESS_FAILED, "a container crashes again and again (CrashLoopBackOff)"},
+         "{'name':'c','state':{'waiting':{'reason':'CrashLoopBackOff','message':'canary'}},"
+         "'lastState':{'terminated':{'exitCode':3,'message':'canary'}}}]"),
+     READINESS_FAILED,
+     "a container crashes again and again (container c: CrashLoopBackOff, exit code 3)"},
     {POD("'phase':'Running','containerStatuses':[{'state':{'waiting':{'reason':'Other'}}},5]"),
      READINESS_WAITING, "the pod runs, but is not ready"},
     {POD("'phase':'Pending','conditions':[" CONDITION("PodScheduled", "False",
@@ -164,9 +166,17 @@ static const struct row strict_rows[] = {
      READINESS_WAITING, "condition PodScheduled is False (Unschedulable)"},
     {POD("'phase':'Pending','conditions':[" CONDITION("PodScheduled", "True", "X") "]"),
      READINESS_WAITING, "the pod does not run yet"},
-    {POD("'phase':'Pending','containerStatuses':[{'state':{'waiting':{'reason':"
+    {POD("'phase':'Pending','initContainerStatuses':[{'name':'i','state':{'terminated':"
+         "{'exitCode':7}}}],'containerStatuses':[{'state':{'waiting':{'reason':"
          "'CrashLoopBackOff'}}}]"),
-     READINESS_WAITING, "the pod does not run yet"},
+     READINESS_WAITING, "the pod does not run yet (container i: exit code 7)"},
+    {POD("'phase':'Pending','containerStatuses':[{'name':'a','state':{'waiting':{'reason':"
+         "'ContainerCreating'}}},{'name':'b','state':{'waiting':{'reason':'no word'}}},"
+         "{'name':'c','state':{'waiting':{'reason':'ImagePullBackOff','message':'canary'}}}]"),
+     READINESS_WAITING, "the pod does not run yet (container c: ImagePullBackOff)"},
+    {POD("'phase':'Pending','containerStatuses':[{'name':'a b','state':{'waiting':{'reason':"
+         "'ErrImagePull'}}}]"),
+     READINESS_WAITING, "the pod does not run yet (container ?: ErrImagePull)"},
     {POD(""), READINESS_WAITING, "the pod does not run yet"},
 
     /* Job */

@@ -107,11 +107,8 @@ void bench_must_say(const struct removal_bench *bench, const char *text)
 int bench_setup(void **state)
 {
     struct removal_bench *bench = xcalloc(1, sizeof(*bench));
-    void *cluster = NULL;
 
-    (void)fake_setup(&cluster);
-    bench->cluster = cluster;
-    bench->second = fake_second(bench->cluster);
+    fake_pair_setup(&bench->cluster, &bench->second);
     *state = bench;
     return 0;
 }
@@ -119,13 +116,13 @@ int bench_setup(void **state)
 int bench_teardown(void **state)
 {
     struct removal_bench *bench = *state;
-    void *cluster = bench->cluster;
+    struct cluster *first = bench->cluster;
+    struct cluster *second = bench->second;
 
     removal_cancel(bench->removal);
     inventory_done(&bench->entries);
     test_groups_done(&bench->groups);
     free(bench->clusters);
-    fake_second_free(bench->second);
     free(bench);
-    return fake_teardown(&cluster);
+    return fake_pair_teardown(first, second);
 }

@@ -82,7 +82,7 @@ static void render_prints_every_object_the_same_each_time(void **state)
     assert_int_equal(json_array_size(docs), array_length(kinds));
     for (size_t i = 0; i < array_length(kinds); i++)
         assert_string_equal(doc_text(json_array_get(docs, i), "kind"), kinds[i]);
-    assert_int_equal(doc_integer_or(json_array_get(docs, 5), "spec.activeDeadlineSeconds", 0), 300);
+    assert_int_equal(doc_integer_or(json_array_get(docs, 5), "spec.activeDeadlineSeconds", 0), 900);
     assert_non_null(doc_get(json_array_get(docs, 5), "spec.imagePullSecrets"));
 }
 
@@ -223,7 +223,15 @@ static void mistakes_of_manifest_items_are_listed(void **state)
     assert_string_equal(none, "1 DeployItem, no problems found\n");
     refused = written_by(render_main, rendered, STDERR_FILENO, &code);
     assert_int_equal(code, 2);
-    assert_non_null(strstr(refused, "spec.config.updateStrategy"));
+    assert_string_equal(
+        refused,
+        "longshore render: deploy item \"item\" has 3 mistakes:\n"
+        "  spec.config.updateStrategy: Invalid value: \"replace\": must be update, patch, merge, "
+        "mergeOverwrite or apply\n"
+        "  spec.config.manifests[0].manifest.apiVersion: Invalid value: expected a string, got "
+        "nothing\n"
+        "  spec.config.manifests[0].manifest.metadata.name: Invalid value: expected a string, got "
+        "an empty one\n");
 }
 
 int main(void)

@@ -52,6 +52,24 @@ static char *validate_text(const char *text, const char *option, int *ret_code)
     "kind: Context\n"                                                                              \
     "metadata: {name: default, namespace: team}\n"
 
+#define ENVIRONMENT                                                                                \
+    "apiVersion: landscaper.gardener.cloud/v1alpha1\n"                                             \
+    "kind: Environment\n"                                                                          \
+    "metadata: {name: e}\n"                                                                        \
+    "spec:\n"                                                                                      \
+    "  namespace: ls-system\n"                                                                     \
+    "  hostTarget: {type: t, secretRef: {name: s, key: k}}\n"                                      \
+    "  landscaperClusterConfig: {host: 'https://ls.example:6443', apiPath: ''}\n"                  \
+    "  targetSelectors: []\n"
+#define REGISTRATION(name_, types_, more_)                                                         \
+    "apiVersion: landscaper.gardener.cloud/v1alpha1\n"                                             \
+    "kind: DeployerRegistration\n"                                                                 \
+    "metadata: {name: " name_ "}\n"                                                                \
+    "spec:\n"                                                                                      \
+    "  types: " types_ "\n"                                                                        \
+    "  installationTemplate:\n"                                                                    \
+    "    blueprint: {inline: {filesystem: {}}}\n" more_
+
 static const struct {
     const char *text;
     int code;
@@ -129,17 +147,84 @@ static const struct {
      "ociRegistry, CommonTransportFormat, ComponentArchive, local or inline\n"
      "F:7:1: warning: Context team/default: useOCM: unknown field\n"
      "1 Context: 3 errors, 3 warnings\n"},
+    /* Environments and registrations. */
+    {ENVIRONMENT "---\n" REGISTRATION("mock", "[x.example/mock]", ""), 0,
+     "1 Environment, 1 DeployerRegistration, no problems found\n"},
+    {"apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Environment\nmetadata: {name: e}\n"
+     "spec:\n"
+     "  namespace: ((a))\n"
+     "  hostTarget: {type: t}\n"
+     "  landscaperClusterConfig: {host: a b, insecure: true, caData: YQ==}\n"
+     "  targetSelectors: [{annotations: [{key: a, operation: '=', values: ['(( x ))']}]}]\n",
+     2,
+     "F:5:14: error: Environment e: spec.namespace: Invalid value: \"((a))\": must be the name of "
+     "a namespace\n"
+     "F:6:3: error: Environment e: spec.hostTarget: Required value: exactly one of config and "
+     "secretRef must be set\n"
+     "F:7:3: error: Environment e: spec.landscaperClusterConfig.apiPath: Required value: path that "
+     "is appended to the host; may be empty\n"
+     "F:7:35: error: Environment e: spec.landscaperClusterConfig.host: Invalid value: must not "
+     "contain blanks or control characters\n"
+     "F:7:64: error: Environment e: spec.landscaperClusterConfig.caData: Forbidden: clients reject "
+     "an authority together with insecure; remove one of them\n"
+     "F:8:3: error: Environment e: spec.targetSelectors: Invalid value: contains \"((\", which "
+     "starts a template expression\n"
+     "F:8:36: error: Environment e: spec.targetSelectors[0].annotations[0].operator: Required "
+     "value: one of =, ==, !=, in, notin, exists, !, gt, lt\n"
+     "F:8:45: warning: Environment e: spec.targetSelectors[0].annotations[0].operation: unknown "
+     "field; did you mean \"operator\"?\n"
+     "F:8:70: error: Environment e: spec.targetSelectors[0].annotations[0].values[0]: Invalid "
+     "value: \"(( x ))\": must be a valid label value\n"
+     "1 Environment: 8 errors, 1 warning\n"},
+    {REGISTRATION("r", "[]",
+                  "    imports:\n"
+                  "      data: [{name: cluster, dataRef: a}, {name: b}]\n"
+                  "      targets: [{name: b, target: c}]\n"),
+     2,
+     "F:5:3: error: DeployerRegistration r: spec.types: Required value: at least one type\n"
+     "F:9:21: error: DeployerRegistration r: spec.installationTemplate.imports.data[0].name: "
+     "Forbidden: the import \"cluster\" is added to every deployer; use another name\n"
+     "F:9:43: error: DeployerRegistration r: spec.installationTemplate.imports.data[1]: Required "
+     "value: exactly one source, found 0\n"
+     "F:10:24: error: DeployerRegistration r: spec.installationTemplate.imports.targets[0].name: "
+     "Duplicate value: \"b\"\n"
+     "1 DeployerRegistration: 4 errors, 0 warnings\n"},
+    /* A declared cycle is an error, types in the text of a blueprint give warnings. */
+    {ENVIRONMENT "---\n" REGISTRATION("a", "[x.example/a]\n  requiredTypes: [x.example/b]",
+                                      "") "---\n" REGISTRATION("b",
+                                                               "[x.example/b]\n  requiredTypes: "
+                                                               "[x.example/a]",
+                                                               ""),
+     2,
+     "F:13:1: error: DeployerRegistration a: spec: in environment e: DependencyCycle: a → "
+     "x.example/b (b) → x.example/a (a): none of them can be installed first; remove one of these "
+     "dependencies, or register another deployer for one of the types\n"
+     "F:22:1: error: DeployerRegistration b: spec: in environment e: DependencyCycle: b → "
+     "x.example/a (a) → x.example/b (b): none of them can be installed first; remove one of these "
+     "dependencies, or register another deployer for one of the types\n"
+     "1 Environment, 2 DeployerRegistrations: 2 errors, 0 warnings\n"},
+    {ENVIRONMENT
+     "---\n"
+     "apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: DeployerRegistration\n"
+     "metadata: {name: a}\nspec:\n  types: [x.example/a]\n  installationTemplate:\n"
+     "    blueprint: {inline: {filesystem: {blueprint.yaml: '- {type: x.example/c}'}}}\n",
+     0,
+     "F:13:1: warning: DeployerRegistration a: spec: in environment e: DeployerMissing: a → "
+     "x.example/c: no deployer of this environment serves items of type x.example/c; register one, "
+     "or correct the type\n"
+     "1 Environment, 1 DeployerRegistration: 0 errors, 1 warning\n"},
     /* Kinds. */
     {CONTAINER "    image: a\n---\napiVersion: landscaper.gardener.cloud/v1alpha1\n"
                "kind: DeployItm\n",
      2,
      "F:12:7: error: DeployItm: kind: Invalid value: \"DeployItm\": unknown kind, expected "
-     "DeployItem, Target, Context, Configuration or ProviderConfiguration; did you mean "
-     "\"DeployItem\"?\n"
+     "DeployItem, Target, Context, Configuration, ProviderConfiguration, Environment or "
+     "DeployerRegistration; did you mean \"DeployItem\"?\n"
      "1 DeployItem, 1 other object not checked: 1 error, 0 warnings\n"},
     {"apiVersion: v1\nkind: Pod\n", 2,
-     "F:1:1: error: no DeployItem, Target, Context, Configuration or ProviderConfiguration in the "
-     "files; found kind \"Pod\"\n"
+     "F:1:1: error: no DeployItem, Target, Context, Configuration, ProviderConfiguration, "
+     "Environment "
+     "or DeployerRegistration in the files; found kind \"Pod\"\n"
      "1 other object not checked: 1 error, 0 warnings\n"},
     {"apiVersion: v1\n", 2, "F:1:1: error: kind is missing\n1 error, 0 warnings\n"},
     {CONTAINER "    image: a\n---\n- 1\n", 2,

@@ -8,6 +8,7 @@
 #include "common/base/memory.h"
 #include "common/fuzz/must.h"
 #include "deployer/controller/setup.h"
+#include "deployer/serve/daemon.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

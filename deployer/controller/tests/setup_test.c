@@ -11,6 +11,7 @@
 #include "common/base/memory.h"
 #include "deployer/commands/commands.h"
 #include "deployer/controller/setup.h"
+#include "deployer/serve/daemon.h"
 
 static void listen_addresses_are_parsed_or_refused(void **state)
 {

@@ -20,10 +20,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (doc_parse_yaml((const char *)data, size, 1 << 20, &doc, &err) < 0 ||
         manifest_status_parse(doc, &status, &err) < 0)
         return 0;
-    first = manifest_status_document(&status.inventory, status.cluster);
+    first = manifest_status_document(&status.inventory, status.cluster, status.late);
     if (manifest_status_parse(first, &again, &err) < 0)
         abort();
-    second = manifest_status_document(&again.inventory, again.cluster);
+    second = manifest_status_document(&again.inventory, again.cluster, again.late);
     if (!json_equal(first, second))
         abort();
     return 0;

@@ -157,6 +157,16 @@ static const struct {
     {"deletionGroups: [{predefinedResourceGroup: {type: crds}, selectedResourceGroup: {resources: "
      "[{apiVersion: v1, kind: Pod, names: [a]}]}}]",
      "deletionGroups[0].selectedResourceGroup: Forbidden"},
+    {"deletionGroups: [{customResourceGroup: {deleteAllResources: true, resources: [{apiVersion: "
+     "v1, kind: Pod}]}, selectedResourceGroup: {waitOnly: true, matchLabels: {a: b}, resources: "
+     "[{apiVersion: v1, kind: Pod}]}}]",
+     "deletionGroups[0].selectedResourceGroup: Forbidden"},
+    {"deletionGroups: [{customResourceGroup: {deleteAllResources: true, matchLabels: {a: b}, "
+     "resources: [{apiVersion: v1, kind: Pod}]}}]",
+     "deletionGroups[0].customResourceGroup.matchLabels: Forbidden"},
+    {"deletionGroups: [{customResourceGroup: {deleteAllResources: true, waitOnly: true, "
+     "resources: [{apiVersion: v1, kind: Pod}]}}]",
+     "deletionGroups[0].customResourceGroup.waitOnly: Forbidden"},
     {"deletionGroups: [{predefinedResourceGroup: {type: empty}, selectedResourceGroup: "
      "{resources: [{apiVersion: v1, kind: Pod}]}}]",
      "deletionGroups[0].selectedResourceGroup: Required value: matchLabels"},
@@ -166,6 +176,12 @@ static const struct {
     /* The rest. */
     {"continuousReconcile: {cron: '* * * * *', every: 1h}", "continuousReconcile: "},
     {"continuousReconcile: {cron: nonsense}", "continuousReconcile.cron: "},
+    {"watch: {level: trigger}, continuousReconcile: {cron: 'TZ=Asia/Tokyo 0 1 * * *'}",
+     "continuousReconcile.cron: Invalid value: time zones other than UTC"},
+    {"watch: {level: always}", "watch.level: "},
+    {"watch: {quietPeriod: 1ms}", "watch.quietPeriod: "},
+    {"watch: {interval: soon}", "watch.interval: "},
+    {"watch: trigger", "watch: expected an object, got a string"},
 };
 
 static void mistakes_are_named_by_their_field(void **state)
@@ -338,12 +354,13 @@ static void fields_without_effect_are_named(void **state)
                                         "exports.defaultTimeout",
                                         "exports.exports[0].timeout",
                                         "exports.exports[0]",
-                                        "watch",
+                                        "watching",
                                         "manifests[0].extra"};
     cleanup_mistakes struct mistakes mistakes = {0};
     cleanup_manifest_config struct manifest_config *config = config_of(
         MANIFEST_API_VERSION,
-        "deleteTimeout: 1m, watch: [], readinessChecks: {timeout: 1m, custom: [{name: a, timeout: "
+        "deleteTimeout: 1m, watching: [], readinessChecks: {timeout: 1m, custom: [{name: a, "
+        "timeout: "
         "1m, " OBJECTS ", " REQUIREMENT "}]}, exports: {defaultTimeout: 1m, exports: [{key: a, "
         "jsonPath: a, timeout: 1m}]}, manifests: [{extra: 1, manifest: " CM "}]",
         &mistakes);
@@ -413,6 +430,29 @@ static void messages_never_contain_values_of_manifests(void **state)
     }
 }
 
+static void what_is_watched_is_kept_without_manifests(void **state)
+{
+    cleanup_json json_t *document = document_of(
+        MANIFEST_API_VERSION,
+        "manifests: [{manifest: " CM "}], watch: {level: trigger, quietPeriod: 1m, interval: 2h}, "
+        "continuousReconcile: {every: 1h}, exports: {exports: [{key: a, jsonPath: .a, "
+        "fromResource: {apiVersion: v1, kind: Pod, name: a, namespace: ns}}]}");
+    cleanup_manifest_config struct manifest_config *config = manifest_config_for_watch(document);
+    cleanup_manifest_config struct manifest_config *plain = valid_config("manifests: []");
+
+    (void)state;
+    assert_non_null(config);
+    assert_int_equal(config->input_count, 0);
+    assert_null(json_object_get(config->document, "manifests"));
+    assert_int_equal(config->export_count, 1);
+    assert_int_equal(config->late.level, LATE_LEVEL_TRIGGER);
+    assert_int_equal(config->late.quiet_ms, 60 * 1000);
+    assert_int_equal(config->late.interval_ms, 2 * 60 * 60 * 1000);
+    assert_int_equal(manifest_config_late_rules(document).level, LATE_LEVEL_TRIGGER);
+    assert_int_equal(plain->late.level, LATE_LEVEL_NONE);
+    assert_int_equal(manifest_config_late_rules(NULL).level, LATE_LEVEL_NONE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -425,6 +465,7 @@ int main(void)
         cmocka_unit_test(fields_without_effect_are_named),
         cmocka_unit_test(a_deletion_needs_only_the_groups),
         cmocka_unit_test(messages_never_contain_values_of_manifests),
+        cmocka_unit_test(what_is_watched_is_kept_without_manifests),
     };
 
     doc_setup();

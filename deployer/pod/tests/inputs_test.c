@@ -407,11 +407,12 @@ static void the_role_names_its_objects(void **state)
     (void)state;
     sample_run_init(&sample, DEPLOY_ITEM_TYPE_CONTAINER, NULL, "{image: a}");
     role = access_role(&sample.request);
-    rules = json_pack(
-        "[{s:[s],s:[s],s:[s],s:[s,s]},{s:[s],s:[s],s:[s],s:[s,s]},{s:[s],s:[s],s:[s]}]",
-        "apiGroups", "", "resources", "pods", "resourceNames", sample.names.pod, "verbs", "get",
-        "watch", "apiGroups", "", "resources", "secrets", "resourceNames", "team-job-export",
-        "verbs", "get", "update", "apiGroups", "", "resources", "secrets", "verbs", "create");
+    rules =
+        json_pack("[{s:[s],s:[s],s:[s],s:[s,s]},{s:[s],s:[s],s:[s,s],s:[s,s]},{s:[s],s:[s],s:[s]}]",
+                  "apiGroups", "", "resources", "pods", "resourceNames", sample.names.pod, "verbs",
+                  "get", "watch", "apiGroups", "", "resources", "secrets", "resourceNames",
+                  "team-job-export", sample.names.report, "verbs", "get", "update", "apiGroups", "",
+                  "resources", "secrets", "verbs", "create");
     assert_true(json_equal(json_object_get(role, "rules"), rules));
     binding = access_role_binding(&sample.request);
     assert_string_equal(doc_text(binding, "roleRef.name"), doc_text(role, "metadata.name"));

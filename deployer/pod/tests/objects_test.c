@@ -163,54 +163,11 @@ static void inputs_are_garbage_if_their_item_has_nothing_to_run(void **state)
     index_free(index);
 }
 
-#define WITH_GRACE(seconds_, containers_)                                                          \
-    "{\"spec\":{\"terminationGracePeriodSeconds\":" seconds_                                       \
-    "},\"status\":{\"containerStatuses\":[" containers_ "]}}"
-#define RUNS(name_) "{\"name\":\"" name_ "\",\"state\":{\"running\":{}}}"
-#define ENDED(name_) "{\"name\":\"" name_ "\",\"state\":{\"terminated\":{}}}"
-
-/* A main that ignores SIGTERM runs for all of this time. */
-static void a_pod_is_ended_in_the_time_of_main_and_that_of_saving_its_state(void **state)
-{
-    static const struct {
-        const char *pod;
-        size_t chunks;
-        int64_t seconds;
-    } cases[] = {
-        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), 0, 38},
-        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), 1, 38},
-        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), 2, 40},
-        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), 20, 76},
-        {WITH_GRACE("601", RUNS("main") "," RUNS("wait")), 0, 9},
-        {WITH_GRACE("661", RUNS("main") "," RUNS("wait")), 0, 77},
-        {WITH_GRACE("720", RUNS("main") "," RUNS("wait")), 2, 152},
-        {WITH_GRACE("900", RUNS("main") "," RUNS("wait")), 0, 360},
-        /* A state that needs all the time there is, or of unknown size. */
-        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), 297, -1},
-        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), 296, 628},
-        {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), SIZE_MAX, -1},
-        /* Nothing is left to be saved. */
-        {WITH_GRACE("630", RUNS("main") "," ENDED("wait")), SIZE_MAX, 30},
-        {WITH_GRACE("630", ENDED("main") "," RUNS("wait")), 0, 38},
-        {WITH_GRACE("630", ENDED("main") "," ENDED("wait")), 0, 0},
-        /* Of the Go deployer. */
-        {WITH_GRACE("30", RUNS("main") "," RUNS("wait")), 0, -1},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < array_length(cases); i++) {
-        cleanup_json json_t *pod = parse(cases[i].pod);
-
-        assert_int_equal(pod_end_seconds(pod, cases[i].chunks), cases[i].seconds);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_is_over_when_nothing_in_it_can_run),
         cmocka_unit_test(a_pod_has_stopped_when_all_its_containers_have),
-        cmocka_unit_test(a_pod_is_ended_in_the_time_of_main_and_that_of_saving_its_state),
         cmocka_unit_test(pods_are_garbage_if_no_controller_needs_them_any_more),
         cmocka_unit_test(inputs_are_garbage_if_their_item_has_nothing_to_run),
     };

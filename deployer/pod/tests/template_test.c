@@ -78,6 +78,8 @@ static void the_environment_follows_the_contract_in_order(void **state)
     cleanup_free char *init = env_text(container(pod, "init"));
     cleanup_free char *main_env = env_text(container(pod, "main"));
     cleanup_free char *wait = env_text(container(pod, "wait"));
+    cleanup_object_names struct object_names names = {0};
+    cleanup_free char *wanted = NULL;
 
     (void)state;
     assert_string_equal(
@@ -90,13 +92,16 @@ static void the_environment_follows_the_contract_in_order(void **state)
     assert_string_equal(main_env,
                         COMMON_ENV "OPERATION=RECONCILE EXPORT_PATH=/data/ls/shared/exports/values "
                                    "STATE=/data/ls/shared/state MINE=x ");
-    assert_string_equal(wait, COMMON_ENV
-                        "DEPLOY_ITEM_NAME=job DEPLOY_ITEM_NAMESPACE=team "
-                        "LONGSHORE_JOB_ID=" SAMPLE_JOB " LONGSHORE_POD_UID=<metadata.uid> "
-                        "LONGSHORE_EXPORT_NAME=team-job-export "
-                        "LONGSHORE_STATE_NAME_PREFIX=state-team-job LONGSHORE_STATE_SEQUENCE= "
-                        "LONGSHORE_STATE_SHA256= LONGSHORE_STATE_NEXT_SEQUENCE=1 "
-                        "LONGSHORE_MAIN_GRACE_SECONDS=30 ");
+    object_names_init(&names, "team", "job", NULL);
+    wanted =
+        xasprintf(COMMON_ENV "DEPLOY_ITEM_NAME=job DEPLOY_ITEM_NAMESPACE=team "
+                             "LONGSHORE_JOB_ID=" SAMPLE_JOB " LONGSHORE_POD_UID=<metadata.uid> "
+                             "LONGSHORE_EXPORT_NAME=team-job-export LONGSHORE_REPORT_NAME=%s "
+                             "LONGSHORE_STATE_NAME_PREFIX=state-team-job LONGSHORE_STATE_SEQUENCE= "
+                             "LONGSHORE_STATE_SHA256= LONGSHORE_STATE_NEXT_SEQUENCE=1 "
+                             "LONGSHORE_MAIN_GRACE_SECONDS=30 ",
+                  names.report);
+    assert_string_equal(wait, wanted);
 }
 
 static void a_pod_has_the_labels_and_annotations_of_go_and_ours(void **state)
@@ -122,6 +127,7 @@ static void a_pod_has_the_labels_and_annotations_of_go_and_ours(void **state)
                         "RECONCILE");
     assert_string_equal(json_string_value(doc_member(annotations, ANNOTATION_EXPORT_NAME)),
                         "team-job-export");
+    assert_string_equal(json_string_value(doc_member(annotations, ANNOTATION_END)), END_ON_REQUEST);
 }
 
 static void check_container_security(const json_t *of, bool is_root_read_only)
@@ -305,16 +311,17 @@ static void each_container_mounts_only_its_own_volumes(void **state)
     }
 }
 
-static void the_deadline_is_the_remaining_time_of_the_item(void **state)
+/* The controller ends it at the deadline; the kubelet later, if there is no controller. */
+static void the_kubelet_ends_a_pod_ten_minutes_after_the_deadline_of_the_item(void **state)
 {
     static const struct {
         int64_t now_ms, deadline_ms, seconds; /* -1: not set */
     } deadlines[] = {{0, -1, -1},
-                     {0, 600000, 600},
-                     {1, 600000, 600},
-                     {1000, 600000, 599},
-                     {600000, 600000, 1},
-                     {900000, 600000, 1},
+                     {0, 600000, 1200},
+                     {1, 600000, 1200},
+                     {1000, 600000, 1199},
+                     {600000, 600000, 601},
+                     {900000, 600000, 601},
                      {0, INT64_MAX - 1000, INT32_MAX}};
     cleanup_sample_run struct sample_run sample = {0};
 
@@ -466,7 +473,7 @@ int main(void)
         cmocka_unit_test(the_pod_meets_the_restricted_pod_security_standard),
         cmocka_unit_test(main_gets_its_grace_period_and_wait_ten_minutes_more),
         cmocka_unit_test(each_container_mounts_only_its_own_volumes),
-        cmocka_unit_test(the_deadline_is_the_remaining_time_of_the_item),
+        cmocka_unit_test(the_kubelet_ends_a_pod_ten_minutes_after_the_deadline_of_the_item),
         cmocka_unit_test(with_little_time_left_init_fails_early_enough_to_report_the_cause),
         cmocka_unit_test(images_and_pull_policies_come_from_item_and_operator),
         cmocka_unit_test(wait_gets_the_last_generation_and_init_mounts_it),

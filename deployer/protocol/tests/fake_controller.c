@@ -9,6 +9,7 @@
 #include "common/data/doc.h"
 #include "deployer/controller/setup.h"
 #include "deployer/protocol/tests/fake_engine.h"
+#include "deployer/serve/daemon.h"
 #include "deployer/validation/mistakes.h"
 
 static const char *value_of(const char *argument, const char *name)
@@ -27,7 +28,7 @@ int main(int argc, char **argv)
     cleanup_config struct deployer_config *config = NULL;
     struct error err = {0};
 
-    controller_block_signals();
+    daemon_block_signals();
     doc_setup();
     log_configure("fake", LOG_LEVEL_DEBUG, LOG_FORMAT_JSON);
     for (int i = 1; i < argc; i++) {

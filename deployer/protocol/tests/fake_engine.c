@@ -31,6 +31,31 @@ void fake_track(struct record *record, const char *job, bool is_delete)
     record->tracked = run;
 }
 
+static bool item_seen(struct engine *engine, struct record *record, const struct item *item)
+{
+    const struct fake_run *run = record->tracked;
+    bool is_wanted = record->is_finished && *item->job && !item->is_deleting &&
+                     doc_bool_or(item->config, "followUp", false);
+
+    (void)engine;
+    if (is_wanted && !run) {
+        fake_track(record, item->job, false);
+        ((struct fake_run *)record->tracked)->is_followed = true;
+    } else if (run && run->is_followed && !is_wanted) {
+        untrack(record);
+    }
+    return record->tracked != NULL;
+}
+
+static void item_gone(struct engine *engine, const char *namespace_name, const char *name)
+{
+    struct record *record = index_find(engine->controller->index, namespace_name, name);
+    const struct fake_run *run = record ? record->tracked : NULL;
+
+    if (run && run->is_followed)
+        untrack(record);
+}
+
 static void see(struct controller *controller, const json_t *object)
 {
     struct record *record = index_add(controller->index, doc_text_or(object, "data.namespace", ""),
@@ -105,6 +130,10 @@ static void observe(struct task *task, struct execution *e)
     e->is_absence_sure = !run;
     if (!run)
         return;
+    if (run->is_followed) {
+        e->needs_follow_up = run->steps_left > 0;
+        return;
+    }
     e->is_delete = run->is_delete;
     e->claim = task->item && strcmp(run->job, task->item->job) == 0 ? EXECUTION_OF_JOB
                                                                     : EXECUTION_OF_OTHER_JOB;
@@ -194,6 +223,29 @@ static void step(struct task *task)
     task_done(task);
 }
 
+static void on_followed(struct task *task, json_t *object, const struct error *err)
+{
+    struct fake_run *run = task->record->tracked;
+
+    (void)object;
+    if (err->kind != ERROR_NONE && err->kind != ERROR_EXISTS) {
+        task_back_off(task, "cannot look after the item", err);
+        return;
+    }
+    if (run)
+        run->steps_left = 0;
+    task_done(task);
+}
+
+static void follow_up(struct task *task)
+{
+    cleanup_free char *name = xasprintf("%s-followed", task->record->name);
+    cleanup_json json_t *body = json_pack("{s:s,s:s,s:{s:s}}", "apiVersion", "v1", "kind",
+                                          "ConfigMap", "metadata", "name", name);
+
+    request(task, KUBE_CREATE, body, on_followed);
+}
+
 static void on_removed(struct task *task, json_t *object, const struct error *err)
 {
     (void)object;
@@ -202,6 +254,8 @@ static void on_removed(struct task *task, json_t *object, const struct error *er
         return;
     }
     untrack(task->record);
+    if (task->item)
+        (void)item_seen(task->engine, task->record, task->item);
     task_done(task);
 }
 
@@ -226,6 +280,8 @@ const struct engine_class FAKE_ENGINE = {
     .start = start,
     .free = engine_free,
     .is_synced = is_synced,
+    .item_seen = item_seen,
+    .item_gone = item_gone,
     .untrack = untrack,
     .observe = observe,
     .report = report,
@@ -233,6 +289,7 @@ const struct engine_class FAKE_ENGINE = {
     .blocker = blocker,
     .start_execution = start_execution,
     .step = step,
+    .follow_up = follow_up,
     .verify = verify,
     .end_execution = remove_execution,
     .discard_execution = remove_execution,

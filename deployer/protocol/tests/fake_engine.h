@@ -6,7 +6,9 @@
 
 /* An execution is a ConfigMap of the item's name in the host namespace, with the job in it. Its
  * result is determined by spec.config.result of the item: "hang" runs until it is ended, "fail"
- * fails, anything else succeeds, with an export, after two steps. */
+ * fails, anything else succeeds, with an export, after two steps. An item with
+ * spec.config.followUp is looked after when its job has ended: its engine makes a ConfigMap
+ * "NAME-followed" once. */
 extern const struct engine_class FAKE_ENGINE;
 
 struct kube_list;
@@ -22,6 +24,7 @@ struct fake_run {
     char *job;
     bool is_delete;
     int steps_left;
+    bool is_followed; /* not an execution, but an item that is looked after */
 };
 
 /* Simulates that the watch has listed an execution. */

@@ -104,6 +104,7 @@ static void an_item_of_another_type_is_gone_for_the_engine_that_tracks_its_execu
     (void)state;
     bench_init(&bench, &FAKE_ENGINE, &engine.base);
     other.class = &FAKE_ENGINE;
+    other.controller = &bench.controller;
     bench.controller.engines[1] = &other;
     see(&bench, KUBE_EVENT_ADDED, "item", "1");
     fake_track(bench_find(&bench, "item"), "job", false);

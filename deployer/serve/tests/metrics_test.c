@@ -6,9 +6,11 @@
 
 #include <cmocka.h>
 #include <ctype.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "common/base/cleanup.h"
+#include "common/base/file.h"
 #include "common/base/memory.h"
 #include "deployer/serve/metrics.h"
 
@@ -30,12 +32,22 @@ static char *write_all(const struct metrics *metrics)
 {
     struct kube_counts landscaper = {0};
     struct kube_counts host = {0};
+    const struct cluster_traffic targets[] = {
+        {.hash = "0123456789abcdef",
+         .server = (char[]){"https://a\"\n\\x"},
+         .connections = 2,
+         .watches = 7,
+         .requests.numbers[0] = {4, 1, 2}},
+        {.server = (char[]){""}, .is_backing_off = true},
+    };
     struct metrics_now now = {.items = 3,
                               .jobs = 2,
                               .queued = 1,
                               .held = 4,
                               .landscaper_requests = &landscaper,
                               .host_requests = &host,
+                              .targets = targets,
+                              .target_count = array_length(targets),
                               .watch_silent_ms = {[METRICS_PODS] = 1500},
                               .is_leader = true,
                               .is_synced = true,
@@ -89,8 +101,43 @@ static void documented_metric_names_are_exported(void **state)
     has(text, "longshore_run_duration_seconds_bucket{operation=\"DELETE\",le=\"10\"} 1\n");
     has(text, "longshore_actions_total{action=\"start\",result=\"error\"} 1\n");
     has(text, "longshore_decisions_total{rule=\"back_off\"} 1\n");
+    has(text,
+        "longshore_target_requests_total{target=\"0123456789abcdef\",server=\"https://a___x\","
+        "result=\"success\"} 3\n");
+    has(text, "server=\"https://a___x\",result=\"no_response\"} 4\n");
+    has(text,
+        "longshore_target_connections{target=\"0123456789abcdef\",server=\"https://a___x\"} 2\n");
+    has(text, "longshore_target_watches{target=\"0123456789abcdef\",server=\"https://a___x\"} 7\n");
+    has(text, "longshore_target_backing_off{target=\"other\",server=\"\"} 1\n");
     has(text, "longshore_items 3\n");
     has(text, "process_resident_memory_bytes ");
+}
+
+/* However many target clusters there are, and whatever they respond. */
+static void the_metrics_of_target_clusters_are_bounded(void **state)
+{
+    static struct cluster_traffic targets[CLUSTER_TRAFFIC_MAX];
+    struct metrics metrics = {0};
+    struct metrics_now now = {.targets = targets,
+                              .target_count = CLUSTER_TRAFFIC_MAX,
+                              .lease_name = "",
+                              .action_name = name_of_action,
+                              .rule_name = name_of_rule};
+    cleanup_buffer struct buffer text = {0};
+    struct error err = {0};
+    char server[3000];
+
+    (void)state;
+    memset(server, 'x', sizeof(server));
+    server[sizeof(server) - 1] = '\0';
+    for (size_t i = 0; i < CLUSTER_TRAFFIC_MAX; i++) {
+        memset(targets[i].hash, 'a', NAME_HASH_SIZE - 1);
+        targets[i].server = server;
+        memset(&targets[i].requests, 0x7f, sizeof(targets[i].requests));
+        targets[i].connections = targets[i].watches = SIZE_MAX;
+    }
+    buffer_init(&text, METRICS_BYTES_MAX);
+    assert_int_equal(metrics_write(&metrics, &now, &text, &err), 0);
 }
 
 enum { FAMILIES_MAX = 64 };
@@ -172,6 +219,44 @@ static void every_family_has_help_and_type_once_and_before_its_samples(void **st
         free(families.names[i]);
 }
 
+/* The page has one row for each metric, with its name in the first column. */
+static void the_reference_names_every_metric_and_no_other(void **state)
+{
+    struct metrics metrics = {0};
+    cleanup_free char *text = NULL;
+    cleanup_buffer struct buffer page = {0};
+    cleanup_close int fd = open("../../../docs/reference.md", O_RDONLY | O_CLOEXEC);
+    struct error err = {0};
+    const char *table = NULL;
+    size_t count = 0;
+
+    (void)state;
+    metrics_count_action(&metrics, START, true, 1);
+    text = write_all(&metrics);
+    buffer_init(&page, 1 << 20);
+    assert_int_equal(file_read_all(fd, "reference.md", &page, &err), 0);
+    table = strstr(page.data, "\n## Metrics\n");
+    assert_non_null(table);
+    for (const char *line = strstr(text, "# TYPE "); line; line = strstr(line + 1, "# TYPE ")) {
+        cleanup_free char *name = xasprintf("`%.*s`", (int)strcspn(line + 7, " "), line + 7);
+
+        has(table, name);
+    }
+    for (const char *row = strstr(table, "\n| `"); row; row = strstr(row + 1, "\n| `")) {
+        const char *end = row + 4 + strcspn(row + 4, "|");
+
+        for (const char *at = strchr(row, '`'); at && at < end; at = strchr(at + 1, '`')) {
+            size_t length = strcspn(at + 1, "`");
+            cleanup_free char *line = xasprintf("# TYPE %.*s ", (int)length, at + 1);
+
+            has(text, line);
+            count++;
+            at += 1 + length;
+        }
+    }
+    assert_true(count > 20);
+}
+
 static void a_histogram_counts_everything_below_its_bounds(void **state)
 {
     struct metrics metrics = {0};
@@ -193,6 +278,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(documented_metric_names_are_exported),
+        cmocka_unit_test(the_metrics_of_target_clusters_are_bounded),
+        cmocka_unit_test(the_reference_names_every_metric_and_no_other),
         cmocka_unit_test(every_family_has_help_and_type_once_and_before_its_samples),
         cmocka_unit_test(a_histogram_counts_everything_below_its_bounds),
     };

@@ -16,7 +16,8 @@ import time
 import uuid
 
 from bench import paths
-from bench.kube import DEPLOYITEMS, ApiError
+from bench.audit import is_permission_check
+from bench.kube import DEPLOYITEMS, SYNCOBJECTS, ApiError
 from bench.process import Process
 from bench.waiting import wait_until
 from faults.proxy import FaultProxy
@@ -35,6 +36,10 @@ WITHOUT_UNINSTALL = "landscaper.gardener.cloud/delete-without-uninstall"
 BUILD = pathlib.Path(os.environ.get("LONGSHORE_BUILD") or paths.CHECKOUT / "build" / "dev")
 PROGRAM = BUILD / "deployer" / "longshore"
 FAKE = BUILD / "deployer" / "protocol" / "tests" / "fake_controller"
+
+# Long enough to be renewed on a busy machine, and a fifth of the default.
+LEASE_SECONDS = 3
+LEASE = {"leaderElection": {"enabled": True, "leaseDuration": f"{LEASE_SECONDS}s"}}
 
 HOST_KINDS = ("secrets", "configmaps", "serviceaccounts", "rbac.authorization.k8s.io/v1/roles",
               "rbac.authorization.k8s.io/v1/rolebindings", "pods")
@@ -96,6 +101,7 @@ class Pod:
         self.job = self.annotations.get(f"{OURS}/job")
         self.env = {e["name"]: e.get("value") for e in self.container("wait").get("env", [])}
         self.operation = {e["name"]: e.get("value") for e in self.container("main").get("env", [])}.get("OPERATION")
+        self.requested = threading.Event()  # the end of the pod
         self.killed = threading.Event()
         self.finished = threading.Event()
 
@@ -175,6 +181,16 @@ class Pod:
                 "name": f"{self.env['LONGSHORE_STATE_NAME_PREFIX'].rstrip('-')}-{group}-{number}"[-253:], "namespace": self.namespace,
                 "labels": labels, "annotations": {f"{GROUP}/uuid": group, f"{GROUP}/num": str(number), **({} if is_go else ours)}}})
 
+    def report_snapshot(self, chunks=0, stored=0, milliseconds=10):
+        """Reports that the state is saved, as wait does when the controller requests the end of the pod."""
+        namespace, name = self.item()
+        labels = {k: v for k, v in self.labels.items() if k in (LABEL_ITEM_NAME, LABEL_ITEM_NAMESPACE, f"{OURS}/item")}
+        self.kube.apply({"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": {
+            "name": self.env["LONGSHORE_REPORT_NAME"], "namespace": self.namespace, "labels": {**labels, f"{OURS}/role": "run"},
+            "annotations": {f"{OURS}/item-name": name, f"{OURS}/item-namespace": namespace, f"{OURS}/pod-uid": self.uid,
+                            f"{OURS}/snapshot": "saved", f"{OURS}/chunks": str(chunks), f"{OURS}/chunks-stored": str(stored),
+                            f"{OURS}/milliseconds": str(milliseconds)}}})
+
     def remove(self):
         """Removes the API object of a deleted pod, as the kubelet does. It stays if it has a finalizer."""
         try:
@@ -213,6 +229,7 @@ class Kubelet:
     def __init__(self, kube, namespace, behaviour=succeed):
         self.kube, self.namespace, self.behaviour = kube, namespace, behaviour
         self.pods = {}      # all pods so far, by uid
+        self.respond = Pod.report_snapshot  # what wait does when the end of the pod is requested; None: it does not respond
         self.starts = []    # (item name, job, operation) of every pod whose main ran
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -250,9 +267,19 @@ class Kubelet:
             if known is None and "deletionTimestamp" not in pod["metadata"]:
                 known = self.pods[uid] = Pod(self, pod)
                 threading.Thread(target=self._run_pod, args=(known,), daemon=True).start()
+        if known and pod["metadata"].get("annotations", {}).get(f"{OURS}/end") == "requested" and not known.requested.is_set():
+            known.requested.set()
+            if self.respond:
+                threading.Thread(target=self._respond, args=(known,), daemon=True).start()
         if known and "deletionTimestamp" in pod["metadata"] and not known.killed.is_set():
             known.killed.set()
             threading.Thread(target=self._remove_when_finished, args=(known,), daemon=True).start()
+
+    def _respond(self, pod):
+        try:
+            self.respond(pod)
+        except (ApiError, OSError, http.client.HTTPException):
+            pass  # as if wait did not respond
 
     def _run_pod(self, pod):
         try:
@@ -297,6 +324,23 @@ class Kubelet:
 
 # --- Landscaper --------------------------------------------------------------------------------------------------------
 
+def leads(controller):
+    lines = [line for line in controller.output().splitlines() if '"msg":"leading"' in line or '"msg":"not leading"' in line]
+    return bool(lines) and '"msg":"leading"' in lines[-1]
+
+
+def resume_without_lease(controller):
+    """Continues a suspended controller after the time within which it has to renew its lease: two thirds of the duration."""
+    time.sleep(LEASE_SECONDS * 0.8)
+    controller.signal(signal.SIGCONT)
+
+
+def writes(proxy, mark):
+    """The writes after a mark, except those of the lease and permission checks, which change nothing."""
+    return [(r.method, r.path) for r in proxy.requests[mark:] if r.method != "GET" and "/leases" not in r.path
+            and not is_permission_check(r.path)]
+
+
 class Controller(Process):
     def stop(self, grace=10):
         """Sends SIGTERM after the program has blocked the signal: before that it would kill the program at once."""
@@ -313,6 +357,8 @@ class Controller(Process):
 
 class World:
     """Items in one namespace, pods in another, a kubelet, and the controllers that the test starts."""
+
+    lock_prefix = "container"       # of the names of SyncObjects
 
     def __init__(self, apiserver, namespace, host=None):
         self.apiserver, self.kube, self.namespace = apiserver, apiserver.kube, namespace
@@ -361,8 +407,9 @@ class World:
         return path
 
     def start(self, *, config=None, proxy=None, env=None, verbosity="debug", arguments=(), user=None, election=False, rules=None,
-              program=(PROGRAM, "controller")):
+              program=None):
         """rules: the RBAC rules of the controller. Without them it has all permissions."""
+        program = program or (PROGRAM, "controller")  # not a default value: e2e/perf replaces PROGRAM
         self.users += 1
         user = user or f"longshore-{self.host}-{self.users}"
         directory = paths.fresh_directory("controller")
@@ -385,10 +432,15 @@ class World:
         self.controllers.append(process)
         return process
 
+    def start_replica(self):
+        """One of several replicas that lock items with SyncObjects; its pod is called "me"."""
+        return self.start(config={"hpa": {"maxReplicas": 2, "averageCpuUtilization": 80}},
+                          env={"MY_POD_NAME": "me", "MY_POD_NAMESPACE": self.host})
+
     @contextlib.contextmanager
-    def behind_proxy(self, plan):
+    def behind_proxy(self, plan, **options):
         """A FaultProxy for world.start(proxy=...). Stops the controllers first, because they would wait for its responses."""
-        with FaultProxy(self.apiserver, plan) as proxy:
+        with FaultProxy(self.apiserver, plan, **options) as proxy:
             try:
                 yield proxy
             finally:
@@ -433,6 +485,27 @@ class World:
         if job:
             self.trigger(name, job, namespace)
         return created
+
+    def lock(self, name, holder):
+        """Locks an item for the pod of another replica."""
+        self.kube.create({"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "SyncObject",
+                          "metadata": {"name": self.lock_name(name), "namespace": self.namespace},
+                          "spec": {"podName": holder, "kind": "DeployItem", "name": name, "prefix": self.lock_prefix,
+                                   "lastUpdateTime": now()}})
+
+    def lock_name(self, name):
+        return f"{self.lock_prefix}-{self.kube.get(DEPLOYITEMS, name, self.namespace)['metadata']['uid']}"
+
+    def lock_holder(self, name):
+        """The pod that has locked an item; "": none any more; None: none so far."""
+        found = self.kube.find(SYNCOBJECTS, self.lock_name(name), self.namespace)
+        return found and found["spec"]["podName"]
+
+    def living_pod(self, name):
+        """A pod in the host namespace, which may hold locks."""
+        self.kube.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": self.host}})
+        self.kube.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": self.host},
+                          "spec": {"containers": [{"name": "c", "image": "i"}]}})
 
     def trigger(self, name, job, namespace=None):
         """Sets a new job and resets the times of the previous one, like the execution controller of Landscaper."""

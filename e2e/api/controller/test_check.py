@@ -68,12 +68,13 @@ def missing(rows):
 
 
 def test_the_chart_of_the_manifest_deployer_grants_what_is_checked(account):
-    account.allow_chart(chart=helm.CHART.with_name("manifest-deployer"))
-    config = {"apiVersion": "manifest.deployer.landscaper.gardener.cloud/v1alpha2",
+    late = {"lateChanges": {"trigger": True}}
+    account.allow_chart(chart=helm.CHART.with_name("manifest-deployer"), deployer=late)
+    config = {"apiVersion": "manifest.deployer.landscaper.gardener.cloud/v1alpha2", "manifest": late,
               "leaderElection": {"leaseName": "deployer-manifest-deployer"}}
     code, rows, last = account.check(**config)
     assert (code, missing(rows), last) == (0, set(), "no problems found")
-    assert {row["RESOURCE"] for row in rows} >= {"serviceaccounts/token", f"targets.{LANDSCAPER}"}
+    assert {row["RESOURCE"] for row in rows} >= {"serviceaccounts/token", f"targets.{LANDSCAPER}", f"installations.{LANDSCAPER}"}
     assert f"contexts.{LANDSCAPER}" not in {row["RESOURCE"] for row in rows if row["VERBS"] != "-"}
 
 

@@ -80,10 +80,14 @@ def test_the_timeout_of_a_job_counts_from_the_deletion_of_the_previous_pod(world
     assert status["transitionTimes"]["initTime"] > blocked["transitionTimes"]["initTime"]
 
 
-@pytest.mark.parametrize("chunks, seconds", [(0, 38), (5, 46)])
-def test_a_pod_is_ended_with_the_grace_period_of_main_and_time_for_a_state_like_the_last_one(world, chunks, seconds):
-    """A main that ignores SIGTERM runs for all of this time, because the containers of a pod share one grace period."""
+@pytest.mark.parametrize("chunks, report, seconds", [
+    (0, {}, 38), (5, {"chunks": 7}, 50), (0, {"chunks": 400, "stored": 400, "milliseconds": 700_000}, 1430), (5, None, 46)],
+    ids=["empty", "not stored", "large", "no response"])
+def test_a_pod_is_ended_with_the_grace_period_of_main_and_time_to_save_the_state(world, chunks, report, seconds):
+    """A main that ignores SIGTERM runs for all of this time, because the containers of a pod share one grace period. wait reports how
+    large the state is and how long its snapshot took. If it does not respond, the last state counts."""
     grace = []
+    world.kubelet.respond = (lambda pod: pod.report_snapshot(**report)) if report is not None else None
 
     def behaviour(pod):
         pod.run()
@@ -112,7 +116,7 @@ def test_a_pod_is_ended_with_the_grace_period_of_main_and_time_for_a_state_like_
 def test_force_cleanup_waits_for_a_pod_at_most_for_the_timeout_of_the_item(world):
     world.start()
     found = stubborn(world)
-    pod = begun(world, timeout="4s")
+    pod = begun(world, timeout="12s")
     world.interrupt("item", "job-1")
     world.kube.patch(DEPLOYITEMS, "item", {"metadata": {"annotations": {FORCE_CLEANUP: "true"}}}, world.namespace)
     world.delete("item")

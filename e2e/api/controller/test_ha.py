@@ -11,18 +11,10 @@ import pytest
 from bench.kube import DEPLOYITEMS, SYNCOBJECTS
 from bench.ports import free_port
 from bench.waiting import wait_until
-from controller_harness import FORCE_CLEANUP, WITHOUT_UNINSTALL, now, succeed, with_export_and_state
+from controller_harness import (FORCE_CLEANUP, LEASE, WITHOUT_UNINSTALL, leads, now, resume_without_lease, succeed,
+                                with_export_and_state, writes)
 from faults.proxy import Action, PASS, status as unavailable
 from ship import go_chart
-
-
-# Long enough to be renewed on a busy machine, and a fifth of the default.
-LEASE = {"leaderElection": {"enabled": True, "leaseDuration": "3s"}}
-
-
-def leads(controller):
-    lines = [line for line in controller.output().splitlines() if '"msg":"leading"' in line or '"msg":"not leading"' in line]
-    return bool(lines) and '"msg":"leading"' in lines[-1]
 
 
 def test_the_second_instance_takes_over_when_the_first_one_stops(world):
@@ -103,8 +95,41 @@ def test_an_instance_that_was_suspended_longer_than_its_lease_writes_nothing_aft
         world.item("marker")
         world.finished("marker")
         world.wait_for_cleanup()
-        written = [(r.method, r.path) for r in proxy.requests[mark:] if r.method != "GET" and "/leases" not in r.path
-                   and not r.path.endswith("/selfsubjectaccessreviews")]  # asked once at start-up; changes nothing
+        written = writes(proxy, mark)
+    assert written == []
+    assert world.kubelet.ran("item") == [("item", "job-1", "RECONCILE")]
+
+
+def test_a_write_that_waits_for_its_connection_is_not_sent_when_the_lease_is_lost(world):
+    """The first instance is suspended between the decision to send a write and the TLS handshake of its connection."""
+    is_account_made, stopped = threading.Event(), threading.Event()
+
+    def plan(request):
+        if request.method == "POST" and request.path.endswith("/serviceaccounts"):
+            return Action(goaway=True, after=is_account_made.set)    # closes the connection: the next write needs a new one
+        if stopped.is_set() and "/leases" in request.path:
+            return Action(forward=False, answer=unavailable(503, "ServiceUnavailable"))      # it does not lead again
+        return PASS if "/leases" in request.path or request.is_watch else Action(goaway=True)
+
+    def admit():
+        if is_account_made.is_set() and not stopped.is_set():
+            first.signal(signal.SIGSTOP)
+            stopped.set()
+
+    with world.behind_proxy(plan) as proxy:
+        proxy.admit = admit
+        first = world.start(config=LEASE, proxy=proxy)
+        first.wait_until(lambda: leads(first), "the first instance to lead")
+        second = world.start(config=LEASE)
+        world.item("item")
+        assert stopped.wait(60)
+        mark = len(proxy.requests)
+        resume_without_lease(first)
+        first.wait_until(lambda: "not leading" in first.output(), "the first instance to notice")
+        second.wait_until(lambda: leads(second), "the second instance to lead", timeout=60)
+        assert world.finished("item")["phase"] == "Succeeded"
+        world.wait_for_cleanup()
+        written = writes(proxy, mark)
     assert written == []
     assert world.kubelet.ran("item") == [("item", "job-1", "RECONCILE")]
 
@@ -146,21 +171,10 @@ def test_a_pod_that_is_created_after_the_end_of_its_job_never_starts_and_is_remo
 REPLICAS = {"hpa": {"maxReplicas": 2, "averageCpuUtilization": 80}}
 
 
-def lock(world, name, holder):
-    uid = world.kube.get(DEPLOYITEMS, name, world.namespace)["metadata"]["uid"]
-    world.kube.create({"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "SyncObject",
-                       "metadata": {"name": f"container-{uid}", "namespace": world.namespace},
-                       "spec": {"podName": holder, "kind": "DeployItem", "name": name, "prefix": "container", "lastUpdateTime": now()}})
-
-
-def start_replica(world):
-    return world.start(config=REPLICAS, env={"MY_POD_NAME": "me", "MY_POD_NAMESPACE": world.host})
-
-
 def test_a_run_takes_the_lock_and_releases_it(world):
     go_on = threading.Event()
     world.kubelet.behaviour = lambda pod: (pod.run(), go_on.wait(60), pod.succeed())
-    start_replica(world)
+    world.start_replica()
     item = world.item("item")
     name = f"container-{item['metadata']['uid']}"
     held = wait_until(lambda: world.kube.find(SYNCOBJECTS, name, world.namespace), "the lock")
@@ -171,14 +185,12 @@ def test_a_run_takes_the_lock_and_releases_it(world):
 
 
 def test_a_lock_is_respected_if_its_holder_runs_or_cannot_be_checked(world):
-    world.kube.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": world.host}})
-    world.kube.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "living", "namespace": world.host},
-                       "spec": {"containers": [{"name": "c", "image": "i"}]}})
+    world.living_pod("living")
     for name, holder in (("alive", "living"), ("outside", "nopodname"), ("dead", "died"), ("free", ""), ("mine", "me")):
         world.item(name, job=None)
-        lock(world, name, holder)
+        world.lock(name, holder)
         world.trigger(name, "job-1")
-    start_replica(world)
+    world.start_replica()
     for name in ("dead", "free", "mine"):
         assert world.finished(name)["phase"] == "Succeeded"
     assert "phase" not in world.status("alive") and "phase" not in world.status("outside")
@@ -187,9 +199,9 @@ def test_a_lock_is_respected_if_its_holder_runs_or_cannot_be_checked(world):
 def test_an_unreadable_item_that_another_replica_has_locked_is_not_processed(world):
     """The Go deployer can read it and may be running it."""
     world.item("item", config={"importValues": {"text": "a\u0000b"}}, job=None)
-    lock(world, "item", "nopodname")
+    world.lock("item", "nopodname")
     world.trigger("item", "job-1")
-    start_replica(world)
+    world.start_replica()
     world.item("marker")
     world.finished("marker")
     assert "phase" not in world.status("item")
@@ -200,7 +212,7 @@ def test_a_deletion_takes_the_lock_and_respects_the_lock_of_others(world):
     world.item("held", job=None)
     for name in ("item", "held"):
         world.trigger(name, "job-1")
-    start_replica(world)
+    world.start_replica()
     for name in ("item", "held"):
         assert world.finished(name)["phase"] == "Succeeded"
     world.wait_for_cleanup()
@@ -263,7 +275,7 @@ def test_items_in_a_terminating_namespace_are_deleted_in_the_way_that_they_ask_f
 
 
 def test_an_item_that_is_not_deleted_needs_its_lock_even_in_a_terminating_namespace(world, ending):
-    controller = start_replica(world)
+    controller = world.start_replica()
     world.item("item", namespace=ending.namespace, job=None)
     ending()
     world.trigger("item", "job-1", ending.namespace)
@@ -279,7 +291,7 @@ def test_an_item_that_is_not_deleted_needs_its_lock_even_in_a_terminating_namesp
 def test_a_run_in_a_terminating_namespace_ends_although_its_export_cannot_be_created(world, ending):
     go_on = threading.Event()
     world.kubelet.behaviour = lambda pod: (pod.run(), go_on.wait(60), pod.export({"a": 1}), pod.succeed()) if pod.operation == "RECONCILE" else succeed(pod)
-    start_replica(world)
+    world.start_replica()
     world.item("item", namespace=ending.namespace, timeout="none")
     wait_until(lambda: world.status("item", ending.namespace).get("phase") == "Progressing", "phase Progressing")
     ending()

@@ -2,6 +2,7 @@
 """Flags, probes, signals, metrics, and an API server that restarts."""
 
 import json
+import pathlib
 import re
 import signal
 import socket
@@ -48,6 +49,14 @@ def test_probes_and_metrics(world):
                  "rest_client_requests_total", "leader_election_master_status", "process_resident_memory_bytes"):
         assert name in text
     assert 'longshore_runs_total{operation="RECONCILE",outcome="succeeded"} 1' in text
+
+
+def test_the_soft_limit_of_descriptors_does_not_limit_the_number_of_clusters(world):
+    controller = world.start(program=("prlimit", "--nofile=128:4000", PROGRAM, "controller"))
+    world.item("item")
+    world.finished("item")
+    limits = pathlib.Path(f"/proc/{controller.pid}/limits").read_text()
+    assert re.search(r"Max open files +4000 +4000", limits), limits
 
 
 def test_metrics_report_a_silent_watch_and_the_results_of_requests(world):

@@ -128,6 +128,30 @@ def test_an_execution_outlives_the_controller(world, engine):
     cleaned(engine)
 
 
+def test_an_engine_looks_after_an_item_whose_job_is_finished(world):
+    """Once, also after a restart; not for other items, and not after the next job ended without the wish."""
+    engine = FakeEngine(world)
+    controller = start(world, engine)
+
+    def followed():
+        return [t["metadata"]["name"] for t in world.kube.items("configmaps", world.host) if t["metadata"]["name"].endswith("-followed")]
+
+    world.item("plain", config={"result": "succeed"})
+    world.item("item", config={"result": "succeed", "followUp": True})
+    world.finished("plain")
+    wait_until(lambda: followed() == ["item-followed"], "the item to be looked after")
+    controller.stop()
+    world.kube.delete("configmaps", "item-followed", world.host)
+    start(world, engine)
+    wait_until(lambda: followed() == ["item-followed"], "the same after a restart")
+    world.kube.delete("configmaps", "item-followed", world.host)
+    world.kube.patch(DEPLOYITEMS, "item", {"spec": {"config": {"followUp": False}}}, world.namespace)
+    world.trigger("item", "job-2")
+    world.finished("item", "job-2")
+    cleaned(engine)
+    assert followed() == []
+
+
 def test_a_deletion_removes_the_item_and_its_export(world, engine):
     start(world, engine)
     engine.item("item")

@@ -1,30 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-import importlib.util
 import pathlib
-import sys
 
 import pytest
 
 from bench.apiserver import ApiServer
-from bench.flux import Artifacts, Flux
+from bench.flux import SOURCE, Artifacts, Flux
+from bench.git_server import GitServer
+from bench.modules import load
 
 HERE = pathlib.Path(__file__).parent
-
-
-def load(name, path):
-    """Imports a helper module by path, because the tests are imported by path too."""
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
 
 load("controller_harness", HERE.parent / "controller" / "harness.py")
 load("manifest_harness", HERE.parent / "manifest" / "harness.py")
 harness = load("flux_harness", HERE / "harness.py")
+load("flux_landscaper", HERE / "landscaper.py")
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +31,21 @@ def flux(first):
     running.stop()
 
 
+@pytest.fixture(scope="module")
+def sources(first, flux):
+    """The real source-controller beside kustomize-controller, for tests that do not publish artifacts themselves."""
+    running = Flux(first, controllers=[SOURCE], with_crds=False)
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def git():
+    server = GitServer()
+    yield server
+    server.close()
+
+
 @pytest.fixture
 def artifacts(first):
     served = Artifacts(first.kube)
@@ -55,3 +59,10 @@ def world(apiserver, namespace, first, flux, artifacts):
     made = harness.FluxWorld(apiserver, namespace, first, artifacts)
     yield made
     made.close()
+
+
+@pytest.fixture
+def git_world(world, sources, git):
+    """The same with the real source-controller: the examples find their source in a git repository of this test."""
+    world.git = git
+    return world

@@ -1,25 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-import importlib.util
 import pathlib
-import sys
 
 import pytest
 
 from bench.apiserver import ApiServer
+from bench.modules import load
 
 HERE = pathlib.Path(__file__).parent
-
-
-def load(name, path):
-    """Imports a helper module by path, because the tests are imported by path too."""
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
 
 load("controller_harness", HERE.parent / "controller" / "harness.py")
 killers = load("controller_killer", HERE.parent / "controller" / "killer.py")

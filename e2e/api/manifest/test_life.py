@@ -130,19 +130,26 @@ def test_exports_are_read_written_and_withdrawn(world):
     here = {"apiVersion": "v1", "kind": "ConfigMap", "name": "cm", "namespace": world.space}
     exports = [{**EXPORTED, "key": "a.answer", "fromResource": here},
                {"key": "a.late", "jsonPath": ".data.late", "fromResource": {**here, "name": "late"}},
+               {"key": "a.held", "jsonPath": '.metadata.ownerReferences[?(@.kind=="Node")].name', "fromResource": {**here, "name": "late"}},
                {"key": "ref", "jsonPath": ".metadata.annotations", "fromResource": here,
                 "fromObjectRef": {"apiVersion": "v1", "kind": "Secret", "jsonPath": ".data.k"}}]
     world.deploy("item", [managed(world.config(data={"answer": "42"}, annotations={"name": "s"}))], exports={"exports": exports})
     wait_until(lambda: "late" in json.dumps(world.status("item").get("conditions", [])), "the missing export in a condition")
-    world.create(world.config("late", data={"late": "now"}))
+    world.create(world.config("late", data={"late": "now"}, ownerReferences=[
+        {"apiVersion": "v1", "kind": "Other", "name": "o", "uid": "0"}]))
+    # The object is there, but the filter does not match yet.
+    wait_until(lambda: "a.late" not in (text := json.dumps(world.status("item")["conditions"])) and "a.held" in text, "the filter in a condition")
+    world.remote.patch("configmaps", "late", {"metadata": {"ownerReferences": [
+        {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "1"}]}}, world.space)
     status = world.succeeded("item")
     assert status["exportRef"] == {"name": "item-export", "namespace": world.namespace}
-    assert world.exported("item-export") == {"a": {"answer": "42", "late": "now"}, "ref": "dg=="}
+    assert world.exported("item-export") == {"a": {"answer": "42", "late": "now", "held": "n"}, "ref": "dg=="}
     [owner] = world.kube.get("secrets", "item-export", world.namespace)["metadata"]["ownerReferences"]
     assert owner["kind"] == "DeployItem" and "controller" not in owner and "blockOwnerDeletion" not in owner
-    world.update("item", [managed(world.config())], job="job-2")
-    assert "exportRef" not in world.succeeded("item", "job-2")
-    assert world.kube.find("secrets", "item-export", world.namespace) is None
+    for number, config in enumerate(({}, {"exports": {}}, {"exports": {"exports": []}}), 2):
+        world.update("item", [managed(world.config())], job=f"job-{number}", **config)
+        assert "exportRef" not in world.succeeded("item", f"job-{number}")
+        assert world.kube.find("secrets", "item-export", world.namespace) is None
 
 
 def test_an_export_with_several_results_is_an_error(world):
@@ -191,28 +198,6 @@ def test_a_long_name_works(world):
     assert metadata["annotations"] == {f"longshore.{GROUP}/item": f"{world.namespace}/{name}"}
     world.removed(name)
     assert world.names() == []
-
-
-def test_a_status_of_go_is_continued_and_ours_is_readable_by_go(world):
-    """A swap in the middle of a job: Go has stored Progressing and what it applied."""
-    world.start()
-    old = world.create(world.config("old", labels={LABEL: "item"}))
-    moved = world.create(world.config("kept", labels={LABEL: "item"}))
-    world.deploy("item", [managed(world.config("new")), managed(world.config("kept"))], job=None)
-    entry = lambda o: {"policy": "manage", "resource": {"apiVersion": "v1", "kind": "ConfigMap", "name": o["metadata"]["name"],
-                                                        "namespace": world.space, "uid": o["metadata"]["uid"]}}
-    now = __import__("controller_harness").now()
-    world.kube.patch(DEPLOYITEMS, "item", {"status": {
-        "jobID": "job-1", "jobIDGenerationTime": now, "observedGeneration": 1, "phase": "Progressing",
-        "transitionTimes": {"triggerTime": now, "initTime": now},
-        "providerStatus": {"apiVersion": V2, "kind": "ProviderStatus", "managedResources": [entry(old), entry(moved)]}}},
-        world.namespace, "status")
-    status = world.succeeded("item")
-    assert world.names() == ["kept", "new"]
-    for entry in status["providerStatus"]["managedResources"]:
-        assert set(entry) == {"policy", "resource"}
-        assert set(entry["resource"]) == {"apiVersion", "kind", "name", "namespace", "uid"}
-    assert set(status["providerStatus"]) == {"apiVersion", "kind", "managedResources", "longshore"}
 
 
 def test_one_process_serves_manifests_and_containers(world):

@@ -66,13 +66,39 @@ def test_a_selected_object_that_is_replaced_counts(world):
     assert len(lists) == 1 and "labelSelector=" in lists[0] and "limit=" in lists[0], lists
 
 
+def test_many_selected_objects_are_listed_in_pages_and_once(world):
+    """F33: only objects with the labels, in pages, with one watch afterwards, and none is read by its name."""
+    controller = world.start()
+    labels = {"page": world.space}
+    world.remote.create_many([world.config(f"cm-{n}", data={"ready": "yes", "noise": "x" * 500}, labels=labels) for n in range(1100)],
+                             world.space)
+    last = world.create(world.config("last", data={"ready": "no"}, labels=labels))
+    mark = world.cluster.audit.mark()
+    world.deploy("item", [managed(world.config())], readinessChecks={"custom": [
+        {"name": "all", "labelSelector": {**CONFIG_MAP, "matchLabels": labels}, "requirements": is_ready("yes")}]})
+    wait_until(lambda: f"{world.space}/last" in json.dumps(world.status("item").get("conditions", [])), "the check in a condition")
+    world.remote.patch("configmaps", "last", {"data": {"ready": "yes"}}, world.space)
+    world.succeeded("item")
+    lists = [e["requestURI"] for e in world.cluster.audit.entries(mark, user=world.user, verb="list")]
+    assert 1 < len(lists) == len(set(lists)), lists
+    assert all("labelSelector=" in uri and "limit=" in uri for uri in lists) and sum("continue=" not in uri for uri in lists) == 1, lists
+    assert world.requests(world.cluster, world.user, mark) == ["create configmaps"], "objects were read one by one"
+    assert last["metadata"]["uid"] not in controller.output()
+
+
 def test_default_readiness_and_its_timeout(world):
     """F28: the message names the object and what is missing."""
     world.start()
     world.deploy("item", [managed(deployment(world, "d"))], spec={"timeout": "2s"})
     error = world.failed("item")["lastError"]
     assert error["codes"] == ["ERR_TIMEOUT"] and "d" in error["message"] and "Deployment" in error["message"], error
-    world.trigger("item", "job-2")
+    world.create(world.config("flag", data={"ready": "c4n4ry"}))
+    world.deploy("custom", [managed(world.config())], spec={"timeout": "2s"}, readinessChecks=waiting_check(world))
+    message = world.failed("custom")["lastError"]["message"]
+    for part in ("flag is up", f"ConfigMap {world.space}/flag", ".data.ready", "a string", '"=="'):
+        assert part in message, (part, message)
+    assert "c4n4ry" not in message
+    world.update("item", [managed(deployment(world, "d"))], job="job-2", spec={"timeout": "10m"})
     wait_until(lambda: world.remote.get("apps/v1/deployments", "d", world.space).get("status", {}).get("observedGeneration"),
                "the deployment controller")
     [replica_set] = world.remote.items("apps/v1/replicasets", world.space)

@@ -28,7 +28,9 @@ def push(client):
                       "application/vnd.ocm.software.component.config.v1+json")
     manifest = oci.manifest_of(config, [layer, blueprint])
     client.push(f"components/component-descriptors/{NAME}", VERSION, manifest, [config, layer, blueprint])
-    client.push_image("tools/busybox", "1", images.busybox())
+    # Not the busybox that other tests load into the node: the kubelet of Kubernetes 1.37, unlike that of 1.34, does not start a pod
+    # from an image that was pulled with credentials, under whatever name, unless the pod has them too.
+    client.push_image("tools/busybox", "1", images.busybox({"component": NAME.encode()}))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands that run for long: controller and registrations. */
+#include "common/command_line/table.h"
+#include "common/contract.h"
+
+/* ---- controller ---- */
+
+static const struct option_row controller_rows[] = {
+    option_text("config", 0, struct controller_values, config, "FILE",
+                "configuration file, YAML or JSON"),
+    option_text("kubeconfig", 0, struct controller_values, kubeconfig, "FILE",
+                "kubeconfig of the host cluster (default: $KUBECONFIG, the pod's service account, "
+                "~/.kube/config)"),
+    option_text("landscaper-kubeconfig", 0, struct controller_values, landscaper_kubeconfig, "FILE",
+                "kubeconfig of Landscaper's cluster (default: the host cluster)"),
+    option_text("metrics-address", 0, struct controller_values, metrics_address, "HOST:PORT",
+                "address for /metrics, or 'off'"),
+    option_text("health-address", 0, struct controller_values, health_address, "HOST:PORT",
+                "address for /healthz and /readyz, or 'off'"),
+    option_flag("check", 0, struct controller_values, is_check,
+                "print which permissions and CustomResourceDefinitions are missing, and exit"),
+    TABLE_LOG_ROWS(struct controller_values),
+    TABLE_PROGRAM_ROWS(struct controller_values),
+};
+
+static const struct option_fact controller_facts[] = {
+    TABLE_EXIT_DONE,
+    TABLE_EXIT_FAILED,
+    TABLE_EXIT_INVALID,
+    {"ENVIRONMENT", ENV_MY_POD_NAME ", " ENV_MY_POD_NAMESPACE,
+     "identity of this process in locks and leases"},
+    {"ENVIRONMENT", "KUBECONFIG", "kubeconfig of the host cluster, unless --kubeconfig is given"},
+    {"ENVIRONMENT", "HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "proxy for the API servers"},
+    {"SIGNALS", "SIGTERM, SIGINT", "releases the lease and exits; runs continue in their pods"},
+    {"SIGNALS", "SIGUSR1, SIGUSR2", "raise and lower the log level"},
+    {0},
+};
+
+const struct option_command COMMAND_CONTROLLER = {
+    .program = "longshore controller",
+    .brief = "run the DeployItems of a Landscaper as pods",
+    .synopsis = "[OPTIONS]",
+    .summary =
+        "Runs the DeployItems of a Landscaper as pods and reports their results as status and "
+        "exports. SIGUSR1 and SIGUSR2 raise and lower the log level",
+    .rows = controller_rows,
+    .facts = controller_facts,
+};
+
+/* ---- registrations ---- */
+
+static const struct option_row registrations_rows[] = {
+    option_text_with("namespace", 'n', struct registrations_values, namespace_name, "NAME",
+                     "namespace of the Installations of deployers", NULL, DEPLOYERS_NAMESPACE),
+    option_text_with("cluster-role", 0, struct registrations_values, role, "NAME",
+                     "ClusterRole that deployers get in Landscaper's cluster", NULL,
+                     DEPLOYERS_ROLE),
+    option_text("external-types", 0, struct registrations_values, external_types, "TYPES",
+                "types of items, separated by commas, that other deployers serve in every "
+                "environment"),
+    option_text_with("token-seconds", 0, struct registrations_values, token_seconds, "SECONDS",
+                     "lifetime of the tokens of deployers, which are renewed at half of it", NULL,
+                     "7776000"),
+    option_text("kubeconfig", 0, struct registrations_values, kubeconfig, "FILE",
+                "kubeconfig of Landscaper's cluster (default: $KUBECONFIG, the pod's service "
+                "account, ~/.kube/config)"),
+    option_text_with("metrics-address", 0, struct registrations_values, metrics_address,
+                     "HOST:PORT", "address for /metrics, or 'off'", NULL, ":8080"),
+    option_text_with("health-address", 0, struct registrations_values, health_address, "HOST:PORT",
+                     "address for /healthz and /readyz, or 'off'", NULL, ":8081"),
+    TABLE_LOG_ROWS(struct registrations_values),
+    TABLE_LAST_ROWS(struct registrations_values),
+};
+
+static const struct option_fact registrations_facts[] = {
+    TABLE_EXIT_DONE,
+    TABLE_EXIT_FAILED,
+    TABLE_EXIT_INVALID,
+    {"ENVIRONMENT", ENV_MY_POD_NAME, "identity of this process in the Lease"},
+    {"ENVIRONMENT", "KUBECONFIG",
+     "kubeconfig of Landscaper's cluster, unless --kubeconfig is given"},
+    {"SIGNALS", "SIGTERM, SIGINT", "releases the lease and exits"},
+    {"SIGNALS", "SIGUSR1, SIGUSR2", "raise and lower the log level"},
+    {0},
+};
+
+const struct option_command COMMAND_REGISTRATIONS = {
+    .program = "longshore registrations",
+    .brief = "install registered deployers in all environments",
+    .synopsis = "[OPTIONS]",
+    .summary = "Creates, updates and deletes an Installation for each pair of Environment and "
+               "DeployerRegistration, with everything that it needs. Runs in Landscaper's cluster",
+    .rows = registrations_rows,
+    .facts = registrations_facts,
+};

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of `longshore registrations` share. One thread, one event loop. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/loop.h"
+#include "common/kube/client.h"
+#include "common/kube/lease.h"
+#include "common/kube/watch.h"
+#include "common/net/http.h"
+#include "deployer/registrations/decide.h"
+#include "deployer/registrations/pair.h"
+
+#define REGISTRATIONS_FIELD_MANAGER "longshore-registrations"
+#define REGISTRATIONS_USER_AGENT "longshore-registrations/" LONGSHORE_VERSION
+
+enum {
+    MANAGER_TASKS_MAX = 32, /* requests of pairs under way; each task has at most one */
+    MANAGER_RETRY_FIRST_MS = 1000,
+    MANAGER_RETRY_MAX_MS = 5 * 60 * 1000,
+    MANAGER_REPORT_MS = 1000, /* changes of a status are collected for this time */
+    MANAGER_LIST_PAGE = 200,
+    MANAGER_LOOK_AGAIN_MS = 1000,
+};
+
+enum source {
+    SOURCE_ENVIRONMENTS,
+    SOURCE_REGISTRATIONS,
+    SOURCE_INSTALLATIONS,
+    SOURCE_TARGETS,
+    SOURCE_ACCOUNTS,
+    SOURCE_BINDINGS,
+    SOURCE_ITEMS,
+    SOURCE_COUNT,
+};
+
+struct manager;
+
+/* The objects of one watch, by name (items: namespace/name). */
+struct source_state {
+    struct manager *manager;
+    enum source source;
+    struct kube_watch *watch;
+    json_t *objects;
+    json_t *listed; /* names in the list that is under way; else NULL */
+    bool is_synced, is_rewound;
+};
+
+/* One state machine for each pair, Environment ("", name) and registration (name, ""). It exists
+ * while a request is under way or an error waits for its retry. */
+struct pair_task {
+    struct manager *manager;
+    char *registration, *environment;
+    struct pair_task *next;
+    struct kube_call *call;
+    enum source source; /* of the object that is written */
+    char *name;         /* of that object */
+    bool is_creation, is_deletion;
+    /* Of a patch of the Installation: a hash of what it is to achieve, and the generation before
+     * it. */
+    char *patch_hash;
+    int64_t generation;
+    char *requested; /* when the token was requested */
+    int64_t renewals;
+    uint32_t retry_ms;
+    struct loop_timer timer; /* back-off after an error */
+    char *problem;           /* the error, for the status; NULL: none */
+};
+
+struct status_write; /* report.c */
+
+struct manager_options {
+    const char *namespace_name, *role;
+    json_t *external_types; /* array of strings */
+    int64_t token_seconds;
+};
+
+struct manager {
+    struct loop *loop;
+    struct http_client *http;
+    struct kube *kube;
+    struct manager_options options;
+    struct lease *lease;
+    struct source_state sources[SOURCE_COUNT];
+
+    json_t *installed; /* environment -> registration -> name of the Installation */
+    json_t *owned;     /* environment -> registration -> "account", "binding", "target" -> name */
+    json_t *rendered;  /* Installation -> name of a DeployItem -> [type, target] */
+    json_t *served;    /* identity of a deployer -> number of DeployItems */
+    json_t *results;   /* registration -> environment -> what is to be reported */
+
+    json_t *patched; /* Installation -> [patch_hash, generation] of the last patch */
+    json_t *deleted; /* uids of objects that were deleted while requests were under way */
+    json_t *dirty;   /* names of environments that have to be looked at */
+    bool is_all_dirty;
+    struct pair_task *tasks;
+    size_t running;
+    struct loop_timer pass_timer, report_timer, renewal_timer;
+    json_t *reports; /* "e/NAME", "r/NAME": statuses that have to be looked at */
+    struct status_write *status_writes;
+    bool is_draining;
+    uint64_t actions, failures;
+};
+
+bool manager_is_synced(const struct manager *manager);
+/* Whether this process may write: it leads, knows everything, and does not end. */
+bool manager_may_write(const struct manager *manager);
+bool manager_may_send(const void *data);
+const json_t *manager_find(const struct manager *manager, enum source source, const char *name);
+/* Looks at an environment, or at all of them (NULL), later from the loop. */
+void manager_touch(struct manager *manager, const char *environment);
+
+/* known.c */
+extern const char *const KNOWN_SKIPPED[]; /* members of objects that are not stored */
+int known_start(struct manager *manager, struct error *err) must_check;
+void known_stop(struct manager *manager);
+/* Takes the answer to a write over, as if the watch had reported it. An answer that is older than
+ * what the watch has reported since, or is about an object that was deleted since, is ignored. */
+void known_answer(struct manager *manager, enum source source, const json_t *object);
+void known_set(struct manager *manager, enum source source, const json_t *object);
+void known_remove(struct manager *manager, enum source source, const char *name);
+/* Members of a two-level map; NULL if absent. */
+const json_t *known_get(const json_t *map, const char *first, const char *second);
+
+/* evaluate.c */
+void evaluate_all(void *data); /* the callback of pass_timer */
+
+/* act.c */
+struct pair_task *pair_task_find(const struct manager *manager, const char *registration,
+                                 const char *environment);
+/* Starts an action of a pair, unless one is under way or waits for its retry. installation: NULL if
+ * it does not exist. */
+void act_on_pair(struct manager *manager, const struct pair *pair, enum pair_action action,
+                 const json_t *installation, const char *detail);
+/* Finalizers and host Target. registration or environment is "". body: of the request. */
+void act_on_object(struct manager *manager, const char *registration, const char *environment,
+                   enum kube_verb verb, struct kube_resource resource, enum source source,
+                   const char *name, const json_t *body);
+/* A JSON patch that adds or removes our finalizer; NULL: it is as it should be. */
+json_t *finalizer_patch(const json_t *object, bool is_wanted);
+void pair_task_free(struct pair_task *task);
+
+/* report.c */
+void report_touch(struct manager *manager, char kind, const char *name);
+void report_all(void *data); /* the callback of report_timer */
+void report_stop(struct manager *manager);
