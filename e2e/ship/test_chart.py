@@ -168,24 +168,30 @@ def test_a_numeric_verbosity_of_older_charts_is_translated():
     assert "--verbosity=debug" in helm.find(things, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
-@pytest.mark.parametrize("most, replicas", [(1, 1), (1, 3), (2, 1), (5, 2)])
-def test_two_or_more_replicas_get_an_autoscaler_and_one_replica_does_not(most, replicas):
-    things = helm.template({"hpa": {"maxReplicas": most}, "replicaCount": replicas})
+@pytest.mark.parametrize("elects, most, replicas, expected", [
+    (True, 1, 1, 1), (True, 1, 3, 3), (True, 2, 1, 2), (True, 5, 3, 3),  # one replica leads, the others stand by
+    (False, 1, 1, 1), (False, 2, 1, (1, 2)), (False, 5, 2, (2, 5))])  # all replicas work
+def test_only_replicas_that_would_work_are_scaled(elects, most, replicas, expected):
+    things = helm.template({"hpa": {"maxReplicas": most}, "replicaCount": replicas, "deployer": {"leaderElection": {"enabled": elects}}})
     spec = helm.find(things, "Deployment")["spec"]
     scalers = [thing["spec"] for thing in things if thing["kind"] == "HorizontalPodAutoscaler"]
-    if most == 1:
-        assert (spec["replicas"], spec["strategy"], scalers) == (replicas, {"type": "Recreate"}, [])
+    assert config_of(things)["hpa"]["maxReplicas"] == most
+    assert ("strategy" in spec) == (most == 1)
+    if isinstance(expected, int):
+        assert (spec["replicas"], scalers) == (expected, [])
         return
     # A fixed number of replicas would undo the scaling at every upgrade.
     assert "replicas" not in spec
-    assert [(scaler["minReplicas"], scaler["maxReplicas"], scaler["scaleTargetRef"]["name"]) for scaler in scalers] == [(1, most, "deployer-container-deployer")]
-    assert config_of(things)["hpa"]["maxReplicas"] == most
+    scaler, = scalers
+    assert (scaler["minReplicas"], scaler["maxReplicas"], scaler["scaleTargetRef"]["name"]) == (*expected, "deployer-container-deployer")
+    # Memory does not depend on the load, so it would never trigger.
+    assert [metric["resource"]["name"] for metric in scaler["metrics"]] == ["cpu"]
 
 
 SWITCHES = {
     "PodDisruptionBudget": {"podDisruptionBudget": {"enabled": True}}, "NetworkPolicy": {"networkPolicy": {"enabled": True}},
     "ServiceMonitor": {"metrics": {"serviceMonitor": {"enabled": True}}}, "PrometheusRule": {"metrics": {"rules": {"enabled": True}}},
-    "ConfigMap": {"metrics": {"dashboard": {"enabled": True}}}, "HorizontalPodAutoscaler": {"hpa": {"maxReplicas": 2}},
+    "ConfigMap": {"metrics": {"dashboard": {"enabled": True}}}, "HorizontalPodAutoscaler": {"hpa": {"maxReplicas": 2}, "deployer": {"leaderElection": {"enabled": False}}},
     "CustomResourceDefinition": {"crds": {"install": True}}}
 
 

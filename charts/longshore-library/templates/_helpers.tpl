@@ -38,12 +38,19 @@ app.kubernetes.io/part-of: landscaper
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 
+{{/* The reason why an image has no name, for {root, name}. */}}
+{{- define "deployer.noRegistry" -}}
+imageRegistry is not set, so it is unknown where to pull the image {{ .name }} from. Push the images of the release to a registry that the nodes can reach and name it: --set imageRegistry=registry.example/longshore. Images that were loaded onto the nodes with their names of `make images` need --set imageRegistry=localhost. docs/install.md has the steps.
+{{- end -}}
+
 {{/* The image of {root, name: ours, image: {repository, tag}}. */}}
 {{- define "deployer.image" -}}
-{{- $registry := .root.Values.imageRegistry -}}
-{{- $ours := ternary (printf "%s/%s" (trimSuffix "/" $registry) .name) .name (not (empty $registry)) -}}
+{{- $registry := trimSuffix "/" (.root.Values.imageRegistry | default "") -}}
+{{- if not (or $registry .image.repository) -}}
+{{- include "deployer.noRegistry" . | fail -}}
+{{- end -}}
 {{- $tag := toString (default .root.Chart.AppVersion .image.tag) -}}
-{{- default $ours .image.repository }}{{ ternary "@" ":" (hasPrefix "sha256:" $tag) }}{{ $tag -}}
+{{- default (printf "%s/%s" $registry .name) .image.repository }}{{ ternary "@" ":" (hasPrefix "sha256:" $tag) }}{{ $tag -}}
 {{- end -}}
 
 {{/* The arguments' level: the Go deployer's older releases took numbers. */}}
@@ -59,6 +66,10 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{/* The kubeconfigs by cluster, as JSON. */}}
 {{- define "deployer.kubeconfigs" -}}
 {{- dict "landscaper" .Values.deployer.landscaperClusterKubeconfig "host" .Values.deployer.hostClusterKubeconfig | toJson -}}
+{{- end -}}
+
+{{/* The list for "command" if the image's own entrypoint, the controller, is not wanted. Charts of other commands override this. */}}
+{{- define "deployer.command" -}}
 {{- end -}}
 
 {{/* Arguments, volume mounts and volumes for the configuration and the kubeconfigs. */}}

@@ -1,4 +1,6 @@
-{{- /* SPDX-License-Identifier: Apache-2.0 */ -}}
+{{/* SPDX-License-Identifier: Apache-2.0 */}}
+
+{{- define "deployer.configSecret" -}}
 apiVersion: v1
 kind: Secret
 metadata:
@@ -9,3 +11,4 @@ metadata:
 type: Opaque
 data:
   config.yaml: {{ include "deployer-config" . | b64enc }}
+{{- end -}}

@@ -1,4 +1,6 @@
-{{- /* SPDX-License-Identifier: Apache-2.0 */ -}}
+{{/* SPDX-License-Identifier: Apache-2.0 */}}
+
+{{- define "deployer.disruptionBudget" -}}
 {{- if .Values.podDisruptionBudget.enabled }}
 apiVersion: policy/v1
 kind: PodDisruptionBudget
@@ -13,3 +15,4 @@ spec:
     matchLabels:
       {{- include "deployer.selectorLabels" . | nindent 6 }}
 {{- end }}
+{{- end -}}

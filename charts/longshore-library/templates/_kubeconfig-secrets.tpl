@@ -1,4 +1,6 @@
-{{- /* SPDX-License-Identifier: Apache-2.0 */ -}}
+{{/* SPDX-License-Identifier: Apache-2.0 */}}
+
+{{- define "deployer.kubeconfigSecrets" -}}
 {{- range $cluster, $given := dict "landscaper" .Values.deployer.landscaperClusterKubeconfig "host" .Values.deployer.hostClusterKubeconfig }}
 {{- if and $given $given.kubeconfig }}
 ---
@@ -14,3 +16,4 @@ data:
   kubeconfig: {{ $given.kubeconfig | b64enc }}
 {{- end }}
 {{- end }}
+{{- end -}}

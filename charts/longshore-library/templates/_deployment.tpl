@@ -1,4 +1,6 @@
-{{- /* SPDX-License-Identifier: Apache-2.0 */ -}}
+{{/* SPDX-License-Identifier: Apache-2.0 */}}
+
+{{- define "deployer.deployment" -}}
 {{- $full := include "deployer.fullname" . }}
 apiVersion: apps/v1
 kind: Deployment
@@ -8,11 +10,14 @@ metadata:
   labels:
     {{- include "deployer.labels" . | nindent 4 }}
 spec:
+  {{- if not (include "deployer.hasAutoscaler" .) }}
+  replicas: {{ include "deployer.replicas" . }}
+  {{- end }}
   {{- if le (int .Values.hpa.maxReplicas) 1 }}
-  replicas: {{ .Values.replicaCount }}
   strategy:
     type: Recreate
   {{- end }}
+  revisionHistoryLimit: 3
   selector:
     matchLabels:
       {{- include "deployer.selectorLabels" . | nindent 6 }}
@@ -48,6 +53,10 @@ spec:
       - name: {{ .Chart.Name }}
         image: {{ include "deployer.image" (dict "root" . "name" "longshore" "image" .Values.image) | quote }}
         imagePullPolicy: {{ .Values.image.pullPolicy }}
+        {{- with include "deployer.command" . }}
+        command:
+          {{- . | nindent 8 }}
+        {{- end }}
         args:
         {{- include "deployer.arguments" . | nindent 8 }}
         {{- if .Values.deployer.verbosityLevel }}
@@ -126,3 +135,4 @@ spec:
             landscaper.gardener.cloud/topology: {{ $.Chart.Name }}
             landscaper.gardener.cloud/topology-ns: {{ $.Release.Namespace }}
       {{- end }}
+{{- end -}}

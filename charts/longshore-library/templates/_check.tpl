@@ -1,6 +1,8 @@
-{{- /* SPDX-License-Identifier: Apache-2.0 */ -}}
-# helm test: runs the image with the account, configuration and kubeconfigs of this release, and fails if a permission or a
-# CustomResourceDefinition is missing. `helm test --logs` shows which.
+{{/* SPDX-License-Identifier: Apache-2.0 */}}
+
+{{/* helm test: runs the image with the account, configuration and kubeconfigs of this release, and fails if a permission or a
+     CustomResourceDefinition is missing. `helm test --logs` shows which. */}}
+{{- define "deployer.check" -}}
 apiVersion: v1
 kind: Pod
 metadata:
@@ -33,6 +35,10 @@ spec:
   - name: test
     image: {{ include "deployer.image" (dict "root" . "name" "longshore" "image" .Values.image) | quote }}
     imagePullPolicy: {{ .Values.image.pullPolicy }}
+    {{- with include "deployer.command" . }}
+    command:
+      {{- . | nindent 4 }}
+    {{- end }}
     args:
     - --check
     {{- include "deployer.arguments" . | nindent 4 }}
@@ -51,3 +57,4 @@ spec:
     {{- include "deployer.configMounts" . | nindent 4 }}
   volumes:
   {{- include "deployer.configVolumes" . | nindent 2 }}
+{{- end -}}

@@ -1,4 +1,6 @@
-{{- /* SPDX-License-Identifier: Apache-2.0 */ -}}
+{{/* SPDX-License-Identifier: Apache-2.0 */}}
+
+{{- define "deployer.replicaRoles" -}}
 {{- /* Permissions in the host cluster that several replicas need: the Lease, and the pods that hold locks. */ -}}
 {{- if and .Values.serviceAccount.create (not .Values.deployer.hostClusterKubeconfig) }}
 {{- $full := include "deployer.fullname" . }}
@@ -70,3 +72,4 @@ subjects:
   namespace: {{ .Release.Namespace }}
 {{- end }}
 {{- end }}
+{{- end -}}

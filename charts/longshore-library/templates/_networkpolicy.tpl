@@ -1,4 +1,6 @@
-{{- /* SPDX-License-Identifier: Apache-2.0 */ -}}
+{{/* SPDX-License-Identifier: Apache-2.0 */}}
+
+{{- define "deployer.networkPolicy" -}}
 {{- if .Values.networkPolicy.enabled }}
 # Applies only to the controller, not to runs.
 apiVersion: networking.k8s.io/v1
@@ -34,3 +36,4 @@ spec:
   {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- end }}
+{{- end -}}
