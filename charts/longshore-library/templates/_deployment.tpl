@@ -101,7 +101,7 @@ spec:
         securityContext:
           {{- toYaml .Values.securityContext | nindent 10 }}
         resources:
-          {{- toYaml .Values.resources | nindent 10 }}
+          {{- include "deployer.resources" . | nindent 10 }}
         volumeMounts:
         {{- include "deployer.configMounts" . | nindent 8 }}
         {{- if .Values.deployer.oci }}

@@ -63,6 +63,16 @@ imageRegistry is not set, so it is unknown where to pull the image {{ .name }} f
 {{- end -}}
 {{- end -}}
 
+{{/* The resources of the controller. The default limit of memory is dropped if the request is not the default: it might be lower. */}}
+{{- define "deployer.resources" -}}
+{{- $resources := deepCopy (.Values.resources | default dict) -}}
+{{- $limits := $resources.limits | default dict -}}
+{{- if and (ne (toString ($resources.requests | default dict).memory) "32Mi") (eq (toString $limits.memory) "256Mi") -}}
+{{- $_ := set $resources "limits" (omit $limits "memory") -}}
+{{- end -}}
+{{- toYaml $resources -}}
+{{- end -}}
+
 {{/* The kubeconfigs by cluster, as JSON. */}}
 {{- define "deployer.kubeconfigs" -}}
 {{- dict "landscaper" .Values.deployer.landscaperClusterKubeconfig "host" .Values.deployer.hostClusterKubeconfig | toJson -}}
