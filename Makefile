@@ -7,7 +7,7 @@ export LONGSHORE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore
 PYTHON := /usr/bin/python3
 
 .DEFAULT_GOAL := build
-.PHONY: help build build-clang build-asan demo test unit lint format reference e2e bench mutants images fuzz coverage clean \
+.PHONY: help build build-clang build-asan demo test unit lint format reference e2e bench mutants images release fuzz coverage clean \
         cluster-up cluster-down
 
 help: ## this list
@@ -84,6 +84,11 @@ mutants: build ## applies deliberate bugs (.ci/mutants) and checks that the name
 images: ## static release build and the three OCI archives, in out/
 	@.ci/packages build
 	@images/build
+
+release: ## all files of a release for amd64 and arm64, in out/ (VERSION=x.y.z SIGNING_KEY=file); see docs/release.md
+	@.ci/packages build
+	@images/release packages
+	@images/release build "$(or $(VERSION),$(file <images/version))"
 
 fuzz: ## every fuzzer for 60 s (FUZZ_SECONDS=n)
 	@.ci/packages build lint fuzz
