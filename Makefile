@@ -61,7 +61,7 @@ e2e: build ## tests against the real parts: API server, registry, kubelet and co
 	@e2e/bench/tools helm
 	@e2e/bench/tools kustomize-controller
 	@e2e/bench/tools source-controller
-	@images/build packages
+	@images/release packages
 	@e2e/run
 
 bench: build ## benchmarks: counts and ratios, one table
