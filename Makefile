@@ -70,8 +70,9 @@ bench: build ## benchmarks: counts and ratios, one table
 	@e2e/bench/tools kubernetes
 	@e2e/bench/tools helm
 	@e2e/bench/tools kustomize-controller
-	@images/build packages
+	@images/release packages
 	@images/build
+	@LONGSHORE_ARCHITECTURE=$(filter-out $(shell dpkg --print-architecture),amd64 arm64) images/build programs
 	@$(PYTHON) e2e/perf/run.py
 	@LONGSHORE_FLUX_JOBS=50 e2e/run --lane rest e2e/api/flux/test_landscaper_control.py
 

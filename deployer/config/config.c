@@ -161,7 +161,8 @@ static void read_oci(const struct fields *root, struct deployer_config *config)
     const struct fields fields = section(root, "oci");
 
     config->oci_config_files = read_text_list(&fields, "configFiles");
-    config->oci_ca_bundle = field_text_copy(&fields, "caBundle", NULL);
+    if (*doc_text_or(fields.object, "caBundle", ""))
+        config->oci_ca_bundle = field_text_copy(&fields, "caBundle", NULL);
     config->oci_plain_http = field_bool(&fields, "allowPlainHttp", false);
     config->oci_insecure = field_bool(&fields, "insecureSkipVerify", false);
 }
