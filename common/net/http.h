@@ -68,7 +68,8 @@ struct http_request {
     size_t body_size;
     const struct http_tls *tls;  /* NULL: system defaults */
     uint64_t connect_timeout_ms; /* 0: 10 s */
-    uint64_t total_timeout_ms;   /* 0: none (watches) */
+    uint64_t total_timeout_ms;   /* 0: none (watches). Does not include the time until it is this
+                                  * connection's turn, if very many are made at once */
     uint64_t stall_timeout_ms;   /* time without any data until the call fails; 0: none */
     size_t body_max;             /* 0: 4 MiB */
     int redirects_max;           /* 0: redirects are not followed */

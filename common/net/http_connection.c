@@ -66,6 +66,7 @@ static void release_buffers(struct connection *connection)
     (void)SSL_free_buffers(connection->ssl); /* does nothing while they are in use */
     if (connection->out.size == 0)
         buffer_done(&connection->out);
+    stream_release_buffers(connection);
 }
 
 /* Buffers are allocated by whoever needs them. Freeing them after each use would cost more than the
@@ -150,7 +151,7 @@ void connection_fail(struct connection *connection, const struct error *err, enu
         if (!exchange_is_live(exchange))
             continue;
         http_call_error(exchange->call, err->kind, "%s", err->text);
-        exchange->call->err.os = err->os;
+        http_call_err(exchange->call)->os = err->os;
         exchange_end(exchange, end);
     }
 }

@@ -289,9 +289,9 @@ void http_transfer_error(const struct http_transfer *transfer, CURLcode code,
         kind = ERROR_TEMPORARY;
     http_call_error(call, kind, "%s", text);
     if (code == CURLE_OPERATION_TIMEDOUT)
-        call->err.os = ETIMEDOUT;
+        http_call_err(call)->os = ETIMEDOUT;
     else if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
-        call->err.os = ECONNREFUSED;
+        http_call_err(call)->os = ECONNREFUSED;
 }
 
 /* ---- Options ---- */
@@ -690,6 +690,12 @@ static void replace_pool(struct http_call *call)
         add_pool(curl, pool);
 }
 
+static bool is_never_waiting(const struct http_call *call)
+{
+    (void)call;
+    return false;
+}
+
 static uint64_t transfer_bytes(const struct http_call *call)
 {
     const struct http_transfer *transfer = call->exchange;
@@ -783,6 +789,7 @@ const struct http_transport http_curl_transport = {
     .detach = detach_transfer,
     .release = release_transfer,
     .note_timeout = replace_pool,
+    .is_waiting = is_never_waiting,
     .body_bytes = transfer_bytes,
     .header = transfer_header,
     .finish_ended = finish_transfers,

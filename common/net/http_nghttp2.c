@@ -206,6 +206,13 @@ static void drain_if_idle(struct http_call *call)
         connection_drain(connection);
 }
 
+static bool is_waiting(const struct http_call *call)
+{
+    const struct exchange *exchange = call->exchange;
+
+    return exchange->connection && exchange->connection->is_waiting;
+}
+
 static uint64_t exchange_bytes(const struct http_call *call)
 {
     const struct exchange *exchange = call->exchange;
@@ -266,6 +273,7 @@ const struct http_transport http_nghttp2_transport = {
     .detach = detach_exchange,
     .release = release_exchange,
     .note_timeout = drain_if_idle,
+    .is_waiting = is_waiting,
     .body_bytes = exchange_bytes,
     .header = response_header,
     .finish_ended = finish_exchanges,

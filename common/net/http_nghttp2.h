@@ -73,6 +73,8 @@ struct connection {
     size_t unsent_count; /* exchanges with is_unsent */
     struct exchange *exchanges;
     struct buffer out; /* frames to be written */
+    void *frame_block; /* of http_stream.c */
+    size_t frame_block_size;
 };
 
 /* A call, and its stream if it has one. A call can be cancelled before its stream is closed, and
@@ -153,5 +155,7 @@ void connections_flush(struct http_client *client);
 /* ---- http_stream.c ---- */
 
 void stream_open_session(struct connection *connection);
+/* Gives memory back that is not needed while nothing is sent. */
+void stream_release_buffers(struct connection *connection);
 /* If this fails, the connection takes no more streams. */
 int stream_open(struct exchange *exchange) must_check;

@@ -3,7 +3,9 @@
  * entered again; the only code of others that they call is on_data of a call. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "common/base/memory.h"
 #include "common/base/number.h"
@@ -15,6 +17,7 @@ enum {
     STREAM_WINDOW = 4 * 1024 * 1024,
     CONNECTION_WINDOW = 16 * 1024 * 1024,
     STATUS_INFORMATIONAL_MAX = 199,
+    FRAME_BLOCK_MIN = 16 * 1024,
 };
 
 /* ---- Frames received ---- */
@@ -35,6 +38,16 @@ static void begin_response(struct exchange *exchange, const char *status_text)
     buffer_clear(&exchange->headers);
 }
 
+static bool keep_header(struct exchange *exchange, const uint8_t *text, size_t size)
+{
+    __attribute__((uninitialized)) struct error err;
+
+    if (buffer_append(&exchange->headers, text, size, &err) == 0)
+        return true;
+    *http_call_err(exchange->call) = err;
+    return false;
+}
+
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
                      size_t name_length, const uint8_t *value, size_t value_length, uint8_t flags,
                      void *data)
@@ -52,9 +65,8 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     if (is_status)
         begin_response(exchange, (const char *)value);
     if (!http_take_header(exchange->call, name_length + value_length) ||
-        (!is_status &&
-         (buffer_append(&exchange->headers, name, name_length + 1, &exchange->call->err) < 0 ||
-          buffer_append(&exchange->headers, value, value_length + 1, &exchange->call->err) < 0)))
+        (!is_status && (!keep_header(exchange, name, name_length + 1) ||
+                        !keep_header(exchange, value, value_length + 1))))
         exchange_end(exchange, HTTP_END_STOPPED);
     return 0;
 }
@@ -120,7 +132,7 @@ static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *d
         /* REFUSED_STREAM means that the request was not processed and is safe to retry, but only
          * the caller knows whether it still may (it may have lost its lease). */
         if (code == NGHTTP2_REFUSED_STREAM)
-            exchange->call->err.os = ECONNREFUSED;
+            http_call_err(exchange->call)->os = ECONNREFUSED;
         exchange_end(exchange, HTTP_END_BROKEN);
     }
     exchange_unlink(exchange);
@@ -214,6 +226,7 @@ int stream_open(struct exchange *exchange)
     if (id < 0)
         return -1;
     exchange->stream_id = id;
+    http_call_drop_credentials(exchange->call);
     exchange->is_gathered = false;
     exchange->is_unsent = request->may_send != NULL;
     connection->unsent_count += exchange->is_unsent;
@@ -223,6 +236,67 @@ int stream_open(struct exchange *exchange)
 
 /* ---- The session ---- */
 
+/* nghttp2 allocates a block for the largest frame per session, of which most sessions use only the
+ * start. Mapped memory takes only the pages that are used, and those that are not needed any more
+ * can be given back. */
+static void *allocate(size_t size, void *data)
+{
+    struct connection *connection = data;
+    void *block = NULL;
+
+    if (size < FRAME_BLOCK_MIN || connection->frame_block)
+        return malloc(size);
+    block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED)
+        return malloc(size);
+    (void)madvise(block, size, MADV_NOHUGEPAGE);
+    connection->frame_block = block;
+    connection->frame_block_size = size;
+    return block;
+}
+
+static void release(void *block, void *data)
+{
+    struct connection *connection = data;
+
+    if (!block || block != connection->frame_block) {
+        free(block);
+        return;
+    }
+    (void)munmap(block, connection->frame_block_size);
+    connection->frame_block = NULL;
+}
+
+static void *allocate_zeroed(size_t count, size_t size, void *data)
+{
+    (void)data;
+    return calloc(count, size);
+}
+
+static void *reallocate(void *block, size_t size, void *data)
+{
+    const struct connection *connection = data;
+    void *larger = NULL;
+
+    if (!block)
+        return allocate(size, data);
+    if (block != connection->frame_block)
+        return realloc(block, size);
+    larger = malloc(size);
+    if (!larger)
+        return NULL;
+    memcpy(larger, block,
+           size < connection->frame_block_size ? size : connection->frame_block_size);
+    release(block, data);
+    return larger;
+}
+
+void stream_release_buffers(struct connection *connection)
+{
+    if (connection->frame_block && !nghttp2_session_want_write(connection->session))
+        (void)madvise(connection->frame_block, connection->frame_block_size, MADV_DONTNEED);
+}
+
 void stream_open_session(struct connection *connection)
 {
     static const nghttp2_settings_entry settings[] = {
@@ -230,6 +304,7 @@ void stream_open_session(struct connection *connection)
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, STREAM_WINDOW},
     };
     nghttp2_session_callbacks *callbacks = NULL;
+    nghttp2_mem memory = {connection, allocate, release, allocate_zeroed, reallocate};
 
     if (nghttp2_session_callbacks_new(&callbacks) != 0)
         out_of_memory();
@@ -238,7 +313,8 @@ void stream_open_session(struct connection *connection)
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
     nghttp2_session_callbacks_set_before_frame_send_callback(callbacks, before_frame);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_close);
-    if (nghttp2_session_client_new(&connection->session, callbacks, connection) != 0 ||
+    if (nghttp2_session_client_new3(&connection->session, callbacks, connection, NULL, &memory) !=
+            0 ||
         nghttp2_submit_settings(connection->session, NGHTTP2_FLAG_NONE, settings,
                                 array_length(settings)) != 0 ||
         nghttp2_session_set_local_window_size(connection->session, NGHTTP2_FLAG_NONE, 0,
