@@ -13,6 +13,7 @@
 #include <nghttp2/nghttp2.h>
 #include <openssl/ssl.h>
 
+#include "common/base/hash_table.h"
 #include "common/net/http_curl.h"
 #include "common/net/http_tls.h"
 
@@ -35,8 +36,7 @@ enum {
 
 /* A server and the TLS settings for it. */
 struct origin {
-    struct origin *next; /* in its bucket */
-    uint32_t hash;
+    struct hash_entry entry;
     const struct http_tls *tls;
     struct connection *connection; /* for new calls, or NULL */
     SSL_SESSION *session;          /* to be resumed, or NULL */
@@ -99,8 +99,7 @@ struct exchange {
 
 struct http_nghttp2 {
     struct http_tls_context *tls;
-    struct origin **buckets;
-    size_t bucket_count, origin_count;
+    struct hash_table origins;
     size_t http1_count; /* origins with is_http1 */
     struct connection *connections;
     struct connection *waiting, **waiting_end; /* to connect, oldest first */

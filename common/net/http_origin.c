@@ -2,11 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/hash.h"
 #include "common/base/memory.h"
 #include "common/net/http_nghttp2.h"
-
-enum { BUCKETS_FIRST = 8 };
 
 size_t origin_length(const char *url)
 {
@@ -19,46 +16,20 @@ static uint32_t hash_of(const struct http_tls *tls, const char *url, size_t leng
                       length);
 }
 
-static struct origin **place_of(const struct http_nghttp2 *state, const struct origin *origin)
-{
-    struct origin **place = &state->buckets[origin->hash & (state->bucket_count - 1)];
-
-    while (*place != origin)
-        place = &(*place)->next;
-    return place;
-}
-
 struct origin *origin_find(const struct http_nghttp2 *state, const struct http_tls *tls,
                            const char *url)
 {
     size_t length = origin_length(url);
-    uint32_t hash = hash_of(tls, url, length);
-    struct origin *origin =
-        state->bucket_count ? state->buckets[hash & (state->bucket_count - 1)] : NULL;
 
-    while (origin && (origin->hash != hash || origin->tls != tls ||
-                      strncmp(origin->text, url, length) != 0 || origin->text[length] != '\0'))
-        origin = origin->next;
-    return origin;
-}
+    for (struct hash_entry *entry = hash_table_find(&state->origins, hash_of(tls, url, length));
+         entry; entry = hash_entry_next(entry)) {
+        struct origin *origin = (struct origin *)entry;
 
-static void grow(struct http_nghttp2 *state)
-{
-    size_t count = state->bucket_count ? 2 * state->bucket_count : BUCKETS_FIRST;
-    struct origin **buckets = xcalloc(count, sizeof(struct origin *));
-
-    for (size_t i = 0; i < state->bucket_count; i++) {
-        while (state->buckets[i]) {
-            struct origin *origin = state->buckets[i];
-
-            state->buckets[i] = origin->next;
-            origin->next = buckets[origin->hash & (count - 1)];
-            buckets[origin->hash & (count - 1)] = origin;
-        }
+        if (origin->tls == tls && strncmp(origin->text, url, length) == 0 &&
+            origin->text[length] == '\0')
+            return origin;
     }
-    free(state->buckets);
-    state->buckets = buckets;
-    state->bucket_count = count;
+    return NULL;
 }
 
 struct origin *origin_get(struct http_nghttp2 *state, const struct http_tls *tls, const char *url)
@@ -67,15 +38,10 @@ struct origin *origin_get(struct http_nghttp2 *state, const struct http_tls *tls
     size_t length = origin_length(url);
 
     if (!origin) {
-        if (state->origin_count >= state->bucket_count)
-            grow(state);
         origin = xcalloc(1, sizeof(*origin) + length + 1);
-        origin->hash = hash_of(tls, url, length);
         origin->tls = tls;
         memcpy(origin->text, url, length);
-        origin->next = state->buckets[origin->hash & (state->bucket_count - 1)];
-        state->buckets[origin->hash & (state->bucket_count - 1)] = origin;
-        state->origin_count++;
+        hash_table_add(&state->origins, &origin->entry, hash_of(tls, url, length));
     }
     origin->references++;
     return origin;
@@ -97,8 +63,7 @@ void origin_put(struct origin *origin)
 
 void origin_forget(struct http_nghttp2 *state, struct origin *origin)
 {
-    *place_of(state, origin) = origin->next;
-    state->origin_count--;
+    hash_table_remove(&state->origins, &origin->entry);
     state->http1_count -= origin->is_http1;
     origin->is_forgotten = true;
     origin->connection = NULL;
@@ -108,9 +73,9 @@ void origin_forget(struct http_nghttp2 *state, struct origin *origin)
 
 void origins_free(struct http_nghttp2 *state)
 {
-    for (size_t i = 0; i < state->bucket_count; i++) {
-        while (state->buckets[i])
-            origin_forget(state, state->buckets[i]);
-    }
-    free(state->buckets);
+    struct hash_entry *entry = NULL;
+
+    while ((entry = hash_table_any(&state->origins)))
+        origin_forget(state, (struct origin *)entry);
+    hash_table_done(&state->origins);
 }

@@ -59,8 +59,8 @@ struct http_tls_context *http_tls_context_new(void)
     /* What could not be written is written later, possibly from another address. */
     (void)SSL_CTX_set_mode(context->ssl,
                            SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    /* HTTP/2 itself shows whether a response is complete, and OpenSSL would not resume the session of
-     * a connection that ended so. */
+    /* HTTP/2 itself shows whether a response is complete, and OpenSSL would not resume the session
+     * of a connection that ended so. */
     (void)SSL_CTX_set_options(context->ssl, SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_read_ahead(context->ssl, 1); /* one read per record instead of two */
     (void)SSL_CTX_set_session_cache_mode(context->ssl,
