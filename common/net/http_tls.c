@@ -281,14 +281,31 @@ void http_tls_close(SSL *ssl, bool is_alive)
     SSL_free(ssl);
 }
 
-void http_tls_error(const SSL *ssl, const char *what, struct error *err)
+static void set_verify_error(SSL *ssl, long verified, struct error *err)
+{
+    X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
+    const char *name = X509_VERIFY_PARAM_get0_host(param, 0);
+    char *address = X509_VERIFY_PARAM_get1_ip_asc(param);
+
+    if (verified == X509_V_ERR_HOSTNAME_MISMATCH || verified == X509_V_ERR_IP_ADDRESS_MISMATCH)
+        (void)error_set(err, ERROR_DENIED, "the server's certificate is not valid for '%s'",
+                        name      ? name
+                        : address ? address
+                                  : "");
+    else
+        (void)error_set(err, ERROR_DENIED, "the server's certificate is not trusted: %s",
+                        X509_verify_cert_error_string(verified));
+    OPENSSL_free(address);
+}
+
+void http_tls_error(SSL *ssl, const char *what, struct error *err)
 {
     unsigned long code = ERR_peek_error();
     long verified = SSL_get_verify_result(ssl);
 
-    if (verified != X509_V_OK && !SSL_is_init_finished(ssl))
-        (void)error_set(err, ERROR_DENIED, "the server's certificate is not trusted: %s",
-                        X509_verify_cert_error_string(verified));
+    if (verified != X509_V_OK && SSL_get_verify_mode(ssl) != SSL_VERIFY_NONE &&
+        !SSL_is_init_finished(ssl))
+        set_verify_error(ssl, verified, err);
     else if (code && ERR_reason_error_string(code))
         (void)error_set(err, ERROR_TEMPORARY, "%s: %s", what, ERR_reason_error_string(code));
     else

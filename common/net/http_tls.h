@@ -30,4 +30,4 @@ void http_tls_close(SSL *ssl, bool is_alive);
 
 /* Sets err to the reason why an operation failed, other than that it has to wait. ERROR_DENIED: the
  * server's certificate is not trusted. */
-void http_tls_error(const SSL *ssl, const char *what, struct error *err);
+void http_tls_error(SSL *ssl, const char *what, struct error *err);
