@@ -50,6 +50,13 @@
     "manifest-deployer-controller" /* of writes of the Go deployer                                 \
                                     */
 
+/* Helm items: API group, type, and the label on every applied object, beside the one above. */
+#define HELM_GROUP "helm.deployer.landscaper.gardener.cloud"
+#define HELM_API_VERSION HELM_GROUP "/v1alpha1"
+#define HELM_DEPLOYER_NAME HELM_GROUP
+#define DEPLOY_ITEM_TYPE_HELM "landscaper.gardener.cloud/helm"
+#define LABEL_HELM_ITEM HELM_GROUP "/deployitem"
+
 /* Environments and DeployerRegistrations, as in Landscaper v0.98. */
 #define DEPLOYERS_GROUP "deployers." LANDSCAPER_GROUP
 #define FINALIZER_MANAGEMENT "finalizer.deployermanagement." LANDSCAPER_GROUP
@@ -59,7 +66,6 @@
 #define ANNOTATION_ENVIRONMENT LANDSCAPER_GROUP "/environment"
 #define ANNOTATION_DEPLOYER_ONLY LANDSCAPER_GROUP "/deployer-only"
 #define TARGET_TYPE_KUBERNETES LANDSCAPER_GROUP "/kubernetes-cluster"
-#define DEPLOY_ITEM_TYPE_HELM LANDSCAPER_GROUP "/helm"
 #define REGISTRATION_HELM "helm" /* leaves items of deployers to the agent */
 #define DEPLOYERS_ROLE "landscaper:deployer"
 #define DEPLOYERS_NAMESPACE "ls-system"

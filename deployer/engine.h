@@ -23,6 +23,8 @@ struct controller;
 struct deployer_config;
 struct item;
 struct kube_watch;
+struct objects_engine;
+struct objects_task;
 struct record;
 struct task;
 
@@ -183,4 +185,10 @@ struct engine_class {
     void (*complete)(struct task *task);        /* required; ends with act_complete_with() */
     void (*prepare_failure)(struct task *task); /* ends with act_failure_prepared() */
     void (*clean_item)(struct task *task);      /* ends with act_item_cleaned() */
+
+    /* -- Only of engines that use deployer/objects/run.h: its data in the engine and in a task --
+     */
+
+    struct objects_engine *(*objects_engine)(struct engine *engine);
+    struct objects_task *(*objects_task)(const struct task *task);
 };
