@@ -289,6 +289,19 @@ enum { POD_RESERVE_PART = 5, POD_RESERVE_SECONDS_MIN = 8, POD_RESERVE_SECONDS_MA
 #define FILE_SCRIPT "script"
 #define PATH_SCRIPT PATH_SCRIPT_DIR "/" FILE_SCRIPT
 #define VOLUME_SCRIPT "script"
+/* Helm items: what main, which is helm, finds and writes. */
+#define FILE_CHART "chart.tgz"
+#define FILE_CHART_METADATA "Chart.yaml"
+#define FILE_CHART_VALUES "values.yaml"
+#define PATH_CHART PATH_SHARED "/" DIR_HELM_CHART "/" FILE_CHART
+#define PATH_HELM_HOME PATH_SHARED "/helm"
+#define DIR_HELM_RENDERED "rendered" /* below the state */
+#define DIR_HELM_CHART "chart" /* of the archive; and below the state, where init writes its texts */
+#define PATH_HELM_RENDERED PATH_STATE "/" DIR_HELM_RENDERED
+#define FILE_HELM_VALUES "values.json"
+#define PATH_HELM_VALUES PATH_SCRIPT_DIR "/" FILE_HELM_VALUES
+#define FILE_HELM_KUBECONFIG "kubeconfig"
+#define PATH_HELM_KUBECONFIG PATH_SCRIPT_DIR "/" FILE_HELM_KUBECONFIG
 #define VOLUME_STATE_SOURCE "state-source"
 #define VOLUME_REGISTRY_SECRETS "registry-secrets"
 #define VOLUME_TMP "tmp"

@@ -115,13 +115,13 @@ static void drop(struct task *task)
 }
 
 const struct engine_class MANIFEST_ENGINE = {
-    .deployer_name = MANIFEST_DEPLOYER_NAME,
+    .traits.deployer_name = MANIFEST_DEPLOYER_NAME,
     .lock_prefix = LOCK_PREFIX_MANIFEST,
-    .timeout_subject = "manifest deployer",
-    .start_operation = "ReconcileManifests",
-    .is_config_unneeded_for_deletion = true,
-    .is_status_memory = true,
-    .is_export_plain = true,
+    .traits.timeout_subject = "manifest deployer",
+    .traits.start_operation = "ReconcileManifests",
+    .traits.is_config_unneeded_for_deletion = true,
+    .traits.is_status_memory = true,
+    .traits.is_export_plain = true,
     .is_enabled = is_enabled,
     .serves = serves,
     .start = start,

@@ -24,6 +24,12 @@ void manifest_config_free(struct manifest_config *config)
         removal_group_done(&config->groups[i]);
     for (size_t i = 0; i < config->update_group_count; i++)
         removal_group_done(&config->update_groups[i]);
+    for (size_t i = 0; i < config->value_export_count; i++) {
+        free(config->value_exports[i].key);
+        free(config->value_exports[i].path_text);
+        jsonpath_free(config->value_exports[i].path);
+    }
+    free(config->value_exports);
     free(config->sources);
     free(config->inputs);
     free(config->checks);
@@ -176,6 +182,29 @@ int manifest_config_parse(const json_t *document, struct manifest_config **ret_c
 }
 
 /* ---- Parts of it ---- */
+
+struct manifest_config *manifest_config_for_chart(const json_t *document, struct mistakes *mistakes)
+{
+    struct manifest_config *config = xcalloc(1, sizeof(*config));
+    const struct fields root = {document, "", mistakes};
+
+    config->document = json_pack("[O]", document);
+    config->has_value_exports = true;
+    read_strategy(&root, config);
+    config_read_readiness(&root, config);
+    config_read_exports(&root, config);
+    config_read_groups(&root, "deletionGroups", &config->groups, &config->group_count);
+    config_read_groups(&root, "deletionGroupsDuringUpdate", &config->update_groups,
+                       &config->update_group_count);
+    return config;
+}
+
+void manifest_config_add(struct manifest_config *config, json_t *manifest, enum apply_policy policy,
+                         const char *source)
+{
+    (void)json_array_append_new(config->document, manifest);
+    add_input(config, (struct plan_input){.manifest = manifest, .policy = policy}, source);
+}
 
 struct manifest_config *manifest_config_for_deletion(const json_t *document, bool *ret_is_valid)
 {

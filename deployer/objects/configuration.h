@@ -21,6 +21,12 @@ enum {
     MANIFEST_LIST_MAX = 1000
 }; /* custom checks, exports, deletion groups; and in each of them */
 
+/* An export from the values of a chart. */
+struct value_export {
+    char *key, *path_text;
+    struct jsonpath *path;
+};
+
 struct manifest_config {
     json_t *document; /* what the inputs borrow from */
     enum update_strategy strategy;
@@ -35,6 +41,9 @@ struct manifest_config {
 
     struct export_rule *exports;
     size_t export_count;
+    bool has_value_exports; /* exports without fromResource are read from the values of a chart */
+    struct value_export *value_exports;
+    size_t value_export_count;
 
     struct late_rules late; /* watch */
 
@@ -45,6 +54,9 @@ struct manifest_config {
 
 /* The fields of a provider configuration v1alpha2. */
 extern const struct field_rule MANIFEST_FIELDS[];
+/* Those of them that helm items have, too: all but manifests. */
+extern const struct field_rule MANIFEST_COMMON_FIELDS[];
+extern const struct field_rule MANIFEST_EXPORT_ELEMENT; /* of exports.exports */
 
 /* Decodes and validates a provider configuration. Fails if there are errors, which are added to
  * mistakes; only otherwise *ret_config is set. MISTAKE_TYPE: the document cannot be decoded; the
@@ -55,6 +67,15 @@ int manifest_config_parse(const json_t *document, struct manifest_config **ret_c
 void manifest_config_free(struct manifest_config *config); /* NULL is fine */
 define_cleanup(struct manifest_config *, manifest_config_free)
 #define cleanup_manifest_config __attribute__((cleanup(manifest_config_freep)))
+
+/* What a helm item has in common with a manifest item: everything but manifests, which are added
+ * with manifest_config_add(), and watch. Its fields were checked by MANIFEST_COMMON_FIELDS;
+ * relations between them that are wrong are added to mistakes. */
+struct manifest_config *manifest_config_for_chart(const json_t *document,
+                                                  struct mistakes *mistakes);
+/* Takes manifest over. source: for messages. */
+void manifest_config_add(struct manifest_config *config, json_t *manifest, enum apply_policy policy,
+                         const char *source);
 
 /* Only the deletion groups: what the deletion of an item needs. Does not fail: without a document,
  * or with deletion groups that are not valid, the default groups apply (*ret_is_valid is false in

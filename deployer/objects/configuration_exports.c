@@ -40,6 +40,21 @@ static void read_object_ref(const struct fields *parent, struct export_rule *rul
     rule->reference_path = config_path(&fields, "jsonPath", &rule->reference_path_text);
 }
 
+static void read_value_export(const struct fields *fields, struct manifest_config *config)
+{
+    struct value_export *export = NULL;
+    size_t count = config->value_export_count + 1;
+
+    check_required(fields, "key", "key of the exported value");
+    check_required(fields, "jsonPath", "JSONPath of the value");
+    config->value_exports =
+        xreallocarray(config->value_exports, count, sizeof(*config->value_exports));
+    export = &config->value_exports[config->value_export_count++];
+    *export = (struct value_export){.key = config_text(fields, "key")};
+    export->path = config_path(fields, "jsonPath", &export->path_text);
+    check_key(fields, export->key);
+}
+
 static void read_export(const struct fields *fields, void *data)
 {
     struct manifest_config *config = data;
@@ -47,6 +62,11 @@ static void read_export(const struct fields *fields, void *data)
     struct fields from = config_section(fields, "fromResource", &from_path);
     struct export_rule rule = {0};
 
+    if (!from.object && config->has_value_exports) {
+        if (!field_any(fields, "fromResource"))
+            read_value_export(fields, config);
+        return;
+    }
     /* As with Go: an export without it is skipped. */
     if (!from.object) {
         if (!field_any(fields, "fromResource"))
@@ -72,5 +92,7 @@ void config_read_exports(const struct fields *root, struct manifest_config *conf
     cleanup_free char *path = NULL;
     struct fields fields = config_section(root, "exports", &path);
 
+    if (config->has_value_exports)
+        config_each(root, "exportsFromManifests", read_export, config);
     config_each(&fields, "exports", read_export, config);
 }

@@ -165,7 +165,8 @@ static const struct field_rule export_fields[] = {
     {.name = "fromResource",
      .types = RULE_OBJECT,
      .fields = reference_fields,
-     .help = "the object; an export without it is skipped"},
+     .help = "the object; without it a helm item exports a value of its chart, and a manifest item "
+             "nothing"},
     {.name = "fromObjectRef",
      .types = RULE_OBJECT,
      .fields = object_ref_fields,
@@ -174,10 +175,10 @@ static const struct field_rule export_fields[] = {
     ROW_UNUSED_TIMEOUT("timeout"),
     RULES_END,
 };
-static const struct field_rule export_element = {.types = RULE_OBJECT, .fields = export_fields};
+const struct field_rule MANIFEST_EXPORT_ELEMENT = {.types = RULE_OBJECT, .fields = export_fields};
 
 static const struct field_rule exports_fields[] = {
-    {.name = "exports", ROW_LIST(export_element), .help = "values for Landscaper"},
+    {.name = "exports", ROW_LIST(MANIFEST_EXPORT_ELEMENT), .help = "values for Landscaper"},
     ROW_UNUSED_TIMEOUT("defaultTimeout"),
     RULES_END,
 };
@@ -280,7 +281,7 @@ static const struct field_rule watch_fields[] = {
     RULES_END,
 };
 
-static const struct field_rule common_fields[] = {
+const struct field_rule MANIFEST_COMMON_FIELDS[] = {
     {.name = "apiVersion", .types = RULE_TEXT, .help = "version of the document"},
     {.name = "kind", .types = RULE_TEXT, .help = "kind of the document"},
     {.name = "updateStrategy",
@@ -318,7 +319,7 @@ const struct field_rule MANIFEST_FIELDS[] = {
      .types = RULE_LIST,
      .elements = &manifest_element,
      .help = "the objects that are applied"},
-    RULES_CONTINUE(common_fields),
+    RULES_CONTINUE(MANIFEST_COMMON_FIELDS),
 };
 
 const struct field_rule MANIFEST_OLD_FIELDS[] = {
@@ -326,5 +327,5 @@ const struct field_rule MANIFEST_OLD_FIELDS[] = {
      .types = RULE_LIST,
      .elements = &old_manifest_element,
      .help = "the objects that are applied"},
-    RULES_CONTINUE(common_fields),
+    RULES_CONTINUE(MANIFEST_COMMON_FIELDS),
 };

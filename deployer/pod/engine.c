@@ -149,10 +149,10 @@ static bool serves(const struct deployer_config *config, const char *type)
 }
 
 const struct engine_class POD_ENGINE = {
-    .deployer_name = DEPLOYER_NAME,
+    .traits.deployer_name = DEPLOYER_NAME,
     .lock_prefix = LOCK_PREFIX,
-    .timeout_subject = "container deployer",
-    .start_operation = OPERATION_DEPLOY_POD,
+    .traits.timeout_subject = "container deployer",
+    .traits.start_operation = OPERATION_DEPLOY_POD,
     .is_enabled = is_enabled,
     .serves = serves,
     .start = start,

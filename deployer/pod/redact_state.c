@@ -83,8 +83,9 @@ static int read_chunk(void *data, const struct state_chunk *chunk, struct buffer
     return buffer_append(ret_bytes, bytes->data, bytes->size, err);
 }
 
-static void add_text(void *data, const char *text, size_t size)
+static void add_text(void *data, const char *name, const char *text, size_t size)
 {
+    (void)name;
     redaction_add_state_text(data, text, size);
 }
 
