@@ -218,6 +218,9 @@ void manifest_start_with(struct task *task, struct manifest_config *config)
         return;
     }
     (void)json_array_insert_new(names, 0, json_string(item_effective_target(task->item)));
-    targets_read_after(task, steal(&names), target->content ? target->content : "",
-                       target->content_size, &targets_handler);
+    if (target->object)
+        targets_read_after(task, steal(&names), target->content ? target->content : "",
+                           target->content_size, &targets_handler);
+    else
+        targets_read(task, steal(&names), &targets_handler);
 }
