@@ -187,8 +187,7 @@ static int parse(const char *name, const char *text, json_t **ret_doc, struct er
     return 0;
 }
 
-/* Chart.yaml as templates see it: the names of its fields begin with a capital letter. */
-static json_t *capitalised(const json_t *object)
+json_t *helm_chart_fields(const json_t *object)
 {
     json_t *copy = json_object();
     const char *key = NULL;
@@ -216,7 +215,7 @@ int rendered_values(const struct rendered *rendered, const struct helm_config *h
         return -1;
     *ret_values =
         json_pack("{s:o,s:o,s:{s:s,s:s,s:s}}", "Values", helm_merge_values(defaults, helm->values),
-                  "Chart", capitalised(chart), "Release", "Name", helm->release, "Namespace",
+                  "Chart", helm_chart_fields(chart), "Release", "Name", helm->release, "Namespace",
                   helm->namespace_name, "Service", "Helm");
     return 0;
 }

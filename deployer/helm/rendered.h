@@ -43,6 +43,9 @@ int rendered_values(const struct rendered *rendered, const struct helm_config *h
  * ERROR_INVALID names the key whose path finds nothing, or more than one value. */
 int helm_value_exports(const struct manifest_config *config, const json_t *values,
                        json_t **ret_exports, struct error *err) must_check;
+/* Chart.yaml as templates see it: the names of its fields begin with a capital letter. A new
+ * reference. */
+json_t *helm_chart_fields(const json_t *object);
 /* Copies of defaults, overridden by values: objects are merged, and null removes a key. A new
  * reference. */
 json_t *helm_merge_values(const json_t *defaults, const json_t *values);

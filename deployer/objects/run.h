@@ -93,6 +93,10 @@ void manifest_explain(struct task *task, enum explanation_kind kind,
 void manifest_start(struct task *task);                 /* start.c */
 /* The same for a configuration that is parsed already, which is taken over. */
 void manifest_start_with(struct task *task, struct manifest_config *config);
+/* The same for objects of somebody else, which are taken over: they replace the list, and are
+ * waited for. */
+void manifest_start_observing(struct task *task, struct manifest_config *config,
+                              struct inventory *objects);
 void manifest_start_done(struct manifest_start *start); /* start.c; NULL is fine */
 void manifest_step(struct task *task);                  /* step.c */
 void manifest_complete(struct task *task);              /* step.c */

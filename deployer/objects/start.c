@@ -182,15 +182,8 @@ static struct manifest_run *new_run(struct task *task, struct manifest_config *c
     return run;
 }
 
-void manifest_start(struct task *task)
-{
-    struct manifest_config *config = read_config(task);
-
-    if (config)
-        manifest_start_with(task, config);
-}
-
-void manifest_start_with(struct task *task, struct manifest_config *config)
+static void start_with(struct task *task, struct manifest_config *config,
+                       struct inventory *observed)
 {
     const struct task_target *target = &task->known.target_read;
     struct manifest_start *start = NULL;
@@ -205,6 +198,12 @@ void manifest_start_with(struct task *task, struct manifest_config *config)
         xcalloc(json_array_size(names) + 1, sizeof(*start->run->work.seconds));
     if (!read_stored(task, start))
         return;
+    if (observed) {
+        inventory_done(&start->run->work.inventory);
+        start->run->work.inventory = *observed;
+        *observed = (struct inventory){0};
+        start->run->work.is_observed = true;
+    }
     if (!item_effective_target(task->item)) {
         (void)error_set(&err, ERROR_INVALID, "no target defined: spec.target must name a Target");
         task_set_fault(task, OPERATION_RECONCILE_MANIFESTS, "ensureTargetAccess", &err,
@@ -223,4 +222,23 @@ void manifest_start_with(struct task *task, struct manifest_config *config)
                            target->content_size, &targets_handler);
     else
         targets_read(task, steal(&names), &targets_handler);
+}
+
+void manifest_start_with(struct task *task, struct manifest_config *config)
+{
+    start_with(task, config, NULL);
+}
+
+void manifest_start_observing(struct task *task, struct manifest_config *config,
+                              struct inventory *objects)
+{
+    start_with(task, config, objects);
+}
+
+void manifest_start(struct task *task)
+{
+    struct manifest_config *config = read_config(task);
+
+    if (config)
+        start_with(task, config, NULL);
 }

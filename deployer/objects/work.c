@@ -77,12 +77,37 @@ static void on_planned(void *data, struct plan *plan, const struct error *err)
     manifest_work_stage_done(work, STAGE_RECORD);
 }
 
+/* Nothing is planned; the objects of the list, whose kinds are built in, are checked. */
+static void observe_objects(struct manifest_work *work)
+{
+    size_t count = work->config->is_default_check ? work->inventory.count : 0;
+
+    work->plan = xcalloc(1, sizeof(*work->plan));
+    work->check_objects = xcalloc(count + 1, sizeof(*work->check_objects));
+    work->check_kinds = xcalloc(count + 1, sizeof(*work->check_kinds));
+    work->check_seen = xcalloc(count + 1, sizeof(json_t *));
+    for (size_t i = 0; i < count; i++) {
+        const struct object_ref *ref = &work->inventory.entries[i].ref;
+        const struct kind *kind = kind_builtin(ref->api_version, ref->kind);
+
+        if (!kind)
+            continue;
+        work->check_objects[work->check_count] = *ref;
+        work->check_kinds[work->check_count++] = *kind;
+    }
+    work->stage = STAGE_CHECKS;
+}
+
 void manifest_work_begin(struct manifest_work *work)
 {
     struct error err = {0};
 
     if (work->is_delete) {
         work->stage = STAGE_REMOVE;
+        return;
+    }
+    if (work->is_observed) {
+        observe_objects(work);
         return;
     }
     work->stage = STAGE_PLAN;

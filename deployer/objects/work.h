@@ -51,6 +51,7 @@ struct manifest_work {
     kube_may_send_fn *may_send;
     const void *may_send_data;
     bool is_delete;
+    bool is_observed; /* the objects of the list are somebody else's: they are only waited for */
     struct manifest_config *config; /* belongs to the work */
     struct cluster *cluster;        /* a reference */
     struct second_cluster *seconds; /* belong to the work */

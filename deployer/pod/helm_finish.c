@@ -7,8 +7,10 @@
 #include "common/contract.h"
 #include "common/data/base64.h"
 #include "common/data/doc.h"
+#include "deployer/helm/release.h"
 #include "deployer/helm/rendered.h"
 #include "deployer/helm/type_helm.h"
+#include "deployer/objects/targets.h"
 #include "deployer/pod/helm.h"
 #include "deployer/pod/state_read.h"
 #include "deployer/protocol/act.h"
@@ -25,8 +27,7 @@ bool helm_has_finish(const struct task *task)
 {
     const struct pod_entry *entry = pod_of_job(task);
 
-    return helm_is_item(task) && !task->item->is_deleting && !item_is_finished(task->item) &&
-           entry && !helm_is_release(task->item->config);
+    return helm_is_item(task) && !task->item->is_deleting && !item_is_finished(task->item) && entry;
 }
 
 /* ---- Observing ---- */
@@ -57,19 +58,17 @@ static void fail_rendered(struct task *task, const char *reason, const struct er
 }
 
 /* The values that are exported are known before anything is applied. */
-static int add_value_exports(struct task *task, const struct helm_config *helm,
-                             const struct rendered *rendered, struct manifest_config *config,
-                             struct error *err)
+static int set_value_exports(struct task *task, const struct manifest_config *config,
+                             const json_t *values, struct error *err)
 {
-    cleanup_json json_t *values = NULL;
     json_t *exports = NULL;
 
+    json_decref(pod_task(task)->value_exports);
+    pod_task(task)->value_exports = NULL;
     if (config->value_export_count == 0)
         return 0;
-    if (rendered_values(rendered, helm, &values, err) < 0 ||
-        helm_value_exports(config, values, &exports, err) < 0)
+    if (helm_value_exports(config, values, &exports, err) < 0)
         return -1;
-    json_decref(pod_task(task)->value_exports);
     pod_task(task)->value_exports = exports;
     return 0;
 }
@@ -81,10 +80,12 @@ static int make_config(struct task *task, struct rendered *rendered,
     cleanup_helm_config struct helm_config *helm = helm_config_read(task->item->config, &mistakes);
     cleanup_manifest_config struct manifest_config *config =
         manifest_config_for_chart(task->item->config, &mistakes);
+    cleanup_json json_t *values = NULL;
 
     if (mistakes_fail(&mistakes, err) < 0 ||
         rendered_objects(rendered, helm, task->record->name, config, err) < 0 ||
-        add_value_exports(task, helm, rendered, config, err) < 0)
+        rendered_values(rendered, helm, &values, err) < 0 ||
+        set_value_exports(task, config, values, err) < 0)
         return -1;
     *ret_config = steal(&config);
     return 0;
@@ -108,6 +109,14 @@ static void on_state(struct task *task, const struct error *err)
     manifest_start_with(task, config);
 }
 
+static void new_chain(struct task *task)
+{
+    struct pod_chain *chain = &pod_task(task)->chain;
+
+    helm_chain_free(chain->helm);
+    chain->helm = xcalloc(1, sizeof(*chain->helm));
+}
+
 static void read_rendered(struct task *task)
 {
     struct pod_chain *chain = &pod_task(task)->chain;
@@ -119,18 +128,81 @@ static void read_rendered(struct task *task)
         .on_done = on_state,
     };
 
-    helm_chain_free(chain->helm);
-    chain->helm = xcalloc(1, sizeof(*chain->helm));
+    new_chain(task);
     chain->helm->rendered = xcalloc(1, sizeof(*chain->helm->rendered));
     options.data = chain->helm->rendered;
     pod_read_state(task, &options);
 }
 
-/* The Target was read for the pod, and dropped when that was made. */
+/* ---- From the release to objects ---- */
+
+static void fail_release(struct task *task, const char *reason, const struct error *err,
+                         const char *code)
+{
+    task_set_fault(task, "RealHelmDeployer.Deploy", reason, err, code);
+}
+
+static int observe_release(struct task *task, const json_t *secret, struct error *err)
+{
+    cleanup_mistakes struct mistakes mistakes = {0};
+    cleanup_manifest_config struct manifest_config *config =
+        manifest_config_for_chart(task->item->config, &mistakes);
+    cleanup_inventory struct inventory objects = {0};
+    cleanup_json json_t *release = NULL;
+    cleanup_json json_t *values = NULL;
+
+    if (mistakes_fail(&mistakes, err) < 0 || helm_release_parse(secret, &release, err) < 0 ||
+        helm_release_objects(release, &objects, err) < 0)
+        return -1;
+    values = helm_release_values(release);
+    if (set_value_exports(task, config, values, err) < 0)
+        return -1;
+    manifest_start_observing(task, steal(&config), &objects);
+    return 0;
+}
+
+/* The newest revision that is deployed; helm has just made it. */
+static void on_releases(struct task *task, json_t *object, const struct error *err)
+{
+    const json_t *secrets = doc_member(object, "items");
+    struct error cause = *err;
+
+    if (err->kind == ERROR_NONE && json_array_size(secrets) == 0)
+        (void)error_set(&cause, ERROR_TEMPORARY,
+                        "the target has no deployed revision of the release");
+    if (cause.kind != ERROR_NONE)
+        fail_release(task, "GetRelease", &cause, NULL);
+    else if (observe_release(task, helm_newest_release(secrets), &cause) < 0)
+        fail_release(task, "ReadRelease", &cause, CODE_CONFIGURATION_PROBLEM);
+}
+
+static void on_cluster(struct task *task, const char *name, struct cluster *cluster)
+{
+    (void)name;
+    pod_task(task)->chain.helm->cluster = cluster;
+}
+
+static void on_connected(struct task *task)
+{
+    helm_list_releases(task, pod_task(task)->chain.helm->cluster, true, on_releases);
+}
+
+static const struct targets_handler targets_handler = {on_cluster, on_connected, fail_release};
+
+static void read_release(struct task *task)
+{
+    const char *target = item_effective_target(task->item);
+
+    new_chain(task);
+    targets_read(task, json_pack("[s]", target ? target : ""), &targets_handler);
+}
+
 void helm_step(struct task *task)
 {
     if (manifest_current_run(task))
         manifest_step(task);
+    else if (helm_is_release(task->item->config))
+        read_release(task);
     else
         read_rendered(task);
 }

@@ -21,7 +21,6 @@
 #include "deployer/protocol/observe.h"
 
 #define OPERATION_HELM "HelmDeployer"
-#define RELEASE_SELECTOR "owner=helm,name=%s"
 
 enum { TARGET_TIMEOUT_MS = 10 * 1000, RELEASES_BODY_MAX = 32 * 1024 * 1024 };
 
@@ -162,7 +161,7 @@ static int64_t revision_of(const json_t *secret)
     return strtoll(doc_text_or(secret, "metadata.labels.version", "0"), NULL, 10);
 }
 
-static const json_t *newest_release(const json_t *secrets)
+const json_t *helm_newest_release(const json_t *secrets)
 {
     const json_t *newest = NULL;
 
@@ -208,7 +207,7 @@ static void remove_pending(struct task *task, const json_t *secret)
 static void on_releases(struct task *task, json_t *object, const struct error *err)
 {
     const json_t *secrets = doc_member(object, "items");
-    const json_t *newest = newest_release(secrets);
+    const json_t *newest = helm_newest_release(secrets);
     bool has_pending = newest && is_pending(newest);
 
     if (err->kind != ERROR_NONE) {
@@ -222,20 +221,20 @@ static void on_releases(struct task *task, json_t *object, const struct error *e
         make_objects(task);
 }
 
-static void look_for_release(struct task *task)
+void helm_list_releases(struct task *task, struct cluster *cluster, bool is_deployed_only,
+                        task_next_fn *next)
 {
-    static const char *const skipped[] = {"data", NULL};
-    const struct helm_config *helm = run_of(task)->data;
-    cleanup_free char *selector = xasprintf(RELEASE_SELECTOR, helm->release);
+    const json_t *config = task->item->config;
+    cleanup_free char *selector = xasprintf("owner=helm,name=%s%s", doc_text_or(config, "name", ""),
+                                            is_deployed_only ? ",status=deployed" : "");
     struct kube_request request = {.verb = KUBE_LIST,
                                    .resource = KUBE_SECRETS,
-                                   .namespace_name = helm->namespace_name,
+                                   .namespace_name = doc_text_or(config, "namespace", ""),
                                    .label_selector = selector,
-                                   .skipped_members = skipped,
                                    .body_max = RELEASES_BODY_MAX,
                                    .timeout_ms = TARGET_TIMEOUT_MS};
 
-    task_request(task, cluster_kube(helm_chain(task)->cluster), &request, on_releases);
+    task_request(task, cluster_kube(cluster), &request, next);
 }
 
 /* ---- The target ---- */
@@ -255,7 +254,7 @@ static void on_connected(struct task *task)
     else if (task->item->is_deleting)
         make_objects(task);
     else
-        look_for_release(task);
+        helm_list_releases(task, helm_chain(task)->cluster, false, on_releases);
 }
 
 static const struct targets_handler targets_handler = {on_cluster, on_connected, fail};
