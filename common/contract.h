@@ -50,6 +50,13 @@
     "manifest-deployer-controller" /* of writes of the Go deployer                                 \
                                     */
 
+/* Helm items: API group, type, and the label on every applied object, beside the one above. */
+#define HELM_GROUP "helm.deployer.landscaper.gardener.cloud"
+#define HELM_API_VERSION HELM_GROUP "/v1alpha1"
+#define HELM_DEPLOYER_NAME HELM_GROUP
+#define DEPLOY_ITEM_TYPE_HELM "landscaper.gardener.cloud/helm"
+#define LABEL_HELM_ITEM HELM_GROUP "/deployitem"
+
 /* Environments and DeployerRegistrations, as in Landscaper v0.98. */
 #define DEPLOYERS_GROUP "deployers." LANDSCAPER_GROUP
 #define FINALIZER_MANAGEMENT "finalizer.deployermanagement." LANDSCAPER_GROUP
@@ -59,7 +66,6 @@
 #define ANNOTATION_ENVIRONMENT LANDSCAPER_GROUP "/environment"
 #define ANNOTATION_DEPLOYER_ONLY LANDSCAPER_GROUP "/deployer-only"
 #define TARGET_TYPE_KUBERNETES LANDSCAPER_GROUP "/kubernetes-cluster"
-#define DEPLOY_ITEM_TYPE_HELM LANDSCAPER_GROUP "/helm"
 #define REGISTRATION_HELM "helm" /* leaves items of deployers to the agent */
 #define DEPLOYERS_ROLE "landscaper:deployer"
 #define DEPLOYERS_NAMESPACE "ls-system"
@@ -286,6 +292,19 @@ enum { POD_RESERVE_PART = 5, POD_RESERVE_SECONDS_MIN = 8, POD_RESERVE_SECONDS_MA
 #define FILE_SCRIPT "script"
 #define PATH_SCRIPT PATH_SCRIPT_DIR "/" FILE_SCRIPT
 #define VOLUME_SCRIPT "script"
+/* Helm items: what main, which is helm, finds and writes. */
+#define FILE_CHART "chart.tgz"
+#define FILE_CHART_METADATA "Chart.yaml"
+#define FILE_CHART_VALUES "values.yaml"
+#define PATH_CHART PATH_SHARED "/" DIR_HELM_CHART "/" FILE_CHART
+#define PATH_HELM_HOME PATH_SHARED "/helm"
+#define DIR_HELM_RENDERED "rendered" /* below the state */
+#define DIR_HELM_CHART "chart" /* of the archive; and below the state, where init writes its texts */
+#define PATH_HELM_RENDERED PATH_STATE "/" DIR_HELM_RENDERED
+#define FILE_HELM_VALUES "values.json"
+#define PATH_HELM_VALUES PATH_SCRIPT_DIR "/" FILE_HELM_VALUES
+#define FILE_HELM_KUBECONFIG "kubeconfig"
+#define PATH_HELM_KUBECONFIG PATH_SCRIPT_DIR "/" FILE_HELM_KUBECONFIG
 #define VOLUME_STATE_SOURCE "state-source"
 #define VOLUME_REGISTRY_SECRETS "registry-secrets"
 #define VOLUME_TMP "tmp"

@@ -23,6 +23,8 @@ struct controller;
 struct deployer_config;
 struct item;
 struct kube_watch;
+struct objects_engine;
+struct objects_task;
 struct record;
 struct task;
 
@@ -94,10 +96,9 @@ struct engine {
     uint8_t number; /* in controller->engines; set by the controller */
 };
 
-/* Unless stated otherwise a function may be NULL, which means that there is nothing to do. */
-struct engine_class {
+/* What differs between types of items that one engine executes. */
+struct engine_traits {
     const char *deployer_name;   /* status.deployer.name and the source of Events */
-    const char *lock_prefix;     /* of the names of SyncObjects */
     const char *timeout_subject; /* the checkpoint that Landscaper's users see in a timeout */
     const char *start_operation; /* lastError.operation of what keeps an execution from starting */
     /* Items can be deleted without a provider configuration: executing the deletion needs none. */
@@ -107,6 +108,14 @@ struct engine_class {
     /* The export Secret keeps the name in status.exportRef, and the item is an owner of it that is
      * not its controller. */
     bool is_export_plain;
+};
+
+/* Unless stated otherwise a function may be NULL, which means that there is nothing to do. */
+struct engine_class {
+    const char *lock_prefix; /* of the names of SyncObjects */
+    struct engine_traits traits;
+    /* Those of the task's item; NULL: always traits. */
+    const struct engine_traits *(*traits_of)(const struct task *task);
 
     /* Whether the configuration enables any type of this engine. If not, it is not started. NULL:
      * always. */
@@ -183,4 +192,10 @@ struct engine_class {
     void (*complete)(struct task *task);        /* required; ends with act_complete_with() */
     void (*prepare_failure)(struct task *task); /* ends with act_failure_prepared() */
     void (*clean_item)(struct task *task);      /* ends with act_item_cleaned() */
+
+    /* -- Only of engines that use deployer/objects/run.h: its data in the engine and in a task --
+     */
+
+    struct objects_engine *(*objects_engine)(struct engine *engine);
+    struct objects_task *(*objects_task)(const struct task *task);
 };

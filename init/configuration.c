@@ -122,6 +122,23 @@ static int read_blueprint(struct configuration *configuration, const json_t *sec
     return 0;
 }
 
+/* The controller writes it: one of raw, url, ref, repository and resource. */
+static int read_chart(struct configuration *configuration, const json_t *section, struct error *err)
+{
+    const json_t *resource = doc_member(section, "resource");
+
+    if (!is_there(section))
+        return 0;
+    if (!json_is_object(section) || json_object_size(section) != 1)
+        return error_set(err, ERROR_INVALID, "expected an object with one source");
+    configuration->chart = section;
+    if (!resource)
+        return 0;
+    if (!configuration->has_descriptor)
+        return error_set(err, ERROR_INVALID, "resource: requires a componentDescriptor");
+    return doc_want_text_required(resource, "name", &configuration->resource_name, err);
+}
+
 int configuration_parse(const char *text, size_t size, struct configuration *ret_configuration,
                         struct error *err)
 {
@@ -138,6 +155,8 @@ int configuration_parse(const char *text, size_t size, struct configuration *ret
         return error_wrap(err, "componentDescriptor");
     if (read_blueprint(&configuration, doc_member(configuration.doc, "blueprint"), err) < 0)
         return error_wrap(err, "blueprint");
+    if (read_chart(&configuration, doc_member(configuration.doc, "chart"), err) < 0)
+        return error_wrap(err, "chart");
     *ret_configuration = configuration;
     configuration = (struct configuration){0};
     return 0;

@@ -21,8 +21,9 @@ struct configuration {
     const char *component_name, *component_version; /* of componentDescriptor.ref */
     bool has_descriptor;
     const json_t *inline_blueprint; /* its filesystem; JSON null if that is not set */
-    const char *resource_name;
+    const char *resource_name;      /* of the blueprint, or of the chart */
     bool has_blueprint;
+    const json_t *chart; /* of a helm item: see init/chart.h */
 };
 
 /* ERROR_INVALID names the field that is wrong; another apiVersion or kind than that of a provider

@@ -10,7 +10,7 @@
 
 static bool is_in_registry(enum step step)
 {
-    return step == STEP_COMPONENTS || step == STEP_BLUEPRINT;
+    return step == STEP_COMPONENTS || step == STEP_BLUEPRINT || step == STEP_CHART;
 }
 
 static const char *advice_on_input(enum step step)
@@ -23,6 +23,8 @@ static const char *advice_on_input(enum step step)
         return "correct the repository context of the configuration, or publish a corrected "
                "component "
                "version";
+    case STEP_CHART:
+        return "correct the chart of the provider configuration, or publish a corrected chart";
     case STEP_STATE:
         return "repair the state Secrets of the item, or delete them to start without state";
     case STEP_VOLUME:
@@ -60,6 +62,9 @@ const char *failure_advice(enum step step, const struct error *err)
         if (is_in_registry(step) && !err->http_status && !err->os)
             return "make init trust the certificate authority of the registry, see \"Private "
                    "certificate authorities\" in docs/inputs.md";
+        if (step == STEP_CHART)
+            return "check the credentials of the context: registryPullSecrets for registries, "
+                   "configurations.helmChartRepoCredentials for chart repositories";
         if (is_in_registry(step))
             return "check the registry pull secrets of the context and the item, and the "
                    "credentials of the OCM configuration";
@@ -67,6 +72,8 @@ const char *failure_advice(enum step step, const struct error *err)
             return "check the role of the service account of the pod";
         return "check the permissions of the volumes of the pod";
     case ERROR_NOT_FOUND:
+        if (step == STEP_CHART)
+            return "check name, version and address of the chart";
         if (is_in_registry(step))
             return "check component name, version, resource name and repository context";
         return advice_on_input(step);

@@ -32,6 +32,7 @@ void setup_done(struct setup *setup)
     registry_free(setup->component_registry);
     registry_free(setup->artifact_registry);
     http_client_free(setup->http);
+    free((char *)(uintptr_t)setup->chart_tls.ca_pem);
     loop_free(setup->loop);
     for (size_t i = 0; setup->resolvers && i < setup->ocm.resolver_count; i++)
         repository_free(setup->resolvers[i]);
@@ -190,10 +191,12 @@ int setup_configure(struct setup *setup, const struct options *options, struct e
 {
     if (configuration_read(options->configuration_path, &setup->configuration, err) < 0)
         return -1;
-    if (!setup->configuration.has_descriptor)
+    if (!setup->configuration.has_descriptor && !setup->configuration.chart)
         return 0;
     if (load_keyrings(setup, options, err) < 0)
         return -1;
+    if (!setup->configuration.has_descriptor)
+        return 0;
     setup->resolvers = xcalloc(setup->ocm.resolver_count + 1, sizeof(struct repository *));
     for (size_t i = 0; i < setup->ocm.resolver_count; i++) {
         if (repository_parse(setup->ocm.resolvers[i].repository, &setup->resolvers[i], err) < 0)

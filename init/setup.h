@@ -26,6 +26,7 @@ struct setup {
     struct http_client *http;
     struct registry *component_registry, *artifact_registry;
     struct restore_source *state;
+    struct http_tls chart_tls; /* for downloads of charts; ca_pem belongs to it */
     bool has_landlock;
 };
 

@@ -14,6 +14,8 @@ const char *step_name(enum step step)
         return "components";
     case STEP_BLUEPRINT:
         return "blueprint";
+    case STEP_CHART:
+        return "chart";
     case STEP_IMPORTS:
         return "imports";
     case STEP_TARGET:

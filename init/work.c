@@ -8,6 +8,8 @@
 #include "common/component/blob.h"
 #include "common/component/resolve.h"
 #include "common/component/scratch_file.h"
+#include "common/contract.h"
+#include "init/chart.h"
 #include "init/content.h"
 #include "init/inputs.h"
 
@@ -117,7 +119,7 @@ static int fetch_content(struct work *work, int parent_fd, struct content_counts
     cleanup_access struct access access = {0};
     cleanup_blob struct blob blob = {.fd = -1};
 
-    if (access_parse(root.resource, &access, err) < 0)
+    if (access_parse(root.resource, ACCESS_BLUEPRINT, &access, err) < 0)
         return -1;
     if (blob_fetch(&env, &access, &root, &blob, err) < 0)
         return error_wrap(err, "resource \"%s\"", setup->configuration.resource_name);
@@ -164,6 +166,38 @@ static int write_content(struct work *work, struct error *err)
     if (result < 0)
         content_discard(parent_fd);
     return result;
+}
+
+/* ---- chart ---- */
+
+static void on_chart_bytes(void *data, uint64_t bytes, uint64_t total)
+{
+    progress_bytes(data, "chart", bytes, total);
+}
+
+static void on_chart_retry(void *data, const struct error *err, uint32_t delay_ms)
+{
+    progress_clear(data);
+    log_info(LOG_RETRYING_REGISTRY, log_text("error", err->text), log_number("delayMs", delay_ms));
+}
+
+static int write_chart(struct work *work, struct error *err)
+{
+    const struct chart_env env = {.setup = work->setup,
+                                  .options = work->options,
+                                  .resolution = work->resolution,
+                                  .on_progress = on_chart_bytes,
+                                  .on_retry = on_chart_retry,
+                                  .data = work->progress};
+    struct chart_counts counts = {0};
+
+    if (!work->setup->configuration.chart)
+        return 0;
+    if (chart_fetch(&env, &counts, err) < 0)
+        return -1;
+    log_info("wrote chart", log_number("files", counts.files), log_number("bytes", counts.bytes),
+             log_number("packedBytes", counts.packed), log_number("ms", step_ms(work)));
+    return 0;
 }
 
 /* ---- imports, target, state ---- */
@@ -221,7 +255,7 @@ int work_run(struct setup *setup, const struct options *options, struct progress
         int (*run)(struct work *work, struct error *err);
     } steps[] = {
         {STEP_COMPONENTS, resolve},  {STEP_BLUEPRINT, write_content}, {STEP_IMPORTS, write_imports},
-        {STEP_TARGET, write_target}, {STEP_STATE, restore},
+        {STEP_TARGET, write_target}, {STEP_STATE, restore},           {STEP_CHART, write_chart},
     };
     struct work work = {.setup = setup, .options = options, .progress = progress};
     int result = 0;

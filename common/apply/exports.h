@@ -32,6 +32,10 @@ enum { EXPORT_KEY_NAMES_MAX = 32 };
  * the next character literally. ERROR_INVALID if it is something else, or has more names. */
 int export_key_check(const char *key, struct error *err) must_check;
 
+/* Adds the value under the key: an object is merged with what is there, anything else replaces it.
+ * The key has passed export_key_check(). */
+void export_place(json_t *values, const char *key, const json_t *value);
+
 /* The value of a key in exported values, borrowed; NULL if the key is missing. */
 const json_t *export_value_at(const json_t *values, const char *key);
 

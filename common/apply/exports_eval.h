@@ -16,9 +16,6 @@ int export_parse_reference(const struct export_rule *rule, const json_t *value,
                            struct object_ref *ret_ref, struct error *err) must_check;
 /* Whether a reference that was found may be shown: not if it may be a value that is secret. */
 bool export_is_public(const struct export_rule *rule, const struct object_ref *reference);
-/* Adds the value under the key: an object is merged with what is there, anything else replaces it.
- * The key has passed export_key_check(). */
-void export_place(json_t *values, const char *key, const json_t *value);
 /* The object of this reference among those that the last writes returned, if it needs no watch;
  * else NULL. Borrowed. */
 const json_t *export_find_seen(const struct exports_options *options, const struct object_ref *ref);

@@ -267,3 +267,35 @@ ssize_t gzip_read(struct gzip *gzip, const void **ret_bytes, struct error *err)
             return size;
     }
 }
+
+/* ---- All at once ---- */
+
+struct whole {
+    const void *bytes;
+    size_t size;
+};
+
+static ssize_t read_whole(void *data, const void **ret_bytes, struct error *err)
+{
+    struct whole *whole = data;
+    size_t size = whole->size;
+
+    (void)err;
+    *ret_bytes = whole->bytes;
+    whole->size = 0;
+    return (ssize_t)size;
+}
+
+int gzip_unpack(const void *packed, size_t size, struct buffer *ret_bytes, struct error *err)
+{
+    struct whole whole = {packed, size};
+    struct gzip *gzip = gzip_new(read_whole, &whole, false);
+    const void *bytes = NULL;
+    ssize_t got = 0;
+    int result = 0;
+
+    while (result == 0 && (got = gzip_read(gzip, &bytes, err)) > 0)
+        result = buffer_append(ret_bytes, bytes, (size_t)got, err);
+    gzip_free(gzip);
+    return got < 0 ? -1 : result;
+}

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streaming gunzip that verifies the CRC. Internal to common/archive. */
+/* Gunzip that verifies the CRC. The stream is internal to common/archive. */
 #pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include "common/archive/unpack.h"
+#include "common/base/buffer.h"
+
+/* Appends what is packed. ERROR_INVALID: damaged; ERROR_TOO_LARGE: there is no room for it. */
+int gzip_unpack(const void *packed, size_t size, struct buffer *ret_bytes, struct error *err)
+    must_check;
 
 struct gzip;
 

@@ -54,7 +54,7 @@ static int read_file(const struct unpack_texts_options *options, struct text_bud
     if (result == 0 && used) {
         text[used] = '\0';
         budget->text -= used;
-        options->on_text(options->data, text, used);
+        options->on_text(options->data, entry->name, text, used);
     }
     explicit_bzero(text, max);
     free(text);

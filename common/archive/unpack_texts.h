@@ -16,8 +16,8 @@ struct text_budget {
 };
 
 /* text is borrowed and wiped after the call. It has size bytes, at least one, none of them NUL, and
- * a NUL after them. */
-typedef void unpack_text_fn(void *data, const char *text, size_t size);
+ * a NUL after them. name is that of the archive, unchecked. */
+typedef void unpack_text_fn(void *data, const char *name, const char *text, size_t size);
 
 struct unpack_texts_options {
     unpack_read_fn *read; /* the packed bytes */

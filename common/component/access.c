@@ -23,19 +23,40 @@ static const char *const type_artifact[] = {
 static const char *const type_relative[] = {"relativeOciReference", "RelativeOciReference", NULL};
 static const char *const type_blob[] = {"ociBlob", "OCIBlob", NULL};
 
-static const char *const resource_types[] = {LANDSCAPER_GROUP "/blueprint", "blueprint"};
-
 /* The unpacker detects the compression, so that zstd is supported although Go does not know it. */
-static const char *const layer_types[] = {
+static const char *const blueprint_layers[] = {
     BLUEPRINT_TYPES "v1+tar",
     BLUEPRINT_TYPES "v1+tar+gzip",
     BLUEPRINT_TYPES "v1+tar+zstd",
     BLUEPRINT_TYPES "layer.v1.tar",
     BLUEPRINT_TYPES "layer.v1.tar+gzip",
     BLUEPRINT_TYPES "layer.v1.tar+zstd",
+    NULL,
 };
+static const char *const blueprint_types[] = {LANDSCAPER_GROUP "/blueprint", "blueprint", NULL};
+static const char *const chart_layers[] = {"application/vnd.cncf.helm.chart.content.v1.tar+gzip",
+                                           "application/tar+gzip", NULL};
+static const char *const chart_types[] = {"helmChart", "helm", "helm.io/chart", NULL};
 static const char *const tar_types[] = {"application/x-tar", "application/x-tgz",
-                                        "application/x-tar+gzip", "application/x-tar+zstd"};
+                                        "application/x-tar+gzip", "application/x-tar+zstd", NULL};
+
+/* How the two contents are recognised. */
+static const struct {
+    const char *name, *config; /* config: media type of the config of an artifact */
+    const char *const *resource_types, *const *layer_types;
+} contents[] = {
+    [ACCESS_BLUEPRINT] = {"blueprint", BLUEPRINT_CONFIG, blueprint_types, blueprint_layers},
+    [ACCESS_CHART] = {"chart", "application/vnd.cncf.helm.config.v1+json", chart_types,
+                      chart_layers},
+};
+
+static bool is_one_of(const char *text, const char *const *list)
+{
+    while (*list && strcmp(*list, text) != 0)
+        list++;
+    return *list;
+}
+
 static const char *const artifact_set_types[] = {
     "application/vnd.oci.image.manifest.v1+tar",
     "application/vnd.oci.image.manifest.v1+tar+gzip",
@@ -190,9 +211,9 @@ static int parse_spec(const json_t *spec, struct access *access, struct error *e
         return parse_blob(spec, access, err);
     }
     return error_set(err, ERROR_INVALID,
-                     "access: type \"%.100s\" is not supported for blueprints; use localBlob or "
+                     "access: type \"%.100s\" is not supported for %ss; use localBlob or "
                      "ociArtifact",
-                     typed_text(spec, "type"));
+                     typed_text(spec, "type"), contents[access->content].name);
 }
 
 /* Other digests than these two are of normalised content, which can't be verified here. */
@@ -213,18 +234,31 @@ static void parse_digest(const json_t *digest, struct access *access)
         access->artifact_digest = xasprintf("%s:%s", prefix, value);
 }
 
-int access_parse(const json_t *resource, struct access *ret_access, struct error *err)
+int access_parse(const json_t *resource, enum access_content content, struct access *ret_access,
+                 struct error *err)
 {
-    cleanup_access struct access access = {.size = -1};
+    cleanup_access struct access access = {.size = -1, .content = content};
     const char *type = doc_text_or(resource, "type", "");
 
-    if (!text_is_one_of(type, resource_types, array_length(resource_types)))
+    if (!is_one_of(type, contents[content].resource_types))
         return error_set(err, ERROR_INVALID,
-                         "resource \"%.200s\" is not a blueprint, its type is \"%.200s\"",
-                         doc_text_or(resource, "name", ""), type);
+                         "resource \"%.200s\" is not a %s, its type is \"%.200s\"",
+                         doc_text_or(resource, "name", ""), contents[content].name, type);
     if (parse_spec(doc_member(resource, "access"), &access, err) < 0)
         return error_wrap(err, "resource \"%.200s\"", doc_text_or(resource, "name", ""));
     parse_digest(doc_member(resource, "digest"), &access);
+    *ret_access = access;
+    access = (struct access){0};
+    return 0;
+}
+
+int access_of_chart(const char *reference, struct access *ret_access, struct error *err)
+{
+    cleanup_access struct access access = {
+        .size = -1, .kind = ACCESS_ARTIFACT, .content = ACCESS_CHART, .media_type = xstrdup("")};
+
+    if (parse_image(reference, &access, err) < 0)
+        return -1;
     *ret_access = access;
     access = (struct access){0};
     return 0;
@@ -235,27 +269,40 @@ bool access_is_artifact_set(const char *media_type)
     return text_is_one_of(media_type, artifact_set_types, array_length(artifact_set_types));
 }
 
-int access_check_blob_type(const char *media_type, struct error *err)
+int access_check_blob_type(enum access_content content, const char *media_type, struct error *err)
 {
-    if (text_is_one_of(media_type, layer_types, array_length(layer_types)) ||
-        text_is_one_of(media_type, tar_types, array_length(tar_types)))
+    if (is_one_of(media_type, contents[content].layer_types) || is_one_of(media_type, tar_types))
         return 0;
-    return error_set(err, ERROR_INVALID, "media type \"%.150s\" is not that of a blueprint",
-                     media_type);
+    return error_set(err, ERROR_INVALID, "media type \"%.150s\" is not that of a %s", media_type,
+                     contents[content].name);
 }
 
-int access_pick_layer(const struct manifest *manifest, const struct content **ret_layer,
-                      struct error *err)
+/* A chart may have a provenance file beside it, in any order; a blueprint is the first layer. */
+static const struct content *find_layer(enum access_content content,
+                                        const struct manifest *manifest)
 {
+    for (size_t i = 0; content == ACCESS_CHART && i < manifest->entry_count; i++) {
+        if (is_one_of(manifest->entries[i].media_type, contents[content].layer_types))
+            return &manifest->entries[i];
+    }
+    return &manifest->entries[0];
+}
+
+int access_pick_layer(enum access_content content, const struct manifest *manifest,
+                      const struct content **ret_layer, struct error *err)
+{
+    const struct content *layer = NULL;
+
     if (manifest->is_index)
-        return error_set(err, ERROR_INVALID, "an image index is not a blueprint");
+        return error_set(err, ERROR_INVALID, "an image index is not a %s", contents[content].name);
     if (manifest->entry_count == 0)
         return error_set(err, ERROR_INVALID, "artifact has no layers");
-    if (strcmp(manifest->config.media_type, BLUEPRINT_CONFIG) != 0 &&
-        !text_is_one_of(manifest->entries[0].media_type, layer_types, array_length(layer_types)))
-        return error_set(err, ERROR_INVALID,
-                         "artifact is not a blueprint (config \"%.120s\", first layer \"%.120s\")",
-                         manifest->config.media_type, manifest->entries[0].media_type);
-    *ret_layer = &manifest->entries[0];
+    layer = find_layer(content, manifest);
+    if (strcmp(manifest->config.media_type, contents[content].config) != 0 &&
+        !is_one_of(layer->media_type, contents[content].layer_types))
+        return error_set(
+            err, ERROR_INVALID, "artifact is not a %s (config \"%.120s\", first layer \"%.120s\")",
+            contents[content].name, manifest->config.media_type, manifest->entries[0].media_type);
+    *ret_layer = layer;
     return 0;
 }

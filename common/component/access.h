@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The access of a resource, that is where its content is, and whether it can be a blueprint. No
- * I/O. */
+/* The access of a resource, that is where its content is, and whether it can be what is wanted: a
+ * blueprint or a chart. No I/O. */
 #pragma once
 
 #include <jansson.h>
@@ -19,10 +19,14 @@ enum access_kind {
     ACCESS_RELATIVE,       /* a separate artifact in the registry of the component */
 };
 
+/* What the resource has to be. */
+enum access_content { ACCESS_BLUEPRINT, ACCESS_CHART };
+
 enum { ACCESS_REFERENCES_MAX = 1000 };
 
 struct access {
     enum access_kind kind;
+    enum access_content content;
     char **references; /* of blobs: digests or file names */
     size_t reference_count;
     char *media_type; /* "" if not set */
@@ -36,19 +40,22 @@ struct access {
     char *artifact_digest; /* of the manifest of the artifact */
 };
 
-/* resource must be one of a parsed descriptor. ERROR_INVALID if it is not a blueprint or its access
- * is not supported. The caller ends *ret_access with access_done(). */
-int access_parse(const json_t *resource, struct access *ret_access, struct error *err) must_check;
+/* resource must be one of a parsed descriptor. ERROR_INVALID if it is not what is wanted or its
+ * access is not supported. The caller ends *ret_access with access_done(). */
+int access_parse(const json_t *resource, enum access_content content, struct access *ret_access,
+                 struct error *err) must_check;
+/* The access of a chart in a registry: host/repository[:tag][@digest]. */
+int access_of_chart(const char *reference, struct access *ret_access, struct error *err) must_check;
 void access_done(struct access *access);
 
-/* ERROR_INVALID if a blob of this media type can't be a blueprint. */
-int access_check_blob_type(const char *media_type, struct error *err) must_check;
+/* ERROR_INVALID if a blob of this media type can't be that content. */
+int access_check_blob_type(enum access_content content, const char *media_type, struct error *err)
+    must_check;
 /* Whether a blob of this media type is an archive of an OCI artifact. */
 bool access_is_artifact_set(const char *media_type);
-/* Picks the layer with the blueprint. ERROR_INVALID if it has none. *ret_layer is
- * borrowed. */
-int access_pick_layer(const struct manifest *manifest, const struct content **ret_layer,
-                      struct error *err) must_check;
+/* Picks the layer with the content. ERROR_INVALID if there is none. *ret_layer is borrowed. */
+int access_pick_layer(enum access_content content, const struct manifest *manifest,
+                      const struct content **ret_layer, struct error *err) must_check;
 
 static inline void access_donep(struct access *access)
 {

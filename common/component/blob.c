@@ -156,7 +156,7 @@ static int fetch_artifact(const struct blob_env *env, const struct access *acces
                          place->host, place->repository, access->object, digest,
                          access->artifact_digest);
     if (manifest_from_doc(doc, media_type, &manifest, err) < 0 ||
-        access_pick_layer(&manifest, &layer, err) < 0)
+        access_pick_layer(access->content, &manifest, &layer, err) < 0)
         return error_wrap(err, "artifact \"%s/%s:%s\"", place->host, place->repository,
                           access->object);
     only_layer.references = (char *[]){layer->digest};
@@ -189,7 +189,8 @@ static int main_digest(int set_fd, char **ret_digest, struct error *err)
     return 0;
 }
 
-static int open_set_layer(const struct repository *set, int *ret_fd, struct error *err)
+static int open_set_layer(const struct repository *set, enum access_content content, int *ret_fd,
+                          struct error *err)
 {
     cleanup_free char *digest = NULL;
     cleanup_buffer struct buffer bytes = {0};
@@ -204,13 +205,14 @@ static int open_set_layer(const struct repository *set, int *ret_fd, struct erro
     fd = file_repository_open_blob(set, digest, &is_directory, err);
     if (fd < 0 || file_read_all(fd, "manifest", &bytes, err) < 0 ||
         manifest_parse(bytes.data ? bytes.data : "", bytes.size, NULL, &manifest, err) < 0 ||
-        access_pick_layer(&manifest, &layer, err) < 0)
+        access_pick_layer(content, &manifest, &layer, err) < 0)
         return -1;
     *ret_fd = file_repository_open_blob(set, layer->digest, &is_directory, err);
     return *ret_fd < 0 ? -1 : 0;
 }
 
-static int open_artifact_set(const struct blob_env *env, struct blob *blob, struct error *err)
+static int open_artifact_set(const struct blob_env *env, enum access_content content,
+                             struct blob *blob, struct error *err)
 {
     static const struct unpack_options options = {.policy = UNPACK_BLUEPRINT,
                                                   .limits = &ARCHIVE_LIMITS_BLUEPRINT};
@@ -222,7 +224,7 @@ static int open_artifact_set(const struct blob_env *env, struct blob *blob, stru
     if (set_fd < 0)
         return -1;
     if (unpack_fd(set_fd, &options, blob->fd, &counts, err) < 0 ||
-        open_set_layer(&set, &layer_fd, err) < 0)
+        open_set_layer(&set, content, &layer_fd, err) < 0)
         return error_wrap(err, "artifact set");
     (void)close(blob->fd);
     blob->fd = layer_fd;
@@ -314,11 +316,11 @@ static int check_type(const struct access *access, const struct resolved_root *r
 
     if (access->kind == ACCESS_LOCAL_OCI_BLOB) {
         content = manifest_find(root->manifest, access->references[0]);
-        return access_check_blob_type(content ? content->media_type : "", err);
+        return access_check_blob_type(access->content, content ? content->media_type : "", err);
     }
     return access_is_artifact_set(access->media_type)
                ? 0
-               : access_check_blob_type(access->media_type, err);
+               : access_check_blob_type(access->content, access->media_type, err);
 }
 
 int blob_fetch(const struct blob_env *env, const struct access *access,
@@ -355,7 +357,7 @@ int blob_fetch(const struct blob_env *env, const struct access *access,
     if (result < 0)
         return -1;
     if (access_is_artifact_set(access->media_type) && blob.form == BLOB_PACKED &&
-        open_artifact_set(env, &blob, err) < 0) {
+        open_artifact_set(env, access->content, &blob, err) < 0) {
         blob_done(&blob);
         return -1;
     }

@@ -32,6 +32,7 @@ enum kube_verb {
     /* All API groups but the core group with their resources: an APIGroupDiscoveryList. Servers
      * before Kubernetes 1.27 answer with an APIGroupList. resource is not used. */
     KUBE_DISCOVER,
+    KUBE_VERSION, /* the version of the API server; resource is not used */
     KUBE_CREATE,
     KUBE_UPDATE,      /* PUT */
     KUBE_PATCH_MERGE, /* application/merge-patch+json */

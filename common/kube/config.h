@@ -41,6 +41,10 @@ void kube_config_hash(const struct kube_config *config, char ret_hash[NAME_HASH_
  * has_credentials, as whom. Not for messages: it is derived from secrets. */
 void kube_config_identity(const struct kube_config *config, bool has_credentials,
                           char ret_identity[DIGEST_HEX_MAX]);
+/* A kubeconfig of it with everything inline, which contains credentials. A token file is read.
+ * Belongs to the caller, wipe_free() it. */
+int kube_config_text(const struct kube_config *config, char **ret_text, struct error *err)
+    must_check;
 struct kube_config *kube_config_copy(const struct kube_config *config);
 /* A configuration of the same server and CA with a token instead of its credentials. */
 struct kube_config *kube_config_with_token(const struct kube_config *config, const char *token);

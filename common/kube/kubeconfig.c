@@ -255,3 +255,52 @@ void kube_config_anchor_files(json_t *doc, const char *directory)
     anchor_entries(doc, "users", "user", "client-key", directory);
     anchor_entries(doc, "users", "user", "tokenFile", directory);
 }
+
+/* ---- Writing ---- */
+
+static void set_encoded(json_t *object, const char *key, const char *pem)
+{
+    cleanup_wipe char *encoded = pem ? base64_encode(pem, strlen(pem)) : NULL;
+
+    if (encoded)
+        (void)json_object_set_new(object, key, json_string(encoded));
+}
+
+static void set_given(json_t *object, const char *key, const char *value)
+{
+    if (value)
+        (void)json_object_set_new(object, key, json_string(value));
+}
+
+int kube_config_text(const struct kube_config *config, char **ret_text, struct error *err)
+{
+    cleanup_json json_t *document = NULL;
+    cleanup_wipe char *token = config->token ? xstrdup(config->token) : NULL;
+    json_t *cluster = NULL;
+    json_t *user = NULL;
+
+    if (config->token_file) {
+        wipe_free(token);
+        token = NULL;
+        if (kube_config_read_token(config->token_file, &token, err) < 0)
+            return -1;
+    }
+    cluster = json_pack("{s:s}", "server", config->server);
+    user = json_object();
+    set_encoded(cluster, "certificate-authority-data", config->ca_pem);
+    set_given(cluster, "tls-server-name", config->server_name);
+    if (config->is_insecure)
+        (void)json_object_set_new(cluster, "insecure-skip-tls-verify", json_true());
+    set_encoded(user, "client-certificate-data", config->cert_pem);
+    set_encoded(user, "client-key-data", config->key_pem);
+    set_given(user, "token", token);
+    set_given(user, "username", config->user);
+    set_given(user, "password", config->password);
+    document =
+        json_pack("{s:s,s:s,s:s,s:[{s:s,s:o}],s:[{s:s,s:{s:s,s:s}}],s:[{s:s,s:o}]}", "apiVersion",
+                  "v1", "kind", "Config", "current-context", "target", "clusters", "name", "target",
+                  "cluster", cluster, "contexts", "name", "target", "context", "cluster", "target",
+                  "user", "target", "users", "name", "target", "user", user);
+    *ret_text = doc_dump(document);
+    return 0;
+}

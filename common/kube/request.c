@@ -39,6 +39,7 @@ static const struct {
     [KUBE_GET] = {"get", "GET", NULL, true, false, true},
     [KUBE_LIST] = {"list", "GET", NULL, false, false, true},
     [KUBE_DISCOVER] = {"discover", "GET", NULL, false, false, true},
+    [KUBE_VERSION] = {"version", "GET", NULL, false, false, true},
     [KUBE_CREATE] = {"create", "POST", "application/json", false, true, false},
     [KUBE_UPDATE] = {"update", "PUT", "application/json", true, true, true},
     [KUBE_PATCH_MERGE] = {"patch", "PATCH", "application/merge-patch+json", true, true, true},
@@ -139,6 +140,8 @@ static char *describe(const struct kube_request *request)
 
     if (request->verb == KUBE_DISCOVER)
         return xstrdup("discover API groups");
+    if (request->verb == KUBE_VERSION)
+        return xstrdup("read the version of the API server");
     if (name && request->namespace_name)
         return xasprintf("%s %s%s%s '%s/%s'", verbs[request->verb].name, plural, slash, subresource,
                          request->namespace_name, name);
@@ -205,6 +208,8 @@ int kube_wire_make(const char *server, const struct kube_request *request,
 
     if (request->verb == KUBE_DISCOVER)
         path = xasprintf("%s/apis", server);
+    else if (request->verb == KUBE_VERSION)
+        path = xasprintf("%s/version", server);
     else if (check(request, what, err) < 0 ||
              kube_path_make(server, &request->resource, request->namespace_name, name,
                             request->subresource, &path, err) < 0)

@@ -8,7 +8,7 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/commands/commands.h"
-#include "deployer/manifest/render.h"
+#include "deployer/objects/render.h"
 #include "deployer/offline/manifest.h"
 #include "deployer/offline/offline.h"
 

@@ -12,7 +12,7 @@
 #include "deployer/config/config.h"
 #include "deployer/item/kinds.h"
 #include "deployer/item/provider.h"
-#include "deployer/manifest/configuration.h"
+#include "deployer/objects/configuration.h"
 #include "deployer/registrations/kinds.h"
 #include "deployer/validation/schema.h"
 

@@ -10,7 +10,7 @@
 #include "deployer/item/kinds.h"
 #include "deployer/item/provider.h"
 #include "deployer/item/target.h"
-#include "deployer/manifest/configuration.h"
+#include "deployer/objects/configuration.h"
 #include "deployer/offline/offline.h"
 #include "deployer/pod/names.h"
 #include "deployer/pod/run_objects.h"

@@ -24,15 +24,21 @@ enum {
     HEALTH_PORT = 8081,
     GRACE_MAX_SECONDS = 300,
     LATE_INTERVAL_MS = 10 * 60 * 1000,
+    HELM_VERSION = 3, /* in the image longshore-helm */
 };
 
 #define IMAGE_DEFAULT "ubuntu:18.04" /* the default of the Go deployer */
 #define IMAGE_SCRIPT "alpine:3"
 #define IMAGE_INIT "longshore-init:" LONGSHORE_VERSION
 #define IMAGE_WAIT "longshore-wait:" LONGSHORE_VERSION
+#define IMAGE_HELM "longshore-helm:" LONGSHORE_VERSION
 #define SHARED_VOLUME_SIZE "10Gi"
 #define LEASE_NAME "container-deployer-longshore"
 #define LEASE_NAME_MANIFEST "manifest-deployer-longshore"
+#define LEASE_NAME_HELM "helm-deployer-longshore"
+
+/* Which deployer a Configuration was written for, by its apiVersion. */
+enum deployer_kind { DEPLOYER_CONTAINER, DEPLOYER_MANIFEST, DEPLOYER_HELM };
 
 static void container_done(struct config_container *container)
 {
@@ -66,6 +72,7 @@ void config_free(struct deployer_config *config)
     container_done(&config->wait);
     container_done(&config->default_image);
     container_done(&config->script);
+    container_done(&config->helm);
     free(config->lease_name);
     free(config->lease_namespace);
     free(config->serve_address);
@@ -156,6 +163,14 @@ static void read_script(const struct fields *root, struct deployer_config *confi
     config->is_script_enabled = field_bool(&fields, "enabled", true);
 }
 
+static void read_helm(const struct fields *root, struct deployer_config *config)
+{
+    const struct fields fields = section(root, "helm");
+
+    read_image(&fields, IMAGE_HELM, &config->helm);
+    config->helm_version = field_integer(&fields, "version", HELM_VERSION);
+}
+
 static void read_oci(const struct fields *root, struct deployer_config *config)
 {
     const struct fields fields = section(root, "oci");
@@ -191,9 +206,12 @@ static int64_t read_lease(const struct fields *election)
     return LEASE_MS;
 }
 
-static void read_operation_sections(const struct fields *root, bool is_manifest,
+static void read_operation_sections(const struct fields *root, enum deployer_kind kind,
                                     struct deployer_config *config)
 {
+    static const char *const leases[] = {[DEPLOYER_CONTAINER] = LEASE_NAME,
+                                         [DEPLOYER_MANIFEST] = LEASE_NAME_MANIFEST,
+                                         [DEPLOYER_HELM] = LEASE_NAME_HELM};
     const char *delete_operation = field_text(root, "deleteOperation");
     struct fields fields = {0};
 
@@ -205,8 +223,7 @@ static void read_operation_sections(const struct fields *root, bool is_manifest,
     config->log_tail_lines = field_integer(&fields, "lines", LOG_TAIL_LINES);
     fields = section(root, "leaderElection");
     config->is_electing = field_bool(&fields, "enabled", true);
-    config->lease_name =
-        field_text_copy(&fields, "leaseName", is_manifest ? LEASE_NAME_MANIFEST : LEASE_NAME);
+    config->lease_name = field_text_copy(&fields, "leaseName", leases[kind]);
     config->lease_namespace = field_text_copy(&fields, "leaseNamespace", NULL);
     config->lease_ms = read_lease(&fields);
     fields = section(root, "serve");
@@ -244,15 +261,18 @@ static void read_pod(const struct fields *root, struct deployer_config *config)
     read_grace(&fields, config);
 }
 
-/* The type of the document says which types of items are served. A Configuration of the container
- * deployer can enable manifest items in addition. */
-static void read_types(const struct fields *root, bool is_manifest, struct deployer_config *config)
+/* The type of the document says which types of items are served. Others can be enabled in addition,
+ * but not container items. */
+static void read_types(const struct fields *root, enum deployer_kind kind,
+                       struct deployer_config *config)
 {
-    struct fields fields = section(root, "manifest");
+    struct fields fields = section(root, "helm");
 
-    config->is_manifest_enabled = field_bool(&fields, "enabled", is_manifest);
-    config->is_container_enabled = !is_manifest;
-    config->is_script_enabled = config->is_script_enabled && !is_manifest;
+    config->is_helm_enabled = field_bool(&fields, "enabled", kind == DEPLOYER_HELM);
+    fields = section(root, "manifest");
+    config->is_manifest_enabled = field_bool(&fields, "enabled", kind == DEPLOYER_MANIFEST);
+    config->is_container_enabled = kind == DEPLOYER_CONTAINER;
+    config->is_script_enabled = config->is_script_enabled && config->is_container_enabled;
     fields = (struct fields){field_object(&fields, "lateChanges"), "manifest.lateChanges",
                              root->mistakes};
     config->is_late_trigger = field_bool(&fields, "trigger", false);
@@ -273,11 +293,21 @@ static void check_ca_bundle(const struct fields *root, const struct deployer_con
     }
 }
 
-static void read_root(const struct fields *root, struct deployer_config *config)
+static enum deployer_kind kind_of(const struct fields *root)
 {
     const char *api_version = field_text(root, "apiVersion");
-    bool is_manifest = api_version && strncmp(api_version, MANIFEST_GROUP "/",
-                                              sizeof(MANIFEST_GROUP "/") - 1) == 0;
+
+    if (api_version &&
+        strncmp(api_version, MANIFEST_GROUP "/", sizeof(MANIFEST_GROUP "/") - 1) == 0)
+        return DEPLOYER_MANIFEST;
+    return api_version && strncmp(api_version, HELM_GROUP "/", sizeof(HELM_GROUP "/") - 1) == 0
+               ? DEPLOYER_HELM
+               : DEPLOYER_CONTAINER;
+}
+
+static void read_root(const struct fields *root, struct deployer_config *config)
+{
+    enum deployer_kind kind = kind_of(root);
     const json_t *selector = field_any(root, "targetSelector");
 
     rules_check(root->object, CONFIG_FIELDS, "", root->mistakes);
@@ -290,13 +320,14 @@ static void read_root(const struct fields *root, struct deployer_config *config)
     config->target_selector_document = selector ? json_deep_copy(selector) : json_array();
     read_oci(root, config);
     read_go_sections(root, config);
-    read_operation_sections(root, is_manifest, config);
+    read_operation_sections(root, kind, config);
     read_pod(root, config);
     read_container(root, "initContainer", IMAGE_INIT, &config->init);
     read_container(root, "waitContainer", IMAGE_WAIT, &config->wait);
     read_container(root, "defaultImage", IMAGE_DEFAULT, &config->default_image);
     read_script(root, config);
-    read_types(root, is_manifest, config);
+    read_helm(root, config);
+    read_types(root, kind, config);
     check_ca_bundle(root, config);
     if (!config->init.resources)
         config->init.resources = default_resources("10m", "32Mi", "1", "256Mi");

@@ -45,12 +45,15 @@ struct deployer_config {
     struct config_container init, wait;
     struct config_container default_image; /* for container items without an image */
     struct config_container
-        script;                /* for script items: image, command (the interpreter), resources */
-    bool is_script_enabled;    /* script.enabled: false: script items are ignored */
-    bool is_container_enabled; /* false in a Configuration of the manifest deployer */
-    bool is_manifest_enabled;  /* manifest.enabled; true in a Configuration of that deployer */
-    bool is_late_trigger;      /* manifest.lateChanges.trigger: jobs may be triggered */
-    int64_t late_interval_ms;  /* manifest.lateChanges.minimumInterval between two of an item */
+        script; /* for script items: image, command (the interpreter), resources */
+    struct config_container helm; /* for helm items: image, command, resources */
+    int64_t helm_version;         /* helm.version: major version of helm in the image */
+    bool is_helm_enabled;         /* helm.enabled; true in a Configuration of that deployer */
+    bool is_script_enabled;       /* script.enabled: false: script items are ignored */
+    bool is_container_enabled;    /* false in a Configuration of the manifest or helm deployer */
+    bool is_manifest_enabled;     /* manifest.enabled; true in a Configuration of that deployer */
+    bool is_late_trigger;         /* manifest.lateChanges.trigger: jobs may be triggered */
+    int64_t late_interval_ms;     /* manifest.lateChanges.minimumInterval between two of an item */
 
     bool is_collecting; /* !garbageCollection.disable */
     int64_t collection_ms;

@@ -103,6 +103,25 @@ static const struct field_rule script_fields[] = {
     RULES_END,
 };
 
+static const struct field_rule helm_fields[] = {
+    {.name = "enabled",
+     .types = RULE_BOOL,
+     .help = "helm items are served; default: only with a document of the helm deployer"},
+    {.name = "image",
+     ROW_IMAGE,
+     .help = "image with helm, which is its entrypoint; default: longshore-helm of this version"},
+    {.name = "command", ROW_TEXT_LIST, .help = "helm in the image; default: its entrypoint"},
+    {.name = "version",
+     .types = RULE_INTEGER,
+     .min = 3,
+     .max = 4,
+     .fallback = "3",
+     .help = "major version of helm in the image, which decides on its options"},
+    ROW_POLICY,
+    {.name = "resources", ROW_RESOURCES, .help = "requests and limits; default: pod.resources"},
+    RULES_END,
+};
+
 static const struct field_rule collection_fields[] = {
     {.name = "disable",
      .types = RULE_BOOL,
@@ -268,7 +287,8 @@ static const struct field_rule export_fields[] = {
 };
 
 static const char *const api_versions[] = {DEPLOYER_API_VERSION, MANIFEST_API_VERSION,
-                                           MANIFEST_API_VERSION_OLD, NULL};
+                                           MANIFEST_API_VERSION_OLD, HELM_API_VERSION,
+                                    NULL};
 static const char *const kinds[] = {KIND_CONFIGURATION, NULL};
 static const char *const delete_operations[] = {"run", "skip", NULL};
 
@@ -346,6 +366,7 @@ const struct field_rule CONFIG_FIELDS[] = {
      .help = "settings of every pod; items can add to them, but not change them"},
     {.name = "script", .types = RULE_OBJECT, .fields = script_fields, .help = "script items"},
     {.name = "manifest", .types = RULE_OBJECT, .fields = manifest_fields, .help = "manifest items"},
+    {.name = "helm", .types = RULE_OBJECT, .fields = helm_fields, .help = "helm items"},
     {.name = "export",
      .types = RULE_OBJECT,
      .fields = export_fields,

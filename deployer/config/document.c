@@ -73,7 +73,9 @@ json_t *config_document(const struct deployer_config *config)
     json_t *namespaces = json_array();
 
     doc_set_text(doc, "apiVersion",
-                 config->is_container_enabled ? DEPLOYER_API_VERSION : MANIFEST_API_VERSION);
+                 config->is_container_enabled ? DEPLOYER_API_VERSION
+                 : config->is_helm_enabled    ? HELM_API_VERSION
+                                              : MANIFEST_API_VERSION);
     doc_set_text(doc, "kind", KIND_CONFIGURATION);
     doc_set_text(doc, "identity", config->identity);
     doc_set_text(doc, "namespace", config->namespace_name);
@@ -92,6 +94,9 @@ json_t *config_document(const struct deployer_config *config)
     doc_set_new(doc, "defaultImage", container_document(&config->default_image));
     doc_set_new(doc, "script", container_document(&config->script));
     doc_set_new(doc, "script.enabled", json_boolean(config->is_script_enabled));
+    doc_set_new(doc, "helm", container_document(&config->helm));
+    doc_set_new(doc, "helm.enabled", json_boolean(config->is_helm_enabled));
+    doc_set_new(doc, "helm.version", json_integer(config->helm_version));
     doc_set_new(doc, "manifest.enabled", json_boolean(config->is_manifest_enabled));
     if (config->is_manifest_enabled) {
         doc_set_new(doc, "manifest.lateChanges.trigger", json_boolean(config->is_late_trigger));

@@ -8,7 +8,7 @@
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 #include "deployer/diff/view.h"
-#include "deployer/manifest/work.h"
+#include "deployer/objects/work.h"
 
 struct comparison {
     struct loop *loop;

@@ -6,7 +6,7 @@
 
 #include "common/base/memory.h"
 #include "common/data/doc.h"
-#include "deployer/manifest/status.h"
+#include "deployer/objects/status.h"
 #include "deployer/run/object_list.h"
 #include "deployer/run/workspace.h"
 

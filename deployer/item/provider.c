@@ -14,7 +14,10 @@
 #include "deployer/validation/shared_rules.h"
 #include "deployer/validation/validate.h"
 
-static const struct item_type *const types[] = {&ITEM_TYPE_CONTAINER, &ITEM_TYPE_SCRIPT};
+enum { MODE_FILE = 0555 }; /* of the files of a script */
+
+static const struct item_type *const types[] = {&ITEM_TYPE_CONTAINER, &ITEM_TYPE_SCRIPT,
+                                                &ITEM_TYPE_HELM};
 
 const struct field_rule PROVIDER_FIELDS[] = {
     {.name = "apiVersion",
@@ -105,6 +108,8 @@ const struct item_type *item_type_served(const struct deployer_config *deployer,
 
     if (found == &ITEM_TYPE_SCRIPT && !deployer->is_script_enabled)
         return NULL;
+    if (found == &ITEM_TYPE_HELM)
+        return deployer->is_helm_enabled ? found : NULL;
     return deployer->is_container_enabled ? found : NULL;
 }
 
@@ -112,6 +117,8 @@ void run_spec_free(struct run_spec *run)
 {
     if (!run)
         return;
+    if (run->data)
+        run->type->free_data(run->data);
     free(run->image);
     json_decref(run->command);
     json_decref(run->args);
@@ -131,6 +138,13 @@ void run_spec_free(struct run_spec *run)
     }
     free(run->files);
     free(run);
+}
+
+void run_spec_add_file(struct run_spec *run, const char *name, const char *data, size_t size)
+{
+    run->files = xreallocarray(run->files, run->file_count + 1, sizeof(*run->files));
+    run->files[run->file_count++] =
+        (struct run_file){.name = xstrdup(name), .data = xmemdup(data, size + 1), .size = size};
 }
 
 /* Another type that has this field, or NULL. */
@@ -286,6 +300,8 @@ static void read_common(const struct fields *fields, const struct deployer_confi
     if (!run->pull_secrets)
         run->pull_secrets = json_array();
     run->component_descriptor = field_copy(fields, "componentDescriptor");
+    run->has_registry_access = run->component_descriptor != NULL;
+    run->file_mode = MODE_FILE;
     run->blueprint = field_copy(fields, "blueprint");
     run->has_import_values = json_object_get(fields->object, "importValues");
 }
@@ -318,7 +334,7 @@ static const char *short_name(const char *type)
 static void refuse_type(const char *type, struct mistakes *mistakes)
 {
     static const char *const known[] = {DEPLOY_ITEM_TYPE_CONTAINER, DEPLOY_ITEM_TYPE_SCRIPT,
-                                        DEPLOY_ITEM_TYPE_MANIFEST};
+                                        DEPLOY_ITEM_TYPE_HELM, DEPLOY_ITEM_TYPE_MANIFEST};
     struct suggestion suggestion = {.given = short_name(type)};
     cleanup_buffer struct buffer list = {0};
     const char *meant = NULL;
@@ -351,7 +367,7 @@ int run_spec_parse(const struct item *item, const struct deployer_config *deploy
                    struct run_spec **ret_run, struct mistakes *mistakes)
 {
     cleanup_run_spec struct run_spec *run = xcalloc(1, sizeof(*run));
-    const struct fields fields = {item->config, "", mistakes};
+    struct fields fields = {item->config, "", mistakes};
     size_t errors = mistakes->errors;
     size_t first = mistakes->count;
 
@@ -367,6 +383,9 @@ int run_spec_parse(const struct item *item, const struct deployer_config *deploy
     check_kind(&fields, run->type);
     rules_check(item->config, run->type->fields, "", mistakes);
     explain_unknown(run->type, first, mistakes);
+    run->is_delete = item->is_deleting;
+    if (run->type->is_configuration_own)
+        fields.object = NULL;
     read_common(&fields, deployer, run);
     check_relations(&fields, deployer, run);
     run->type->parse(item->config, deployer, run, mistakes);

@@ -17,7 +17,7 @@
 /* Of the script and each of its files, all of which are stored in one Secret. */
 enum { RUN_FILE_BYTES_MAX = 512 * 1024, RUN_FILES_MAX = 64 };
 
-/* A file that is mounted for main, read-only and with mode 0555, in PATH_SCRIPT_DIR. */
+/* A file that is mounted for main only, read-only, in PATH_SCRIPT_DIR. */
 struct run_file {
     char *name; /* without a directory */
     char *data;
@@ -45,6 +45,12 @@ struct run_spec {
     json_t *configuration;        /* for init, with the API group of container items */
     struct run_file *files;
     size_t file_count;
+    int file_mode; /* of the files */
+    bool is_delete;
+    bool has_registry_access; /* of init, which then gets credentials */
+    bool is_target_hidden;    /* neither init nor main gets the content of the target */
+    bool is_state_fresh;      /* the state of earlier runs is not restored */
+    void *data;               /* of the type; or NULL */
 };
 
 /* Fills in the fields of run that depend on the type; the common ones are set. config is an object,
@@ -57,7 +63,10 @@ struct item_type {
     const char *type;                /* DeployItem spec.type */
     const char *api_version;         /* of its provider configuration */
     const struct field_rule *fields; /* of its provider configuration; continues PROVIDER_FIELDS */
+    /* fields are all there is: the fields of PROVIDER_FIELDS are not read. */
+    bool is_configuration_own;
     item_type_parse_fn *parse;
+    void (*free_data)(void *data); /* frees run->data; NULL: there is none */
 };
 
 /* The fields that all types have. */
@@ -72,6 +81,10 @@ const struct item_type *item_type_at(size_t index);
 
 extern const struct item_type ITEM_TYPE_CONTAINER; /* type_container.c */
 extern const struct item_type ITEM_TYPE_SCRIPT;    /* type_script.c */
+extern const struct item_type ITEM_TYPE_HELM;      /* deployer/helm/type_helm.c */
+
+/* Adds a file for main. data has a NUL after its size bytes. For parse functions. */
+void run_spec_add_file(struct run_spec *run, const char *name, const char *data, size_t size);
 
 /* Decodes and validates the provider configuration of an item. Fails if there are errors, which are
  * added to mistakes; only otherwise *ret_run is set. An unknown type and a missing configuration

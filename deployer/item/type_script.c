@@ -16,19 +16,6 @@
 /* They share the input Secret with the target and the imports. */
 enum { FILES_TOTAL_MAX = 768 * 1024 };
 
-static void add_file(struct run_spec *run, const char *name, const json_t *text)
-{
-    struct run_file *file = NULL;
-
-    run->files = xreallocarray(run->files, run->file_count + 1, sizeof(*run->files));
-    file = &run->files[run->file_count++];
-    *file = (struct run_file){
-        .name = xstrdup(name),
-        .data = xmemdup(json_string_value(text), json_string_length(text) + 1),
-        .size = json_string_length(text),
-    };
-}
-
 static void read_files(const struct fields *fields, struct run_spec *run)
 {
     const json_t *files = field_object(fields, "files");
@@ -45,7 +32,7 @@ static void read_files(const struct fields *fields, struct run_spec *run)
                          "the name " FILE_SCRIPT " is reserved for the script itself");
         if (!json_is_string(text) || run->file_count > RUN_FILES_MAX)
             continue;
-        add_file(run, name, text);
+        run_spec_add_file(run, name, json_string_value(text), json_string_length(text));
     }
     for (size_t i = 0; i < run->file_count; i++)
         total += run->files[i].size;
@@ -135,7 +122,7 @@ static void parse_script(const json_t *config, const struct deployer_config *dep
     run->configuration = make_configuration(config);
     if (!json_is_string(script) || json_string_length(script) == 0)
         return; /* reported by the table */
-    add_file(run, FILE_SCRIPT, script);
+    run_spec_add_file(run, FILE_SCRIPT, json_string_value(script), json_string_length(script));
     make_command(&fields, script, deployer, run);
     read_files(&fields, run);
 }

@@ -8,14 +8,8 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/manifest/late.h"
-#include "deployer/manifest/targets.h"
 
 /* ---- Life ---- */
-
-static void on_room(void *data)
-{
-    task_wake(((struct manifest_run *)data)->task);
-}
 
 static int start(struct controller *controller, struct engine **ret_engine, struct error *err)
 {
@@ -23,10 +17,7 @@ static int start(struct controller *controller, struct engine **ret_engine, stru
 
     (void)err;
     engine->base.controller = controller;
-    engine->pool = cluster_pool_new(controller->loop, CONTROLLER_USER_AGENT);
-    cluster_pool_on_unauthorized(engine->pool, manifest_on_unauthorized, engine);
-    engine->tokens = token_cache_new();
-    engine->gate.on_room = on_room;
+    objects_engine_init(&engine->objects, controller);
     *ret_engine = &engine->base;
     return 0;
 }
@@ -37,8 +28,7 @@ static void engine_free(struct engine *base)
 
     while (engine->lates)
         late_untrack(engine->lates->record);
-    cluster_pool_free(engine->pool);
-    token_cache_free(engine->tokens);
+    objects_engine_done(&engine->objects);
     free(engine);
 }
 
@@ -57,8 +47,7 @@ static void lead_lost(struct engine *base)
 {
     struct manifest_engine *engine = (struct manifest_engine *)base;
 
-    while (engine->runs)
-        manifest_drop(engine->runs->task);
+    objects_lead_lost(&engine->objects);
     late_stop_all(engine);
 }
 
@@ -71,7 +60,7 @@ static void collect(struct engine *base)
 
 static const struct cluster_pool *clusters(const struct engine *engine)
 {
-    return ((const struct manifest_engine *)engine)->pool;
+    return ((const struct manifest_engine *)engine)->objects.pool;
 }
 
 static void *task_data_new(void)
@@ -83,51 +72,38 @@ static void task_data_free(void *data)
 {
     struct manifest_task *known = data;
 
-    manifest_start_done(known->start);
-    targets_free(known->targets);
+    objects_task_done(&known->objects);
     late_work_free(known->late);
-    manifest_run_free(known->run);
     free(known);
-}
-
-static bool is_same(const json_t *a, const json_t *b)
-{
-    return a && b ? json_equal(a, b) : a == b;
-}
-
-/* Somebody else has written the list of objects: the run has to begin again with that list. */
-static bool is_list_foreign(struct manifest_run *run, const struct item *item)
-{
-    json_t *stored = json_object_get(item->status, "providerStatus");
-
-    if (is_same(stored, run->known_status))
-        return false;
-    if (!is_same(stored, run->written_status))
-        return true;
-    json_decref(run->known_status);
-    run->known_status = json_incref(stored);
-    return false;
 }
 
 static void task_data_update(struct task *task, bool is_new_order)
 {
-    struct manifest_run *run = manifest_task(task)->run;
-    const struct item *item = task->item;
-
     (void)is_new_order;
-    if (run && (!item || strcmp(run->job, item->job) != 0 || item_is_finished(item) ||
-                run->generation != item->generation || is_list_foreign(run, item)))
-        manifest_drop(task);
+    objects_task_update(task);
 }
 
 static void chain_done(struct task *task)
 {
-    manifest_start_done(manifest_task(task)->start);
-    manifest_task(task)->start = NULL;
-    targets_free(manifest_task(task)->targets);
-    manifest_task(task)->targets = NULL;
+    objects_chain_done(task);
     late_work_free(manifest_task(task)->late);
     manifest_task(task)->late = NULL;
+}
+
+static struct objects_engine *objects_of_engine(struct engine *engine)
+{
+    return &((struct manifest_engine *)engine)->objects;
+}
+
+static struct objects_task *objects_of_task(const struct task *task)
+{
+    return &manifest_task(task)->objects;
+}
+
+static void observe(struct task *task, struct execution *ret_execution)
+{
+    manifest_observe(task, ret_execution);
+    ret_execution->needs_follow_up = late_is_due(task->record);
 }
 
 /* ---- Actions that need no request ---- */
@@ -139,13 +115,13 @@ static void drop(struct task *task)
 }
 
 const struct engine_class MANIFEST_ENGINE = {
-    .deployer_name = MANIFEST_DEPLOYER_NAME,
+    .traits.deployer_name = MANIFEST_DEPLOYER_NAME,
     .lock_prefix = LOCK_PREFIX_MANIFEST,
-    .timeout_subject = "manifest deployer",
-    .start_operation = "ReconcileManifests",
-    .is_config_unneeded_for_deletion = true,
-    .is_status_memory = true,
-    .is_export_plain = true,
+    .traits.timeout_subject = "manifest deployer",
+    .traits.start_operation = "ReconcileManifests",
+    .traits.is_config_unneeded_for_deletion = true,
+    .traits.is_status_memory = true,
+    .traits.is_export_plain = true,
     .is_enabled = is_enabled,
     .serves = serves,
     .start = start,
@@ -160,7 +136,7 @@ const struct engine_class MANIFEST_ENGINE = {
     .task_data_free = task_data_free,
     .task_data_update = task_data_update,
     .chain_done = chain_done,
-    .observe = manifest_observe,
+    .observe = observe,
     .is_continuous = late_is_continuous,
     .report = manifest_report,
     .explain = manifest_explain,
@@ -171,4 +147,6 @@ const struct engine_class MANIFEST_ENGINE = {
     .discard_execution = drop,
     .complete = manifest_complete,
     .follow_up = late_follow_up,
+    .objects_engine = objects_of_engine,
+    .objects_task = objects_of_task,
 };

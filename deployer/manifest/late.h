@@ -8,7 +8,7 @@
 #pragma once
 
 #include "deployer/manifest/engine.h"
-#include "deployer/manifest/late_change.h"
+#include "deployer/objects/late_change.h"
 
 enum {
     LATE_ITEMS_MAX = 10000,

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "deployer/manifest/late_change.h"
+#include "deployer/objects/late_change.h"
 
 /* The owner reference that leads to the root: to an Execution or an Installation. NULL: there is
  * none. Borrowed. */

@@ -255,7 +255,7 @@ static int check_room(const struct late_watch *watch, struct error *err)
         return error_set(err, ERROR_TOO_LARGE,
                          "the item has %zu objects to watch, but at most %d are watched", count,
                          LATE_OBJECTS_MAX);
-    if (cluster_pool_used(engine->pool) > LATE_CLUSTERS_MAX)
+    if (cluster_pool_used(engine->objects.pool) > LATE_CLUSTERS_MAX)
         return error_set(err, ERROR_TEMPORARY, "too many clusters are in use (the limit is %d)",
                          LATE_CLUSTERS_MAX);
     if (cluster_watch_count(watch->cluster) > LATE_WATCHES_MAX)

@@ -17,7 +17,7 @@
 #include "deployer/item/status.h"
 #include "deployer/manifest/late.h"
 #include "deployer/manifest/late_root.h"
-#include "deployer/manifest/targets.h"
+#include "deployer/objects/targets.h"
 #include "deployer/protocol/act.h"
 #include "deployer/protocol/events.h"
 #include "deployer/protocol/observe.h"

@@ -6,7 +6,7 @@
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "deployer/manifest/target_access.h"
+#include "deployer/objects/target_access.h"
 #include "deployer/offline/offline.h"
 
 bool offline_is_manifest(const json_t *item)

@@ -5,7 +5,7 @@
 #include "common/kube/config.h"
 #include "deployer/item/bundle.h"
 #include "deployer/item/item.h"
-#include "deployer/manifest/configuration.h"
+#include "deployer/objects/configuration.h"
 
 /* Whether a DeployItem is a manifest item. */
 bool offline_is_manifest(const json_t *item);

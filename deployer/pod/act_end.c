@@ -206,6 +206,7 @@ void pod_end(struct task *task)
     struct pod_entry *entry = pod_of_task(task, &claim);
 
     if (!entry) {
+        manifest_drop(task); /* a deletion without a pod */
         task_done(task);
         return;
     }

@@ -9,6 +9,7 @@
 #include "common/data/timestamp.h"
 #include "deployer/item/metadata.h"
 #include "deployer/pod/engine.h"
+#include "deployer/pod/helm.h"
 #include "deployer/pod/objects.h"
 #include "deployer/pod/owner.h"
 
@@ -186,8 +187,11 @@ void pod_observe(struct task *task, struct execution *ret_execution)
     e->history = known->history;
     e->is_absence_sure = known->is_absence_sure;
     e->has_leftovers = known->has_run_objects;
-    if (!entry)
+    if (!entry) {
+        if (helm_is_removal(task) || manifest_current_run(task))
+            manifest_observe(task, e);
         return;
+    }
     e->is_ending = entry->is_ended || doc_text(entry->pod, "metadata.deletionTimestamp") ||
                    (entry->is_stopped && pod_is_kept(task));
     /* After this time it counts as running, so that the next step to its end is taken. */
@@ -207,4 +211,6 @@ void pod_observe(struct task *task, struct execution *ret_execution)
     e->give_up_unix_ms = verdict.give_up_unix_ms;
     if (e->look_again_unix_ms < 0)
         e->look_again_unix_ms = verdict.look_again_unix_ms;
+    if (e->state == EXECUTION_SUCCEEDED && helm_has_finish(task))
+        helm_observe(task, e);
 }

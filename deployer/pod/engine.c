@@ -9,6 +9,8 @@
 #include "common/data/names.h"
 #include "deployer/pod/docker_files.h"
 #include "deployer/pod/gc.h"
+#include "deployer/pod/helm.h"
+#include "deployer/pod/state_read.h"
 
 /* ---- Life ---- */
 
@@ -25,6 +27,7 @@ static int start(struct controller *controller, struct engine **ret_engine, stru
     engine->base.controller = controller;
     engine->epoch = 1;
     engine->gc = gc_new(engine);
+    objects_engine_init(&engine->objects, controller);
     engine->docker_files = docker_files_new(controller->config->oci_config_files);
     /* Logs what is unusable in them at start-up, not only when the first item arrives. */
     json_decref(pod_docker_configs(engine));
@@ -44,6 +47,7 @@ static void engine_free(struct engine *base)
     kube_watch_stop(engine->watch);
     gc_free(engine->gc);
     docker_files_free(engine->docker_files);
+    objects_engine_done(&engine->objects);
     free(engine->selector);
     free(engine);
 }
@@ -79,6 +83,8 @@ static void task_data_free(void *data)
 {
     struct pod_task *task = data;
 
+    objects_task_done(&task->objects);
+    json_decref(task->value_exports);
     object_names_done(&task->names);
     free(task->names_job);
     free(task->access_mark);
@@ -103,6 +109,7 @@ static void task_data_update(struct task *task, bool is_new_order)
     struct pod_task *known = pod_task(task);
 
     set_names(task);
+    objects_task_update(task);
     if (!is_new_order)
         return;
     known->history = RUN_UNKNOWN;
@@ -129,6 +136,8 @@ static void chain_done(struct task *task)
     pod_inputs_done(&chain->inputs);
     redaction_done(&chain->redaction);
     state_reading_free(chain->state_reading);
+    helm_chain_free(chain->helm);
+    objects_chain_done(task);
     json_decref(chain->log);
     free(chain->log_tail);
     free(chain->pod_name);
@@ -140,7 +149,7 @@ static void chain_done(struct task *task)
 
 static bool is_enabled(const struct deployer_config *config)
 {
-    return config->is_container_enabled;
+    return config->is_container_enabled || config->is_helm_enabled;
 }
 
 static bool serves(const struct deployer_config *config, const char *type)
@@ -148,17 +157,52 @@ static bool serves(const struct deployer_config *config, const char *type)
     return item_type_served(config, type) != NULL;
 }
 
+static void lead_lost(struct engine *base)
+{
+    objects_lead_lost(&((struct pod_engine *)base)->objects);
+}
+
+static const struct cluster_pool *clusters(const struct engine *base)
+{
+    return ((const struct pod_engine *)base)->objects.pool;
+}
+
+static struct objects_engine *objects_of_engine(struct engine *base)
+{
+    return &((struct pod_engine *)base)->objects;
+}
+
+static struct objects_task *objects_of_task(const struct task *task)
+{
+    return &pod_task(task)->objects;
+}
+
+static const struct engine_traits *traits_of(const struct task *task)
+{
+    static const struct engine_traits helm = {
+        .deployer_name = HELM_DEPLOYER_NAME,
+        .timeout_subject = "helm deployer",
+        .start_operation = OPERATION_DEPLOY_POD,
+        .is_status_memory = true,
+    };
+
+    return helm_is_item(task) ? &helm : &POD_ENGINE.traits;
+}
+
 const struct engine_class POD_ENGINE = {
-    .deployer_name = DEPLOYER_NAME,
+    .traits.deployer_name = DEPLOYER_NAME,
     .lock_prefix = LOCK_PREFIX,
-    .timeout_subject = "container deployer",
-    .start_operation = OPERATION_DEPLOY_POD,
+    .traits.timeout_subject = "container deployer",
+    .traits.start_operation = OPERATION_DEPLOY_POD,
+    .traits_of = traits_of,
     .is_enabled = is_enabled,
     .serves = serves,
     .start = start,
     .free = engine_free,
     .is_synced = is_synced,
     .collect = collect,
+    .lead_lost = lead_lost,
+    .clusters = clusters,
     .item_gone = item_gone,
     .watch = watch,
     .untrack = record_remove_pods,
@@ -171,6 +215,7 @@ const struct engine_class POD_ENGINE = {
     .explain = pod_explain,
     .blocker = pod_blocker,
     .start_execution = pod_start,
+    .step = pod_step,
     .verify = pod_verify,
     .end_execution = pod_end,
     .discard_execution = pod_discard,
@@ -180,4 +225,6 @@ const struct engine_class POD_ENGINE = {
     .complete = pod_complete,
     .prepare_failure = pod_prepare_failure,
     .clean_item = pod_clean_item,
+    .objects_engine = objects_of_engine,
+    .objects_task = objects_of_task,
 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine for items that run as a pod of the host cluster: container and script items. */
+/* The engine for items that run as a pod of the host cluster: container, script and helm items. */
 #pragma once
 
 #include "common/state/generation.h"
 #include "deployer/engine.h"
 #include "deployer/item/provider.h"
+#include "deployer/objects/run.h"
 #include "deployer/pod/names.h"
 #include "deployer/pod/pods.h"
 #include "deployer/pod/redact.h"
@@ -28,6 +29,7 @@ struct pod_engine {
     uint32_t epoch; /* of the present list */
     struct gc *gc;
     struct docker_files *docker_files; /* of Configuration.oci.configFiles */
+    struct objects_engine objects;     /* for helm items */
 };
 
 /* The end of a part that several chains have in common. */
@@ -57,6 +59,7 @@ struct pod_chain {
     bool is_main_shown; /* the output of main is wanted, so the state is to be read as well */
     struct state_reading *state_reading;
     pod_then_fn *after_redaction;
+    struct helm_chain *helm; /* of a helm item; or NULL */
 };
 
 /* The engine's data of a task. */
@@ -73,6 +76,9 @@ struct pod_task {
     bool is_access_wanted; /* the access objects may be missing: do not trust the status */
     bool has_run_objects;  /* inputs exist of a run that may not have got a pod */
     char *access_mark;     /* of the access objects that the pod was started with */
+
+    struct objects_task objects; /* of a helm item */
+    json_t *value_exports;       /* of a helm item: from the values of its chart; or NULL */
 
     struct pod_chain chain;
 };
@@ -110,6 +116,7 @@ void pod_explain(struct task *task, enum explanation_kind kind,
                  struct explanation *explanation); /* report.c */
 char *pod_blocker(const struct task *task);        /* report.c */
 void pod_start(struct task *task);                 /* start_read.c */
+void pod_step(struct task *task);                  /* result.c */
 void pod_verify(struct task *task);                /* act_pod.c */
 void pod_end(struct task *task);                   /* act_end.c */
 void pod_discard(struct task *task);               /* act_pod.c */
@@ -156,4 +163,3 @@ void pod_read_redaction(struct task *task, const struct pod_entry *entry, bool i
 /* redact_state.c: the state's part of it, which ends in pod_redaction_is_read(). */
 void pod_read_redaction_state(struct task *task);
 void pod_redaction_is_read(struct task *task);
-void state_reading_free(struct state_reading *reading); /* wipes it; NULL is fine */

@@ -100,13 +100,13 @@ static int keep_docker_config(json_t *docker_configs, const char *origin, json_t
     const char *const images[] = {run->image, deployer_config->init.image,
                                   deployer_config->wait.image, NULL};
     cleanup_json json_t *kept =
-        run->component_descriptor ? json_incref(config) : docker_config_for_images(config, images);
+        run->has_registry_access ? json_incref(config) : docker_config_for_images(config, images);
     size_t size = json_dumpb(kept, NULL, 0, JSON_COMPACT);
     size_t sum = size;
     json_t *row = NULL;
     size_t index = 0;
 
-    if (!run->component_descriptor && json_object_size(json_object_get(kept, "auths")) == 0)
+    if (!run->has_registry_access && json_object_size(json_object_get(kept, "auths")) == 0)
         return 0;
     json_array_foreach(docker_configs, index, row) sum +=
         (size_t)json_integer_value(json_object_get(row, "size"));
@@ -165,7 +165,7 @@ int inputs_add_docker_secret(json_t *docker_configs, const json_t *secret,
 
 bool inputs_has_registry_access(const struct pod_request *request)
 {
-    return request->run->component_descriptor != NULL;
+    return request->run->has_registry_access;
 }
 
 bool inputs_has_ca_bundle(const struct pod_request *request)
@@ -246,7 +246,7 @@ int inputs_state_chunks(const struct pod_request *request,
     int64_t generations = 0;
     size_t count = 0;
 
-    for (size_t i = 0; set && i < set->generation_count; i++) {
+    for (size_t i = 0; set && !request->run->is_state_fresh && i < set->generation_count; i++) {
         const struct state_generation *generation = &set->generations[i];
 
         if (!generation->is_complete || generations == request->config->state_generations)

@@ -7,6 +7,7 @@
 #include "common/data/doc.h"
 #include "deployer/item/metadata.h"
 #include "deployer/pod/engine.h"
+#include "deployer/pod/helm.h"
 #include "deployer/pod/owner.h"
 
 static const struct pod_entry *present_pod(const struct task *task)
@@ -56,12 +57,14 @@ static void on_inputs(struct task *task, json_t *object, const struct error *err
             redaction_add_secret(&pod_task(task)->chain.redaction, secret);
         pod_task(task)->chain.redaction.is_known = has_inputs(task, entry, secrets);
     }
+    /* helm is given no state, and prints nothing of what it renders. */
+    pod_task(task)->chain.redaction.is_state_known = helm_is_item(task);
     /* The output of main is not shown if the inputs are unknown, and there is none before it
      * started.
      */
     if (pod_task(task)->chain.is_main_shown && pod_task(task)->chain.redaction.is_known &&
         !pod_task(task)->chain.redaction.is_incomplete && entry &&
-        redaction_has_main_started(entry->pod))
+        redaction_has_main_started(entry->pod) && !helm_is_item(task))
         pod_read_redaction_state(task);
     else
         pod_redaction_is_read(task);

@@ -7,6 +7,7 @@
 #include "common/data/doc.h"
 #include "deployer/item/metadata.h"
 #include "deployer/pod/engine.h"
+#include "deployer/pod/helm.h"
 #include "deployer/pod/objects.h"
 #include "deployer/pod/provider_status.h"
 
@@ -69,8 +70,11 @@ void pod_report(struct task *task, enum report_kind kind, json_t *status)
     cleanup_pod_verdict struct pod_verdict verdict = {0};
     json_t *provider = NULL;
 
-    if (!entry)
+    if (!entry) {
+        if (objects_task(task)->run)
+            helm_report(task, kind, status, NULL);
         return;
+    }
     pod_judge(pod, task->controller->config, task_now_unix_ms(task), entry->stuck_since_unix_ms,
               &verdict);
     if (kind == REPORT_SUCCESS) {
@@ -81,9 +85,12 @@ void pod_report(struct task *task, enum report_kind kind, json_t *status)
         provider = status_provider(pod, operation, NULL, &verdict,
                                    kind == REPORT_FAILURE ? known->chain.log_tail : NULL);
     }
-    doc_set_new(status, "providerStatus", provider);
+    if (helm_is_item(task))
+        helm_report(task, kind, status, provider);
+    else
+        doc_set_new(status, "providerStatus", provider);
     status_set_conditions(status, pod, controller_now_unix_ms(task->controller));
-    if (kind == REPORT_PROGRESS)
+    if (kind == REPORT_PROGRESS && !manifest_current_run(task))
         set_problem(task, status, &verdict);
 }
 
@@ -144,6 +151,10 @@ void pod_explain(struct task *task, enum explanation_kind kind, struct explanati
     cleanup_json json_t *pod = entry ? shown_pod(task, entry, REPORT_FAILURE) : NULL;
     cleanup_pod_verdict struct pod_verdict verdict = {0};
 
+    if (kind != EXPLAIN_LOST && manifest_current_run(task)) {
+        manifest_explain(task, kind, explanation);
+        return;
+    }
     if (kind == EXPLAIN_LOST) {
         explain_lost(task, entry, explanation);
         return;

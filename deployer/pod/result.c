@@ -10,6 +10,7 @@
 #include "deployer/item/metadata.h"
 #include "deployer/pod/engine.h"
 #include "deployer/pod/export.h"
+#include "deployer/pod/helm.h"
 #include "deployer/protocol/act.h"
 #include "deployer/validation/text.h"
 
@@ -41,7 +42,9 @@ void pod_prepare_report(struct task *task)
 
     /* The kubelet's message about a container that cannot be created quotes its command. The output
      * of main is shown at the end only: wait may still save values that have to be redacted. */
-    if (!entry)
+    if (!entry && manifest_current_run(task))
+        act_report_prepared(task);
+    else if (!entry)
         task_done(task);
     else if (!entry->redacted && redaction_is_needed(entry->pod))
         pod_read_redaction(task, entry, false, redact_and_report);
@@ -88,11 +91,19 @@ static void read_export(struct task *task)
     task_request(task, task->controller->host, &request, on_export);
 }
 
+/* Only helm items need steps, after their pods. */
+void pod_step(struct task *task)
+{
+    helm_step(task);
+}
+
 void pod_complete(struct task *task)
 {
     struct pod_entry *entry = pod_of_job(task);
 
-    if (!entry)
+    if (manifest_current_run(task))
+        helm_complete(task);
+    else if (!entry)
         task_done(task);
     else if (redaction_is_needed(entry->pod))
         pod_read_redaction(task, entry, true, read_export);

@@ -323,8 +323,10 @@ void pod_make_objects(struct task *task)
     struct pod_inputs *inputs = &pod_task(task)->chain.inputs;
     int64_t now = controller_now_unix_ms(controller);
     const struct task_target *target = &task->known.target_read;
-    char *target_file = target_document(target->object, target->content ? target->content : "",
-                                        target->content_size);
+    bool is_hidden = inputs->run->is_target_hidden;
+    char *target_file =
+        target_document(is_hidden ? NULL : target->object, target->content ? target->content : "",
+                        target->content_size);
     bool is_shared =
         index_is_ambiguous(controller->index, task->record->namespace_name, task->record->name);
     struct pod_request request = {

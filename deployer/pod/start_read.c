@@ -9,6 +9,7 @@
 #include "common/data/doc.h"
 #include "deployer/pod/docker_files.h"
 #include "deployer/pod/engine.h"
+#include "deployer/pod/helm.h"
 #include "deployer/pod/inputs.h"
 #include "deployer/pod/pull_secrets.h"
 #include "deployer/protocol/observe.h"
@@ -33,7 +34,10 @@ static void on_state(void *data, const char *resource_version, const struct erro
         return;
     }
     state_set_arrange(&pod_task(task)->chain.inputs.state);
-    pod_make_objects(task);
+    if (helm_is_item(task))
+        helm_prepare(task);
+    else
+        pod_make_objects(task);
 }
 
 void pod_add_state(const struct task *task, struct state_set *set, const json_t *secret)
@@ -253,6 +257,10 @@ void pod_start(struct task *task)
                                    .name = task->item->context};
 
     pod_task(task)->is_absence_sure = false;
+    if (helm_is_removal(task)) {
+        helm_start_removal(task);
+        return;
+    }
     if (!check_item(task))
         return;
     task_request(task, task->controller->landscaper, &request, on_context);

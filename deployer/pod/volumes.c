@@ -9,7 +9,6 @@
 
 enum {
     MODE_INPUT = 0440, /* root, group 2000 */
-    MODE_SCRIPT = 0555,
     TOKEN_SECONDS = 3600,
 };
 
@@ -69,7 +68,7 @@ static json_t *script_volume(const struct pod_request *request)
         input_key_file(i, key);
         (void)json_array_append_new(items, item_new(key, request->run->files[i].name));
     }
-    return input_volume(request, VOLUME_SCRIPT, items, MODE_SCRIPT);
+    return input_volume(request, VOLUME_SCRIPT, items, request->run->file_mode);
 }
 
 /* One source of the projected volume. Consumes items. */

@@ -60,7 +60,7 @@ char *act_export_name(const struct task *task)
 {
     const char *given = doc_text(task->item->status, "exportRef.name");
 
-    if (task->engine->class->is_export_plain && given && *given)
+    if (task_traits(task)->is_export_plain && given && *given)
         return xstrdup(given);
     return item_export_name(task->record->namespace_name, task->record->name);
 }

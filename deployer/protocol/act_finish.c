@@ -83,7 +83,7 @@ static json_t *export_secret(const struct task *task, const char *name, json_t *
         json_pack("{s:s,s:s,s:s,s:s}", "apiVersion", LANDSCAPER_API_VERSION, "kind",
                   KIND_DEPLOY_ITEM, "name", task->record->name, "uid", task->record->uid);
 
-    if (!task->engine->class->is_export_plain) {
+    if (!task_traits(task)->is_export_plain) {
         (void)json_object_set_new(owner, "controller", json_true());
         (void)json_object_set_new(owner, "blockOwnerDeletion", json_true());
     }
@@ -132,7 +132,7 @@ static void set_cause(struct task *task, json_t *status, const char *operation, 
 static void set_timeout(struct task *task, json_t *status, const char *detail)
 {
     cleanup_free char *message = xasprintf(
-        "timeout at: \"%s: start %s\"%s%s", task->engine->class->timeout_subject,
+        "timeout at: \"%s: start %s\"%s%s", task_traits(task)->timeout_subject,
         task_is_delete(task) ? "delete" : "reconcile", detail ? "; " : "", detail ? detail : "");
 
     set_cause(task, status, "StandardTimeoutChecker.TimeoutExceeded", "ProgressingTimeout", message,

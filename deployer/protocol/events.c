@@ -45,8 +45,8 @@ static json_t *event_object(const struct task *task, const char *id, const char 
                      "kind", KIND_DEPLOY_ITEM, "name", record->name, "namespace",
                      record->namespace_name, "uid", record->uid, "type", "Warning", "reason",
                      *reason ? reason : "Failed", "message", message, size, "source", "component",
-                     task->engine->class->deployer_name, "firstTimestamp", now, "lastTimestamp",
-                     now, "count", 1);
+                     task_traits(task)->deployer_name, "firstTimestamp", now, "lastTimestamp", now,
+                     "count", 1);
 }
 
 static void on_sent(void *data, json_t *object, const struct error *err)

@@ -122,7 +122,7 @@ void minimal_status_write(struct task *task, const struct error *err)
 {
     const json_t *wanted = doc_member(task->chain.wanted, "status");
     const char *phase = doc_text_or(wanted, "phase", "");
-    const json_t *kept = task->engine->class->is_status_memory
+    const json_t *kept = task_traits(task)->is_status_memory
                              ? doc_member(task->item->status, "providerStatus")
                              : NULL;
     bool is_success = strcmp(phase, PHASE_SUCCEEDED) == 0;

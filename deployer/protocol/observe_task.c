@@ -107,7 +107,7 @@ static void observe_item(const struct task *task, struct observed *o)
         o->annotation = ANNOTATED_RECONCILE;
     o->phase = job_phase_of(item);
     o->has_config =
-        item->config || (item->is_deleting && task->engine->class->is_config_unneeded_for_deletion);
+        item->config || (item->is_deleting && task_traits(task)->is_config_unneeded_for_deletion);
     o->is_unchanged = item->is_update_on_change_only && o->annotation != ANNOTATED_TEST_RECONCILE &&
                       item->generation == item->observed_generation &&
                       strcmp(item->phase, PHASE_SUCCEEDED) == 0;

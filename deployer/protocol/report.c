@@ -45,7 +45,7 @@ static void begin(const struct task *task, json_t *status)
              task_now_unix_ms(task)); /* the deadline counts from here */
     set_time(status, "lastReconcileTime", reconciled);
     doc_set_text(status, "deployer.identity", task->controller->identity);
-    doc_set_text(status, "deployer.name", task->engine->class->deployer_name);
+    doc_set_text(status, "deployer.name", task_traits(task)->deployer_name);
     doc_set_text(status, "deployer.version", LONGSHORE_VERSION);
     status_reset_errors(status);
 }
@@ -104,7 +104,7 @@ json_t *report_of_begin(const struct task *task, bool *ret_is_new)
 {
     json_t *status = report_base(task);
     cleanup_free char *blocker = report_blocker(task);
-    struct status_error error = {.operation = task->engine->class->start_operation,
+    struct status_error error = {.operation = task_traits(task)->start_operation,
                                  .reason = REASON_PREVIOUS_RUNS,
                                  .message = blocker};
 

@@ -300,7 +300,7 @@ static void on_answer(void *data, json_t *object, const struct error *err)
 
 static bool is_write(enum kube_verb verb)
 {
-    return verb != KUBE_GET && verb != KUBE_LIST;
+    return verb != KUBE_GET && verb != KUBE_LIST && verb != KUBE_DISCOVER && verb != KUBE_VERSION;
 }
 
 void task_request(struct task *task, struct kube *kube, struct kube_request *request,
@@ -322,7 +322,8 @@ void task_request(struct task *task, struct kube *kube, struct kube_request *req
         request->grace_seconds = -1;
     /* An item that is too deeply nested to be parsed is failed, cleaned up or left alone like any
      * other. */
-    request->is_reducible = strcmp(request->resource.plural, KUBE_DEPLOY_ITEMS.plural) == 0;
+    request->is_reducible = request->resource.plural &&
+                            strcmp(request->resource.plural, KUBE_DEPLOY_ITEMS.plural) == 0;
     request->on_done = on_answer;
     request->data = task;
     task->chain.next = next;

@@ -115,6 +115,13 @@ void task_decide(struct task *task);
 /* observe_task.c: what decide() looks at; updates task->execution. */
 void task_observe(struct task *task, struct observed *ret_observed);
 
+static inline const struct engine_traits *task_traits(const struct task *task)
+{
+    const struct engine_class *class = task->engine->class;
+
+    return class->traits_of ? class->traits_of(task) : &class->traits;
+}
+
 /* ---- For actions ---- */
 
 /* Sends one request of the chain. A write while we do not lead is refused, and the chain abandoned.

@@ -9,7 +9,7 @@
 #include "common/data/doc.h"
 #include "common/kube/client.h"
 #include "deployer/item/target.h"
-#include "deployer/manifest/configuration.h"
+#include "deployer/objects/configuration.h"
 #include "deployer/offline/manifest.h"
 #include "deployer/pod/names.h"
 

@@ -5,7 +5,7 @@
 
 #include "common/base/loop.h"
 #include "common/net/retry.h"
-#include "deployer/manifest/work.h"
+#include "deployer/objects/work.h"
 #include "deployer/run/local_apply.h"
 #include "deployer/run/result.h"
 #include "deployer/run/show.h"

@@ -12,7 +12,7 @@
 #include "common/base/file.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
-#include "deployer/manifest/status.h"
+#include "deployer/objects/status.h"
 
 #define PREFIX "objects-"
 #define SUFFIX ".json"

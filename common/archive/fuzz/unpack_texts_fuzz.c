@@ -18,7 +18,8 @@ enum { CHOICE_GO = 1, CHOICE_PACKED = 2, UNPACKED = 1 << 18, TEXT = 1 << 16 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void count_text(void *data, const char *text, size_t size)
+static void count_text(void *data, const char *name __attribute__((unused)), const char *text,
+                       size_t size)
 {
     size_t *bytes = data;
 

@@ -19,7 +19,8 @@ enum { BLOCK_SIZE = 512, SIZE_AT = 124, SIZE_LENGTH = 12, CHECKSUM_AT = 148, PLE
     "hundred-bytes-of-a-header"
 
 /* Appends each text in brackets. */
-static void note(void *data, const char *text, size_t size)
+static void note(void *data, const char *name __attribute__((unused)), const char *text,
+                 size_t size)
 {
     struct buffer *found = data;
     struct error err = {0};

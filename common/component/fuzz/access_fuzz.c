@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     doc_setup();
     if (doc_parse_yaml((const char *)data, size, 1 << 16, &resource, &err) < 0)
         return 0;
-    if (access_parse(resource, &access, &err) < 0) {
+    if (access_parse(resource, ACCESS_BLUEPRINT, &access, &err) < 0) {
         must(err.text[0] && (err.kind == ERROR_INVALID || err.kind == ERROR_TOO_LARGE));
         return 0;
     }

@@ -25,7 +25,7 @@ static int parse(const char *type, const char *access_text, struct access *ret_a
                    "genericBlobDigest/v1, value: " HEX "}, access: %s}",
                    type, access_text);
     assert_int_equal(doc_parse_yaml(text, strlen(text), sizeof(text), &resource, err), 0);
-    return access_parse(resource, ret_access, err);
+    return access_parse(resource, ACCESS_BLUEPRINT, ret_access, err);
 }
 
 static const struct {
@@ -142,9 +142,9 @@ static void only_media_types_of_blueprints_are_accepted(void **state)
 
     (void)state;
     for (size_t i = 0; i < array_length(good); i++)
-        assert_int_equal(access_check_blob_type(good[i], &err), 0);
+        assert_int_equal(access_check_blob_type(ACCESS_BLUEPRINT, good[i], &err), 0);
     for (size_t i = 0; i < array_length(bad); i++)
-        assert_int_equal(access_check_blob_type(bad[i], &err), -1);
+        assert_int_equal(access_check_blob_type(ACCESS_BLUEPRINT, bad[i], &err), -1);
 }
 
 static void the_config_or_the_first_layer_marks_a_blueprint(void **state)
@@ -173,7 +173,8 @@ static void the_config_or_the_first_layer_marks_a_blueprint(void **state)
 
         manifest.config.media_type = config;
         layers[0].media_type = layers[1].media_type = layer;
-        assert_int_equal(access_pick_layer(&manifest, &picked, &err), cases[i].is_good ? 0 : -1);
+        assert_int_equal(access_pick_layer(ACCESS_BLUEPRINT, &manifest, &picked, &err),
+                         cases[i].is_good ? 0 : -1);
         if (cases[i].is_good)
             assert_ptr_equal(picked, &layers[0]);
     }

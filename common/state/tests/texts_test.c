@@ -19,7 +19,8 @@ enum { NOISE = 1300000, PLENTY = 1 << 22 }; /* two chunks */
 
 #define LONG_NAME "directory-of-a-long-name-directory-of-a-long-name-directory-of-a-long-name"
 
-static void note(void *data, const char *text, size_t size)
+static void note(void *data, const char *name __attribute__((unused)), const char *text,
+                 size_t size)
 {
     struct error err = {0};
 

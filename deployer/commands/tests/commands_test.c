@@ -183,7 +183,7 @@ static void version_lists_the_item_types(void **state)
 
     (void)state;
     assert_string_equal(doc_text(doc, "version"), LONGSHORE_VERSION);
-    assert_int_equal(json_array_size(doc_get(doc, "types")), 2);
+    assert_int_equal(json_array_size(doc_get(doc, "types")), 3);
 }
 
 static void manifest_items_are_rendered_in_the_order_of_their_application(void **state)

@@ -255,7 +255,8 @@ static const struct {
     {ITEM "  type: landscaper.gardener.cloud/contaner\n  config: {apiVersion: a/v1, kind: b}\n", 2,
      "F:5:9: error: DeployItem team/job: spec.type: Invalid value: "
      "\"landscaper.gardener.cloud/contaner\": unsupported type, must be "
-     "landscaper.gardener.cloud/container, landscaper.gardener.cloud/script or "
+     "landscaper.gardener.cloud/container, landscaper.gardener.cloud/script, "
+     "landscaper.gardener.cloud/helm or "
      "landscaper.gardener.cloud/kubernetes-manifest; did you mean "
      "\"landscaper.gardener.cloud/container\"?\n"
      "1 DeployItem: 1 error, 0 warnings\n"},

@@ -270,11 +270,12 @@ static void unknown_types_and_missing_configurations_are_mistakes(void **state)
 
     (void)state;
     assert_int_equal(
-        sample_run_parse(&other, "landscaper.gardener.cloud/helm", sample_config(NULL), NULL), -1);
+        sample_run_parse(&other, "landscaper.gardener.cloud/mock", sample_config(NULL), NULL), -1);
     other_text = mistakes_text(&other.mistakes);
-    assert_string_equal(other_text, "spec.type: Invalid value: \"landscaper.gardener.cloud/helm\": "
+    assert_string_equal(other_text, "spec.type: Invalid value: \"landscaper.gardener.cloud/mock\": "
                                     "unsupported type, must be " DEPLOY_ITEM_TYPE_CONTAINER
-                                    ", " DEPLOY_ITEM_TYPE_SCRIPT " or " DEPLOY_ITEM_TYPE_MANIFEST);
+                                    ", " DEPLOY_ITEM_TYPE_SCRIPT ", " DEPLOY_ITEM_TYPE_HELM
+                                    " or " DEPLOY_ITEM_TYPE_MANIFEST);
     assert_int_equal(
         sample_run_parse(&missing, DEPLOY_ITEM_TYPE_CONTAINER, sample_config(NULL), NULL), -1);
     missing_text = mistakes_text(&missing.mistakes);

@@ -258,8 +258,8 @@ static void the_table_contains_both_types_and_no_other(void **state)
     assert_ptr_equal(item_type_find(DEPLOY_ITEM_TYPE_CONTAINER), &ITEM_TYPE_CONTAINER);
     assert_ptr_equal(item_type_find(DEPLOY_ITEM_TYPE_SCRIPT), &ITEM_TYPE_SCRIPT);
     assert_null(item_type_find("landscaper.gardener.cloud/mock"));
-    assert_non_null(item_type_at(1));
-    assert_null(item_type_at(2));
+    assert_ptr_equal(item_type_at(2), &ITEM_TYPE_HELM);
+    assert_null(item_type_at(3));
 }
 
 int main(void)

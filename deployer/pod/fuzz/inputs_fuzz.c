@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cleanup_json json_t *configs = json_array();
     cleanup_free char *encoded = NULL;
     cleanup_json json_t *component = json_object(); /* all credentials are kept for it */
-    const struct run_spec run = {.component_descriptor = component};
+    const struct run_spec run = {.component_descriptor = component, .has_registry_access = true};
     const struct deployer_config config = {0};
     struct error err = {0};
 

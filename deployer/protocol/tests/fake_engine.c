@@ -272,10 +272,10 @@ static void complete(struct task *task)
 }
 
 const struct engine_class FAKE_ENGINE = {
-    .deployer_name = "fake",
+    .traits.deployer_name = "fake",
     .lock_prefix = LOCK_PREFIX,
-    .timeout_subject = "fake deployer",
-    .start_operation = "Fake",
+    .traits.timeout_subject = "fake deployer",
+    .traits.start_operation = "Fake",
     .serves = serves,
     .start = start,
     .free = engine_free,

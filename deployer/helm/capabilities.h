@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The capabilities of a cluster, as templates of a chart see them. No I/O. */
+#pragma once
+
+#include <jansson.h>
+
+/* From an APIGroupDiscoveryList or an APIGroupList of an API server: "group/version" and
+ * "group/version/Kind" of everything but the core group, which every cluster has. Versions come
+ * first, so that they are kept if there is no room for all. A new array of strings. */
+json_t *helm_api_versions(const json_t *discovery);

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the controller with helm items against a real API server. The test acts as Landscaper and as the kubelet, which runs the real
+init and the real helm as processes, and stores what helm rendered as wait does."""
+
+import base64
+import io
+import json
+import os
+import pathlib
+import subprocess
+import tarfile
+import threading
+
+import yaml
+
+from bench import paths
+from bench.kube import DEPLOYITEMS
+from api.controller.harness import BUILD, World, decode, encode, ended, state_archive
+
+GROUP = "helm.deployer.landscaper.gardener.cloud"
+VERSION = f"{GROUP}/v1alpha1"
+TYPE = "landscaper.gardener.cloud/helm"
+CHUNK = 1024 * 1024
+
+
+def helm_program():
+    return paths.tool_directory("helm") / "helm"
+
+
+def chart_archive(files, name="app", version="1.0.0", top=None, **metadata):
+    """A chart as helm packages it. files: path -> text or object."""
+    content = {"Chart.yaml": {"apiVersion": "v2", "name": name, "version": version, **metadata}, **files}
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        for path, text in content.items():
+            data = text if isinstance(text, bytes) else (text if isinstance(text, str) else yaml.safe_dump(text)).encode()
+            entry = tarfile.TarInfo(f"{top or name}/{path}")
+            entry.size = len(data)
+            tar.addfile(entry, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def raw(archive):
+    return {"archive": {"raw": base64.b64encode(archive).decode()}}
+
+
+class Sandbox:
+    """The volumes of a pod, below a directory of the test."""
+
+    def __init__(self, pod):
+        self.pod, self.kube = pod, pod.kube
+        self.root = paths.fresh_directory("helm-pod")
+        for name in ("shared", "script", "state_source", "internal", "registry_secrets"):
+            (self.root / name).mkdir(parents=True)
+        self.secrets = {}
+        for volume in pod.object["spec"]["volumes"]:
+            if "secret" in volume:
+                self.mount(volume)
+
+    def mount(self, volume):
+        name = volume["secret"]["secretName"]
+        if name not in self.secrets:
+            self.secrets[name] = self.kube.get("secrets", name, self.pod.namespace)["data"]
+        folder = {"configuration": "internal", "script": "script", "registry-secrets": "registry_secrets",
+                  "target": "targets", "ocm-configuration": "ocm"}[volume["name"]]
+        for item in volume["secret"]["items"]:
+            path = self.root / folder / item["path"]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(decode(self.secrets[name][item["key"]]))
+
+    def local(self, text):
+        return text.replace("/data/ls/", f"{self.root}/")
+
+    def env(self, container):
+        given = {e["name"]: self.local(e.get("value") or "") for e in self.pod.container(container)["env"]}
+        return {**given, "POD_NAMESPACE": self.pod.namespace, "POD_NAME": self.pod.name, "PATH": os.environ["PATH"],
+                "LONGSHORE_TARGET_SOURCE": str(self.root / "targets" / "target.json"),
+                "LONGSHORE_TERMINATION_LOG": str(self.root / "termination-log")}
+
+    def init(self):
+        (self.root / "termination-log").touch()
+        done = subprocess.run([BUILD / "init" / "longshore-init"], env=self.env("init"), capture_output=True, text=True)
+        return done.returncode, (self.root / "termination-log").read_text() or done.stderr
+
+    def main(self):
+        args = [self.local(a) for a in self.pod.container("main")["args"]]
+        done = subprocess.run([helm_program(), *args], env=self.env("main"), capture_output=True, text=True, cwd=self.root)
+        return done.returncode, done.stdout + done.stderr
+
+    def state(self):
+        root = self.root / "shared" / "state"
+        return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+
+def run_helm(pod):
+    """What kubelet, init, main and wait do for a helm item."""
+    sandbox = Sandbox(pod)
+    pod.bind()
+    code, text = sandbox.init()
+    if code:
+        pod.status("Failed", init=ended(code, message=text), main=None, wait=None)
+        return
+    pod.run()
+    hold = getattr(pod.kubelet, "hold", None)
+    if hold:
+        hold(pod)
+    code, text = sandbox.main()
+    pod.kubelet.outputs.append(text)
+    state = sandbox.state()
+    if state:
+        packed = state_archive(state)
+        pod.save_state(packed, chunks=-(-len(packed) // CHUNK))
+    if code:
+        pod.fail(code, message=text[-2000:])
+    else:
+        pod.succeed()
+
+
+class HelmWorld(World):
+    def __init__(self, apiserver, namespace):
+        super().__init__(apiserver, namespace)
+        self.space = f"{namespace}-target"      # the namespace of the releases
+        self.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.space}})
+        self.kubelet.behaviour = run_helm
+        self.kubelet.outputs = []
+        self.user = f"target-{namespace}"
+        config = json.loads(pathlib.Path(apiserver.user_kubeconfig(self.user, groups=("system:masters",))).read_text())
+        self.secret("cluster", {"kubeconfig": config})
+        self.target("cluster", secret="cluster", key="kubeconfig")
+
+    def close(self):
+        try:
+            super().close()
+        finally:
+            self.kube.delete("namespaces", self.space)
+
+    def start(self, *, config=None, **more):
+        return super().start(config={"apiVersion": VERSION, **(config or {})}, **more)
+
+    def provider(self, chart, *, is_release=False, name="app", **config):
+        return {"apiVersion": VERSION, "kind": "ProviderConfiguration", "name": name, "namespace": self.space, "chart": chart,
+                "helmDeployment": is_release, **config}
+
+    def deploy(self, name, chart, *, job="job-1", spec=None, **config):
+        self.kube.create({"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "DeployItem",
+                          "metadata": {"name": name, "namespace": self.namespace, "finalizers": ["finalizer.landscaper.gardener.cloud"]},
+                          "spec": {"type": TYPE, "target": {"name": "cluster", "namespace": self.namespace},
+                                   "config": self.provider(chart, **config), **(spec or {})}})
+        if job:
+            self.trigger(name, job)
+
+    def update(self, name, chart, *, job, **config):
+        item = self.kube.get(DEPLOYITEMS, name, self.namespace)
+        item["spec"]["config"] = self.provider(chart, **config)
+        self.kube.replace(item)
+        self.trigger(name, job)
+
+    def succeeded(self, name, job="job-1", **more):
+        status = self.finished(name, job, **more)
+        assert status["phase"] == "Succeeded", (status, self.kubelet.outputs)
+        assert status["providerStatus"]["apiVersion"] == VERSION and status["deployer"]["name"] == GROUP
+        return status
+
+    def failed(self, name, job="job-1", **more):
+        status = self.finished(name, job, **more)
+        assert status["phase"] in ("Failed", "DeleteFailed"), status
+        return status
+
+    def recorded(self, name):
+        entries = self.status(name)["providerStatus"].get("managedResources", [])
+        return sorted(f"{e['resource']['kind']}/{e['resource']['name']}" for e in entries)
+
+    def names(self, resource="configmaps"):
+        return sorted(t["metadata"]["name"] for t in self.kube.items(resource, self.space) if t["metadata"]["name"] != "kube-root-ca.crt")
+
+    def found(self, name, resource="configmaps"):
+        return self.kube.find(resource, name, self.space)
+
+    def exported(self, name):
+        return json.loads(decode(self.kube.get("secrets", self.status(name)["exportRef"]["name"], self.namespace)["data"]["config"]))
+
+    def on_the_command_line(self, archive, values, *more):
+        """What `helm template` of the same version renders."""
+        folder = paths.fresh_directory("helm-template")
+        (folder / "chart.tgz").write_bytes(archive)
+        (folder / "values.yaml").write_text(json.dumps(values))
+        done = subprocess.run([helm_program(), "template", "app", folder / "chart.tgz", "--namespace", self.space, "--values",
+                               folder / "values.yaml", "--include-crds", *more], capture_output=True, text=True, check=True)
+        return [thing for thing in yaml.safe_load_all(done.stdout) if thing]
+
+
+__all__ = ["encode", "threading"]

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Helm items with helmDeployment: true: helm manages a release in the target cluster."""
+
+import json
+import subprocess
+
+from api.helm.harness import chart_archive, helm_program, raw
+from bench.kube import DEPLOYITEMS
+from bench.waiting import wait_until
+
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: "{{ .Release.Name }}"}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: a}}
+  template:
+    metadata: {labels: {app: a}}
+    spec: {containers: [{name: a, image: "example.com/a:1"}]}
+"""
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata: {color: {{ .Values.color | quote }}}\n"
+HOOK = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {helm.sh/hook: pre-install}}\ndata: {a: b}\n"
+STUCK = """{{ if .Values.stuck }}
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: never-bound}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+{{ end }}"""
+SCHEMA = '{"type": "object", "properties": {"color": {"type": "string"}}}'
+
+CHART = chart_archive({"values.yaml": {"color": "red", "more": {"default": "kept"}}, "values.schema.json": SCHEMA,
+                       "templates/deployment.yaml": DEPLOYMENT, "templates/config.yaml": CONFIG, "templates/hook.yaml": HOOK})
+SIMPLE = chart_archive({"templates/config.yaml": CONFIG, "templates/stuck.yaml": STUCK})
+
+
+def releases(world):
+    """Revision and status of the release, as helm sees it."""
+    done = subprocess.run([helm_program(), "history", "app", "-n", world.space, "--kubeconfig", world.apiserver.kubeconfig, "-o", "json"],
+                          capture_output=True, text=True)
+    return {h["revision"]: h["status"] for h in json.loads(done.stdout)} if done.returncode == 0 else {}
+
+
+def make_ready(world, name="app"):
+    """What the controllers and the kubelet of the target do."""
+    deployment = wait_until(lambda: world.found(name, "apps/v1/deployments"), "the Deployment exists")
+    generation = deployment["metadata"]["generation"]
+    world.kube.patch("apps/v1/deployments", name, {"status": {
+        "observedGeneration": generation, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1, "availableReplicas": 1,
+        "conditions": [{"type": "Available", "status": "True", "reason": "r", "message": "m"},
+                       {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable", "message": "m"}]}}, world.space, "status")
+
+
+def test_a_release_is_installed_upgraded_and_uninstalled(world):
+    exports = {"exports": [{"key": "color", "jsonPath": ".Values.color"}, {"key": "kept", "jsonPath": ".Values.more.default"},
+                           {"key": "replicas", "jsonPath": ".status.readyReplicas", "fromResource": {
+                               "apiVersion": "apps/v1", "kind": "Deployment", "name": "app", "namespace": world.space}}]}
+    pods = []
+    world.kubelet.hold = pods.append
+    world.start()
+    world.deploy("item", raw(CHART), is_release=True, values={"color": "blue"}, exports=exports)
+
+    # The job waits until what helm installed is ready.
+    wait_until(lambda: any(c["type"] == "Ready" and "app" in c.get("message", "") for c in world.status("item").get("conditions", [])),
+               "the job waits for the Deployment")
+    make_ready(world)
+    world.succeeded("item")
+    assert world.recorded("item") == ["Deployment/app"]
+    assert world.exported("item") == {"color": "blue", "kept": "kept", "replicas": 1}
+    assert world.names() == ["config", "hook"] and releases(world) == {1: "deployed"}
+
+    # Only main has the kubeconfig of the target, as a file.
+    [pod] = pods
+    token = json.loads(json.dumps(pod.object))
+    assert "certificate-authority-data" not in str(token)
+    volumes = {c["name"]: {m["name"] for m in c["volumeMounts"]} for c in pod.object["spec"]["containers"] + pod.object["spec"]["initContainers"]}
+    assert "script" in volumes["main"] and "script" not in volumes["wait"] | volumes["init"]
+    [script] = [v for v in pod.object["spec"]["volumes"] if v["name"] == "script"]
+    assert {i["path"] for i in script["secret"]["items"]} == {"values.json", "kubeconfig"} and script["secret"]["defaultMode"] == 0o440
+
+    # Values that the schema refuses, and the option that skips it.
+    world.update("item", raw(CHART), job="job-2", is_release=True, values={"color": 5})
+    assert "schema" in world.failed("item", "job-2")["lastError"]["message"]
+    world.update("item", raw(CHART), job="job-3", is_release=True, values={"color": 5},
+                 helmDeploymentConfig={"upgrade": {"skipSchemaValidation": True}})
+    make_ready(world)
+    world.succeeded("item", "job-3")
+    assert world.found("config")["data"] == {"color": "5"}
+
+    world.delete("item")
+    world.wait_until_deleted("item")
+    assert releases(world) == {} and world.names() == ["hook"]  # helm does not remove hooks
+    assert world.kubelet.ran("item")[-1][2] == "DELETE"
+    wait_until(lambda: world.host_objects() == [], "nothing is left on the host")
+
+
+def test_a_pending_release_does_not_block_a_killed_controller_goes_on_and_a_failure_is_rolled_back(world):
+    world.start()
+    world.deploy("item", raw(SIMPLE), is_release=True, values={"color": "a"})
+    world.succeeded("item")
+
+    # What a pod leaves behind that was killed during an upgrade.
+    pending = world.kube.get("secrets", "sh.helm.release.v1.app.v1", world.space)
+    pending["metadata"] = {"name": "sh.helm.release.v1.app.v2", "namespace": world.space,
+                           "labels": {**pending["metadata"]["labels"], "status": "pending-upgrade", "version": "2"}}
+    world.kube.create(pending)
+    second = world.controllers[-1]
+
+    def kill(_):
+        second.expected = False
+        second.kill()
+
+    world.kubelet.hold = kill
+    world.update("item", raw(SIMPLE), job="job-2", is_release=True, values={"color": "b"})
+    wait_until(lambda: not second.running, "the controller is killed while helm runs")
+    world.kubelet.hold = None
+    world.start()
+    world.succeeded("item", "job-2")
+    assert world.found("config")["data"] == {"color": "b"} and releases(world) == {1: "superseded", 2: "deployed"}
+    assert [job for _, job, _ in world.kubelet.ran("item")] == ["job-1", "job-2"]
+    assert any(e["reason"] == "PendingReleaseRemoved" for e in world.events("item"))
+
+    # An upgrade that fails is rolled back, and lastError shows helm's output without the values.
+    world.update("item", raw(SIMPLE), job="job-3", is_release=True, values={"color": "unspeakable-color", "stuck": True},
+                 helmDeploymentConfig={"upgrade": {"atomic": True, "timeout": "3s"}})
+    error = world.failed("item", "job-3")["lastError"]
+    assert "rolled back" in error["message"] and "unspeakable" not in error["message"], error
+    assert world.found("config")["data"] == {"color": "b"} and releases(world) == {1: "superseded", 2: "superseded", 3: "failed", 4: "deployed"}
+
+    # An item whose release is gone can be deleted.
+    subprocess.run([helm_program(), "uninstall", "app", "-n", world.space, "--kubeconfig", world.apiserver.kubeconfig], check=True,
+                   capture_output=True)
+    world.delete("item")
+    world.wait_until_deleted("item")
+
+
+def test_an_item_that_never_ran_is_deleted_without_helm(world):
+    world.start()
+    world.deploy("item", {"ref": "r.example/without-tag"}, is_release=True)
+    error = world.failed("item")["lastError"]
+    assert error["codes"] == ["ERR_CONFIGURATION_PROBLEM"] and "must have a tag" in error["message"]
+    world.delete("item")
+    world.wait_until_deleted("item")
+    assert world.kubelet.ran("item") == [] and world.kube.find(DEPLOYITEMS, "item", world.namespace) is None

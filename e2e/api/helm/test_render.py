@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Helm items with helmDeployment: false: the pod renders, the controller applies."""
+
+import pytest
+
+from api.helm.harness import GROUP, chart_archive, raw
+from bench.waiting import wait_until
+
+
+def config_map(name, **data):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def rich_chart(crd_group):
+    """A subchart, CRDs, a hook, a list, a schema, and templates that look at values, release and capabilities."""
+    crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"things.{crd_group}"},
+           "spec": {"group": crd_group, "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"},
+                    "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
+                        "type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}
+    return chart_archive({
+        "values.yaml": {"color": "red", "nested": {"size": 1, "keep": "yes"}, "list": True, "sub": {"word": "parent"}},
+        "values.schema.json": '{"type": "object", "properties": {"color": {"type": "string"}}}',
+        "crds/thing.yaml": crd,
+        "templates/NOTES.txt": "These notes are not an object: {{ .Release.Name }}\n",
+        "templates/main.yaml": """
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .Release.Name }}-main
+data:
+  color: {{ .Values.color | quote }}
+  size: {{ .Values.nested.size | quote }}
+  kube: {{ .Capabilities.KubeVersion.Version | quote }}
+  things: {{ .Capabilities.APIVersions.Has "apiextensions.k8s.io/v1/CustomResourceDefinition" | quote }}
+  install: {{ .Release.IsInstall | quote }}
+---
+apiVersion: %s/v1
+kind: Thing
+metadata:
+  name: thing
+  namespace: {{ .Release.Namespace }}
+spec: {color: {{ .Values.color }}}
+""" % crd_group,
+        "templates/list.yaml": """{{ if .Values.list }}
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: "1"}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: two}, data: {a: "2"}}
+{{ end }}""",
+        "templates/hook.yaml": """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: hook, annotations: {helm.sh/hook: pre-install}}
+data: {a: hook}
+""",
+        "templates/role.yaml": """
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: "{{ .Release.Namespace }}-role"}
+rules: []
+""",
+        "charts/sub/Chart.yaml": {"apiVersion": "v2", "name": "sub", "version": "0.1.0"},
+        "charts/sub/values.yaml": {"word": "default"},
+        "charts/sub/templates/sub.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: sub}\ndata: {word: {{ .Values.word }}}\n",
+    })
+
+
+def identity(thing):
+    return thing["kind"], thing["metadata"]["name"]
+
+
+def test_a_chart_is_rendered_applied_updated_and_removed(world):
+    group = f"{world.namespace}.example.com"
+    archive = rich_chart(group)
+    exports = {"exports": [{"key": "chart.color", "jsonPath": ".Values.color"}, {"key": "chart.kept", "jsonPath": "Values.nested.keep"},
+                           {"key": "version", "jsonPath": ".Chart.Version"},
+                           {"key": "size", "jsonPath": ".data.size", "fromResource": {
+                               "apiVersion": "v1", "kind": "ConfigMap", "name": "app-main", "namespace": world.space}}]}
+    values = {"color": "blue", "nested": {"size": 3}}
+    world.start()
+    world.deploy("item", raw(archive), values=values, exports=exports)
+    status = world.succeeded("item")
+
+    # Everything that helm renders on the command line is there, and equal to it.
+    version = world.kube.request("GET", "/version")["gitVersion"]
+    rendered = world.on_the_command_line(archive, values, "--kube-version", version,
+                                         "--api-versions", "apiextensions.k8s.io/v1/CustomResourceDefinition")
+    wanted = {identity(t): t for thing in rendered for t in thing.get("items", [thing])}
+    assert world.recorded("item") == sorted(f"{kind}/{name}" for kind, name in wanted)
+    for (kind, name), thing in wanted.items():
+        if kind == "ConfigMap":
+            found = world.found(name)
+            assert found["data"] == thing["data"]
+            assert found["metadata"]["labels"][f"{GROUP}/deployitem"] == "item"
+    assert world.found("app-main")["data"]["kube"] == version and world.found("app-main")["data"]["things"] == "true"
+    assert world.kube.find(f"{group}/v1/things", "thing", world.space)["spec"] == {"color": "blue"}
+    assert world.exported("item") == {"chart": {"color": "blue", "kept": "yes"}, "version": "1.0.0", "size": "3"}
+    assert {c["type"]: c["status"] for c in status["conditions"]}["Ready"] == "True"
+    world.wait_for_cleanup()
+
+    # An update changes, adds and removes; what somebody else changed comes back.
+    world.kube.patch("configmaps", "sub", {"data": {"word": "drifted"}}, world.space)
+    world.update("item", raw(archive), job="job-2", values={"color": "green", "list": False})
+    world.succeeded("item", "job-2")
+    assert world.names() == ["app-main", "hook", "sub"] and world.found("app-main")["data"]["color"] == "green"
+    assert world.found("sub")["data"] == {"word": "parent"}
+    assert "exportRef" not in world.status("item")
+    assert len(world.kubelet.ran("item")) == 2
+
+    # The deletion needs no pod.
+    world.delete("item")
+    world.wait_until_deleted("item")
+    assert world.names() == [] and world.kube.find("rbac.authorization.k8s.io/v1/clusterroles", f"{world.space}-role") is None
+    assert len(world.kubelet.ran("item")) == 2
+    wait_until(lambda: world.host_objects() == [], "nothing is left on the host")
+
+
+def test_the_pod_that_renders_has_no_credentials(world):
+    archive = chart_archive({"templates/a.yaml": config_map("a", a="b")})
+    pods = []
+    world.kubelet.hold = pods.append
+    world.start()
+    world.deploy("item", raw(archive), values={"password": "hunter2hunter2"})
+    world.succeeded("item")
+    [pod] = pods
+    secret = world.kube.find("secrets", "cluster", world.namespace)
+    text = str(pod.object)
+    assert "hunter2" not in text and secret["data"]["kubeconfig"] not in text
+    [mounts] = [{m["name"] for m in c["volumeMounts"]} for c in pod.object["spec"]["containers"] if c["name"] == "main"]
+    assert mounts == {"script", "shared-volume"}
+    assert "KUBECONFIG" not in str(pod.container("main")["env"])
+
+
+BROKEN = {
+    "a document that is not YAML": ({"templates/bad.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: [}\n"},
+                                    ("templates/bad.yaml", "line")),
+    "a document without apiVersion": ({"templates/bad.yaml": "kind: ConfigMap\nmetadata: {name: a}\n"}, ("templates/bad.yaml", "apiVersion")),
+    "a document that is a list": ({"templates/bad.yaml": "- a\n- b\n"}, ("templates/bad.yaml",)),
+    "a template that fails": ({"templates/bad.yaml": '{{ fail "no color given" }}'}, ("no color given",)),
+}
+
+
+def test_nothing_is_dropped_silently(world):
+    """Each broken chart fails with the file in the message, and applies nothing."""
+    world.start()
+    for number, (files, _) in enumerate(BROKEN.values()):
+        archive = chart_archive({"templates/good.yaml": config_map("good", a="b"), **files})
+        world.deploy(f"item-{number}", raw(archive), spec={"timeout": "2m"})
+    for number, (name, (_, words)) in enumerate(BROKEN.items()):
+        error = world.failed(f"item-{number}")["lastError"]
+        assert all(word in error["message"] for word in words), (name, error)
+    assert world.names() == []
+
+
+def test_two_megabytes_of_objects_are_applied(world):
+    """More than a Secret has room for."""
+    template = """{{- range $i := until 40 }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: big-{{ $i }}}
+data: {text: {{ randAlphaNum 60000 }}}
+{{- end }}
+"""
+    world.start()
+    world.deploy("item", raw(chart_archive({"templates/big.yaml": template})))
+    world.succeeded("item", timeout=120)
+    assert len(world.names()) == 40
+    assert len(world.found("big-7")["data"]["text"]) == 60000
+    world.delete("item")
+    world.wait_until_deleted("item")
+
+
+@pytest.mark.parametrize("when", ["while helm renders", "before objects are recorded"])
+def test_a_killed_controller_goes_on(world, when):
+    archive = chart_archive({"templates/a.yaml": config_map("a", a="{{ .Values.a }}"), "templates/b.yaml": config_map("b", a="b")})
+    first = world.start()
+
+    def kill(pod):
+        first.expected = False
+        first.kill()
+
+    if when == "while helm renders":
+        world.kubelet.hold = kill
+    world.deploy("item", raw(archive), values={"a": "1"})
+    if when == "while helm renders":
+        wait_until(lambda: not first.running, "the controller is killed")
+    else:
+        wait_until(lambda: world.status("item").get("providerStatus", {}).get("podStatus"), "the run is reported")
+        kill(None)
+    world.kubelet.hold = None
+    world.start()
+    world.succeeded("item")
+    assert world.names() == ["a", "b"] and len(world.kubelet.ran("item")) == 1
+
+
+def test_requests_are_counted(world):
+    """A run, and one request for each object that changes."""
+    archive = chart_archive({f"templates/{n}.yaml": config_map(n, a=f"{{{{ .Values.{n} }}}}") for n in ("a", "b", "c")})
+    controller = world.start()
+    world.deploy("item", raw(archive), values={"a": "1", "b": "1", "c": "1"})
+    world.succeeded("item")
+    world.wait_for_cleanup()
+    mark = world.apiserver.audit.mark()
+    world.update("item", raw(archive), job="job-2", values={"a": "1", "b": "2", "c": "1"})
+    world.succeeded("item", "job-2")
+    world.wait_for_cleanup()
+    target = [e for e in world.apiserver.audit.entries(mark, user=world.user) if e["verb"] != "watch"]
+    writes = [e for e in target if e["verb"] in ("create", "update", "patch", "delete")]
+    assert len(writes) == 1, writes
+    assert controller.running
