@@ -53,6 +53,8 @@
 /* Environments and DeployerRegistrations, as in Landscaper v0.98. */
 #define DEPLOYERS_GROUP "deployers." LANDSCAPER_GROUP
 #define FINALIZER_MANAGEMENT "finalizer.deployermanagement." LANDSCAPER_GROUP
+#define FINALIZER_AGENT "finalizer.agent." LANDSCAPER_GROUP
+#define SUFFIX_TARGET_ACCESS "-target-access" /* Secret of the agent with the host kubeconfig */
 #define LABEL_ENVIRONMENT DEPLOYERS_GROUP "/environment"
 #define LABEL_REGISTRATION DEPLOYERS_GROUP "/deployer-registration"
 #define LABEL_EXECUTION "execution." LANDSCAPER_GROUP "/managed-by"
@@ -312,6 +314,8 @@ enum { POD_RESERVE_PART = 5, POD_RESERVE_SECONDS_MIN = 8, POD_RESERVE_SECONDS_MA
 /* On an Environment or DeployerRegistration that is being deleted: remove deployers that still
  * serve items. */
 #define ANNOTATION_FORCE_REMOVAL DEPLOYERS_PREFIX "/force-removal"
+/* On an Environment: deployers may be installed there, if acceptance is manual. */
+#define ANNOTATION_ACCEPTED DEPLOYERS_PREFIX "/accepted"
 
 /* On every object that we create. */
 #define LABEL_MANAGED_BY "app.kubernetes.io/managed-by"

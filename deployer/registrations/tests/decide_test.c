@@ -11,7 +11,7 @@
 
 #include "common/base/cleanup.h"
 
-#define WANTED .is_wanted = true, .is_prepared = true
+#define WANTED .is_wanted = true, .is_accepted = true, .is_prepared = true
 #define ACCESS                                                                                     \
     .has_account = true, .has_binding = true, .has_target = true, .is_binding_current = true,      \
     .is_target_current = true
@@ -41,7 +41,29 @@ static const struct {
      "Creating"},
     {"a token that is due", {INSTALLED, .is_token_due = true}, PAIR_WRITE_TARGET, "Creating"},
     {"a provider became ready", {INSTALLED, .is_retry_due = true}, PAIR_RETRY, "Retrying"},
-    {"not valid", {.is_wanted = true}, PAIR_NONE, "NotPrepared"},
+    {"not accepted", {.is_wanted = true}, PAIR_NONE, "WaitingForAcceptance"},
+    {"not accepted any more: nothing is removed",
+     {.is_wanted = true, ACCESS, .has_installation = true},
+     PAIR_NONE,
+     "WaitingForAcceptance"},
+    {"not valid", {.is_wanted = true, .is_accepted = true}, PAIR_NONE, "NotPrepared"},
+    {"the cluster is gone: marked first, also if others need it",
+     {ACCESS, .has_installation = true, .is_without_uninstall = true, .removal = REMOVAL_NEEDED},
+     PAIR_MARK_INSTALLATION,
+     "Removing"},
+    {"the cluster is gone: then deleted",
+     {ACCESS, .has_installation = true, .is_without_uninstall = true, .is_marked = true,
+      .removal = REMOVAL_CYCLE},
+     PAIR_DELETE_INSTALLATION,
+     "Removing"},
+    {"the cluster is gone while it is uninstalled",
+     {ACCESS, .has_installation = true, .is_deleting = true, .is_without_uninstall = true},
+     PAIR_MARK_INSTALLATION,
+     "Uninstalling"},
+    {"items of a cluster that is gone have to be deleted or forced",
+     {ACCESS, .has_installation = true, .is_without_uninstall = true, .items = 1},
+     PAIR_NONE,
+     "ServesItems"},
     {"the name is taken", {WANTED, .is_name_taken = true}, PAIR_NONE, "NameConflict"},
     {"waits for a deployer",
      {WANTED, .dependencies = GRAPH_WAITING},
