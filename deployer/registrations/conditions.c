@@ -12,10 +12,8 @@
 enum { ENVIRONMENTS_MAX = 100, MESSAGE_MAX = 1000 };
 
 #define CONDITION_VALID "Valid"
-#define CONDITION_ACCEPTED "Accepted"
 #define CONDITION_AGENT_READY "AgentReady"
 #define CONDITION_BLOCKED "Blocked"
-#define CONDITION_DEPLOYERS_READY "DeployersReady"
 #define REASON_NOT_READY "NotReady"
 #define STATUS_TRUE "True"
 #define STATUS_FALSE "False"

@@ -47,12 +47,16 @@ static struct pair_decision decide_creation(const struct pair_situation *now)
         return (struct pair_decision){PAIR_CREATE_BINDING, "Creating"};
     if (!now->is_binding_current)
         return (struct pair_decision){PAIR_UPDATE_BINDING, "Creating"};
-    if (!now->has_target || !now->is_target_current || now->is_token_due)
+    if (!now->is_access_by_agent &&
+        (!now->has_target || !now->is_target_current || now->is_token_due))
         return (struct pair_decision){PAIR_WRITE_TARGET, "Creating"};
     if (!now->has_installation)
         return (struct pair_decision){PAIR_CREATE_INSTALLATION, "Creating"};
     if (!now->is_installation_current)
         return (struct pair_decision){PAIR_PATCH_INSTALLATION, "Updating"};
+    /* The Installation does not import it any more. */
+    if (now->is_access_by_agent && now->has_target)
+        return (struct pair_decision){PAIR_DELETE_TARGET, "Updating"};
     if (now->is_retry_due)
         return (struct pair_decision){PAIR_RETRY, "Retrying"};
     return (struct pair_decision){PAIR_NONE, ""};

@@ -38,6 +38,7 @@ struct pair_situation {
     bool has_account, has_binding, has_target; /* ours */
     bool is_binding_current, is_target_current;
     bool is_token_due;
+    bool is_access_by_agent; /* no Target: the agent requests the tokens */
 
     enum graph_state dependencies;
     bool is_job_running; /* Landscaper works on the Installation */

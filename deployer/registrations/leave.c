@@ -23,7 +23,7 @@ bool leave_for_agent(struct environment_view *view)
     struct manager *manager = view->manager;
     const char *uid = doc_text_or(view->environment, "metadata.uid", "");
     const char *lease = environment_lease(view->environment);
-    cleanup_free char *secret = xasprintf("%s" SUFFIX_TARGET_ACCESS, view->name);
+    cleanup_free char *secret = xasprintf("%s" TARGET_ACCESS_SUFFIX, view->name);
     cleanup_json json_t *patch = finalizer_patch(view->environment, FINALIZER_AGENT, false);
 
     if (!patch || !view_annotation(view->environment, ANNOTATION_DELETE_WITHOUT_UNINSTALL) ||

@@ -17,7 +17,7 @@
 #include "deployer/registrations/manager.h"
 #include "deployer/registrations/registrations.h"
 #include "deployer/serve/daemon.h"
-#include "deployer/serve/server.h"
+#include "deployer/serve/plain.h"
 
 #define LEASE_NAME "longshore-registrations"
 #define MANAGER_MAPS(manager_)                                                                     \
@@ -92,15 +92,6 @@ static void on_lease_problem(void *data, const struct error *err)
 
 /* ---- probes and metrics ---- */
 
-static int write_metric(struct buffer *body, const char *name, const char *type, const char *help,
-                        uint64_t value)
-{
-    struct error err = {0};
-
-    return buffer_append_text(body, &err, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", name, help, name,
-                              type, name, (unsigned long long)value);
-}
-
 /* The number of pairs in each phase. Phases are our reasons and those of Landscaper, so their number
  * is bounded. */
 static int write_pairs(const struct manager *manager, struct buffer *body)
@@ -138,7 +129,7 @@ static int write_pairs(const struct manager *manager, struct buffer *body)
 }
 
 /* Seconds since the oldest heartbeat, and the number of agents that are alive. */
-static int write_heartbeats(struct manager *manager, struct buffer *body)
+static void count_heartbeats(struct manager *manager, uint64_t *ret_alive, uint64_t *ret_oldest_ms)
 {
     uint64_t now = loop_now_ms(manager->loop);
     uint64_t oldest = 0;
@@ -155,21 +146,19 @@ static int write_heartbeats(struct manager *manager, struct buffer *body)
         alive += heartbeat_judge(manager->beats, lease, now) == HEARTBEAT_ALIVE;
         manager_close(manager);
     }
-    return write_metric(body, "longshore_environments_alive", "gauge",
-                        "environments whose agent renews its Lease", alive) < 0 ||
-                   write_metric(body, "longshore_heartbeat_age_seconds_max", "gauge",
-                                "time since the oldest heartbeat of an agent", oldest / 1000) < 0
-               ? -1
-               : 0;
+    *ret_alive = alive;
+    *ret_oldest_ms = oldest;
 }
 
 static int write_metrics(struct manager *manager, struct buffer *ret_body,
                          const char **ret_content_type)
 {
-    const struct {
-        const char *name, *type, *help;
-        uint64_t value;
-    } rows[] = {
+    uint64_t alive = 0;
+    uint64_t oldest_ms = 0;
+    struct metric_row rows[] = {
+        {"longshore_environments_alive", "gauge", "environments whose agent renews its Lease", 0},
+        {"longshore_heartbeat_age_seconds_max", "gauge",
+         "time since the oldest heartbeat of an agent", 0},
         {"longshore_environments", "gauge", "Environments",
          json_object_size(manager->sources[SOURCE_ENVIRONMENTS].objects)},
         {"longshore_deployer_registrations", "gauge", "DeployerRegistrations",
@@ -185,42 +174,24 @@ static int write_metrics(struct manager *manager, struct buffer *ret_body,
          manager->lease && lease_is_held(manager->lease)},
     };
 
-    *ret_content_type = "text/plain; version=0.0.4; charset=utf-8";
-    for (size_t i = 0; i < array_length(rows); i++) {
-        if (write_metric(ret_body, rows[i].name, rows[i].type, rows[i].help, rows[i].value) < 0)
-            return 503;
-    }
-    return write_pairs(manager, ret_body) < 0 || write_heartbeats(manager, ret_body) < 0 ? 503
-                                                                                         : 200;
+    int status = 0;
+
+    count_heartbeats(manager, &alive, &oldest_ms);
+    rows[0].value = alive;
+    rows[1].value = oldest_ms / 1000;
+    status = serve_rows(rows, array_length(rows), ret_body, ret_content_type);
+    return status == 200 && write_pairs(manager, ret_body) < 0 ? 503 : status;
 }
 
 static int on_request(void *data, const char *path, struct buffer *ret_body,
                       const char **ret_content_type)
 {
     struct process *process = data;
-    struct error err = {0};
 
     if (strcmp(path, "/metrics") == 0)
         return write_metrics(&process->manager, ret_body, ret_content_type);
-    if (strcmp(path, "/readyz") == 0 &&
-        (!manager_is_synced(&process->manager) || process->manager.is_draining))
-        return 503;
-    if (strcmp(path, "/healthz") != 0 && strcmp(path, "/readyz") != 0)
-        return 404;
-    return buffer_append_text(ret_body, &err, "ok\n") < 0 ? 503 : 200;
-}
-
-static int listen_at(struct process *process, const char *address, struct server **ret_server,
-                     struct error *err)
-{
-    cleanup_free char *host = NULL;
-    uint16_t port = 0;
-
-    if (address_parse(address, &host, &port, err) < 0)
-        return -1;
-    return port
-               ? server_new(process->manager.loop, host, port, on_request, process, ret_server, err)
-               : 0;
+    return serve_probe(path, manager_is_synced(&process->manager) && !process->manager.is_draining,
+                       ret_body);
 }
 
 /* ---- life ---- */
@@ -296,8 +267,10 @@ static int start(struct process *process, const struct registrations_values *val
     loop_timer_init(&manager->renewal_timer, manager->loop, on_renewal, manager);
     loop_timer_init(&manager->beat_timer, manager->loop, beats_judge, manager);
     make_maps(manager);
-    if (listen_at(process, values->health_address, &process->health, err) < 0 ||
-        listen_at(process, values->metrics_address, &process->metrics, err) < 0 ||
+    if (serve_listen(manager->loop, values->health_address, on_request, process, &process->health,
+                     err) < 0 ||
+        serve_listen(manager->loop, values->metrics_address, on_request, process, &process->metrics,
+                     err) < 0 ||
         daemon_enter_sandbox(err) < 0 ||
         start_lease(process, manager->settings.namespace_name, err) < 0 ||
         known_start(manager, err) < 0)

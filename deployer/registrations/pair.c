@@ -76,6 +76,14 @@ char *pair_selector(const char *registration, const char *environment)
                      registration_label);
 }
 
+bool pair_is_access_by_agent(const json_t *environment)
+{
+    const char *value = json_string_value(
+        doc_member(doc_get(environment, "metadata.annotations"), ANNOTATION_ACCESS));
+
+    return value && strcmp(value, ACCESS_BY_AGENT) == 0;
+}
+
 /* ---- objects ---- */
 
 static json_t *labels_of(const struct pair *pair)
@@ -162,7 +170,8 @@ json_t *pair_installation_spec(const struct pair *pair)
         (void)json_object_set_new(imports, "targets", targets);
     }
     add_target_import(targets, IMPORT_CLUSTER, name_of(pair->environment));
-    add_target_import(targets, IMPORT_LANDSCAPER_CLUSTER, pair->name);
+    if (!pair_is_access_by_agent(pair->environment))
+        add_target_import(targets, IMPORT_LANDSCAPER_CLUSTER, pair->name);
     (void)json_object_set_new(spec, "imports", imports);
     (void)json_object_set_new(spec, "importDataMappings", mappings_of(pair));
     return spec;
@@ -247,9 +256,8 @@ json_t *pair_host_target(const json_t *environment, const char *namespace_name)
 /* ---- the way to Landscaper's cluster ---- */
 
 /* The cluster of a kubeconfig. New reference. */
-static json_t *cluster_of(const json_t *environment)
+static json_t *cluster_of(const json_t *config)
 {
-    const json_t *config = doc_get(environment, "spec.landscaperClusterConfig");
     const char *host = doc_text_or(config, "host", "");
     const char *authority = doc_text_or(config, "caData", "");
     const char *server_name = doc_text_or(config, "serverName", "");
@@ -266,22 +274,43 @@ static json_t *cluster_of(const json_t *environment)
     return cluster;
 }
 
-char *pair_kubeconfig(const json_t *environment, const char *token)
+char *pair_kubeconfig_with(const json_t *cluster_config, const char *credential, const char *value)
 {
-    cleanup_json json_t *config = json_pack(
-        "{s:s,s:s,s:s,s:[{s:s,s:o}],s:[{s:s,s:{s:s,s:s}}],s:[{s:s,s:{s:s}}]}", "apiVersion", "v1",
-        "kind", "Config", "current-context", CONTEXT_NAME, "clusters", "name", CONTEXT_NAME,
-        "cluster", cluster_of(environment), "contexts", "name", CONTEXT_NAME, "context", "cluster",
-        CONTEXT_NAME, "user", CONTEXT_NAME, "users", "name", CONTEXT_NAME, "user", "token", token);
+    cleanup_json json_t *config =
+        json_pack("{s:s,s:s,s:s,s:[{s:s,s:o}],s:[{s:s,s:{s:s,s:s}}],s:[{s:s,s:{s:s}}]}",
+                  "apiVersion", "v1", "kind", "Config", "current-context", CONTEXT_NAME, "clusters",
+                  "name", CONTEXT_NAME, "cluster", cluster_of(cluster_config), "contexts", "name",
+                  CONTEXT_NAME, "context", "cluster", CONTEXT_NAME, "user", CONTEXT_NAME, "users",
+                  "name", CONTEXT_NAME, "user", credential, value);
 
     return doc_dump_yaml(config);
 }
 
+char *pair_kubeconfig(const json_t *environment, const char *token)
+{
+    return pair_kubeconfig_with(doc_get(environment, "spec.landscaperClusterConfig"), "token",
+                                token);
+}
+
+/* Whether this is the hash of the cluster of a kubeconfig that leads there. */
+static bool is_hash_of(const char *hash, const json_t *cluster_config)
+{
+    cleanup_json json_t *wanted = cluster_of(cluster_config);
+    cleanup_free char *wanted_hash = reduce_cluster_hash(wanted);
+
+    return hash && strcmp(hash, wanted_hash) == 0;
+}
+
+bool pair_kubeconfig_leads_to(const char *kubeconfig, const json_t *cluster_config)
+{
+    cleanup_free char *hash = reduce_kubeconfig_hash(kubeconfig);
+
+    return is_hash_of(hash, cluster_config);
+}
+
 bool pair_target_is_current(const struct pair *pair, const json_t *target)
 {
-    cleanup_json json_t *wanted = cluster_of(pair->environment);
-    cleanup_free char *wanted_hash = reduce_cluster_hash(wanted);
-    cleanup_free char *found_hash = reduce_target_hash(target);
+    cleanup_free char *hash = reduce_target_hash(target);
 
-    return found_hash && strcmp(found_hash, wanted_hash) == 0;
+    return is_hash_of(hash, doc_get(pair->environment, "spec.landscaperClusterConfig"));
 }

@@ -45,6 +45,11 @@ bool pair_of_object(const json_t *object, const char **ret_registration,
 /* "environment label=..,registration label=.." for this pair; belongs to the caller. */
 char *pair_selector(const char *registration, const char *environment);
 
+/* Whether the agent of the environment requests the tokens of its deployers and stores them in the
+ * cluster of the environment. Then the pair has no Target, and the deployer's blueprint gets no
+ * import "landscaperCluster": the Secret is called "<identity>-landscaper-access". */
+bool pair_is_access_by_agent(const json_t *environment);
+
 /* ---- objects; all results are new references ---- */
 
 /* A new Installation that Landscaper starts at once. */
@@ -63,6 +68,11 @@ json_t *pair_host_target(const json_t *environment, const char *namespace_name);
 /* A kubeconfig for the API server of spec.landscaperClusterConfig. Secret; the caller frees it with
  * wipe_free(). */
 char *pair_kubeconfig(const json_t *environment, const char *token);
+/* The same for an object like landscaperClusterConfig and one credential: "token" or "tokenFile".
+ */
+char *pair_kubeconfig_with(const json_t *cluster_config, const char *credential, const char *value);
+/* Whether a kubeconfig has a token for this address. */
+bool pair_kubeconfig_leads_to(const char *kubeconfig, const json_t *cluster_config);
 
 /* ---- what has to be written ---- */
 

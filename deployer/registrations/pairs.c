@@ -98,6 +98,7 @@ static void describe_access(const struct environment_view *view, struct pair *pa
     int64_t renewal = target ? pair_renewal_unix_ms(target, now) : 0;
     uint64_t renewals = 0;
 
+    situation->is_access_by_agent = pair_is_access_by_agent(view->environment);
     situation->has_account = find_owned(view, pair, candidate, SOURCE_ACCOUNTS, situation);
     situation->has_binding = binding;
     situation->is_binding_current = binding && pair_binding_is_current(pair, binding);

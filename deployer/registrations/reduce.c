@@ -127,23 +127,31 @@ char *reduce_cluster_hash(const json_t *cluster)
     return hash_of(copy);
 }
 
+char *reduce_kubeconfig_hash(const char *kubeconfig)
+{
+    cleanup_json json_t *config = NULL;
+    const json_t *cluster = NULL;
+    const json_t *user = NULL;
+    struct error err = {0};
+
+    if (doc_parse_yaml(kubeconfig, strlen(kubeconfig), KUBECONFIG_MAX, &config, &err) < 0)
+        return NULL;
+    cluster = doc_member(json_array_get(doc_member(config, "clusters"), 0), "cluster");
+    user = doc_member(json_array_get(doc_member(config, "users"), 0), "user");
+    if (!json_is_object(cluster) ||
+        (!*doc_text_or(user, "token", "") && !*doc_text_or(user, "tokenFile", "")))
+        return NULL;
+    return reduce_cluster_hash(cluster);
+}
+
 char *reduce_target_hash(const json_t *target)
 {
     const char *known = doc_text(target, ACCESS_HASH);
-    const char *text = doc_text(target, "spec.config.kubeconfig");
-    cleanup_json json_t *config = NULL;
-    const json_t *cluster = NULL;
-    struct error err = {0};
+    const char *kubeconfig = doc_text(target, "spec.config.kubeconfig");
 
-    if (known || !text)
+    if (known || !kubeconfig)
         return xstrdup_or_null(known);
-    if (doc_parse_yaml(text, strlen(text), KUBECONFIG_MAX, &config, &err) < 0)
-        return NULL;
-    cluster = doc_member(json_array_get(doc_member(config, "clusters"), 0), "cluster");
-    if (!json_is_object(cluster) ||
-        !*doc_text_or(json_array_get(doc_member(config, "users"), 0), "user.token", ""))
-        return NULL;
-    return reduce_cluster_hash(cluster);
+    return reduce_kubeconfig_hash(kubeconfig);
 }
 
 /* ---- objects ---- */

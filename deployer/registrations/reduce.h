@@ -22,6 +22,9 @@ json_t *reduce_lease(const json_t *lease);
 char *reduce_member_hash(const json_t *spec, const char *member);
 /* Hash of the "cluster" of a kubeconfig. Belongs to the caller. */
 char *reduce_cluster_hash(const json_t *cluster);
+/* The same for the text of a kubeconfig; NULL: it has no cluster, or neither a token nor a file with
+ * one. Belongs to the caller. */
+char *reduce_kubeconfig_hash(const char *kubeconfig);
 /* The hash for a Target, whole or reduced; NULL: no kubeconfig with a cluster and a token. Belongs
  * to the caller. */
 char *reduce_target_hash(const json_t *target);

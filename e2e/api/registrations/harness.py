@@ -172,9 +172,9 @@ class RegistrationsWorld(World):
             f for f in found["metadata"]["finalizers"] if f != LANDSCAPER_FINALIZER]}}, self.namespace)
 
     def writes(self, mark, user):
-        """Requests that change something, without the Lease."""
+        """Requests that change something, without the Lease and Events."""
         return [f"{e['verb']} {resource_of(e)}" for e in self.apiserver.audit.entries(mark, user=user)
-                if e["verb"] not in ("get", "list", "watch") and resource_of(e) != "leases"]
+                if e["verb"] not in ("get", "list", "watch") and resource_of(e) not in ("leases", "events")]
 
     def quiet(self):
         """Waits until the program has had time to react: a change that it reports is seen after all earlier ones."""
