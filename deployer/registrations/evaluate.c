@@ -2,6 +2,7 @@
 /* Looks at one environment at a time, and at its pairs (pairs.c), and at registrations. */
 #include <string.h>
 
+#include "common/base/log.h"
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
@@ -154,4 +155,5 @@ void evaluate_all(void *data)
     {
         evaluate_registration(manager, name, value);
     }
+    log_debug("all environments evaluated");
 }

@@ -206,6 +206,7 @@ void report_all(void *data)
         report(manager, key);
         manager_close(manager);
     }
+    log_debug("statuses compared");
 }
 
 void report_stop(struct manager *manager)
