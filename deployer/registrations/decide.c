@@ -59,6 +59,9 @@ static struct pair_decision decide_creation(const struct pair_situation *now)
         return (struct pair_decision){PAIR_DELETE_TARGET, "Updating"};
     if (now->is_retry_due)
         return (struct pair_decision){PAIR_RETRY, "Retrying"};
+    /* Its items are there and wait for a deployer, or have waited for it in vain. */
+    if (now->dependencies == GRAPH_WAITING && !now->is_ready)
+        return (struct pair_decision){PAIR_NONE, graph_reason(now->dependencies)};
     return (struct pair_decision){PAIR_NONE, ""};
 }
 

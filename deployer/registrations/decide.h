@@ -40,6 +40,7 @@ struct pair_situation {
     bool is_token_due;
     bool is_access_by_agent; /* no Target: the agent requests the tokens */
 
+    bool is_ready; /* the last job of the Installation has succeeded */
     enum graph_state dependencies;
     bool is_job_running; /* Landscaper works on the Installation */
     bool is_interrupted; /* we have interrupted this job already */

@@ -263,6 +263,7 @@ void evaluate_pair(struct environment_view *view, size_t index)
         .is_deleting = view_is_deleting(candidate->installation),
         .is_uninstalled =
             candidate->installation && installation_is_uninstalled(candidate->installation),
+        .is_ready = view->deployers[index].is_ready,
         .dependencies = view->graph.verdicts[index].state,
         .items = (size_t)json_integer_value(doc_member(manager->served, name)),
         .is_forced = view_annotation(view->environment, ANNOTATION_FORCE_REMOVAL) ||
