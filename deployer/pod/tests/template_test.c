@@ -112,11 +112,9 @@ static void init_gets_the_variables_and_certificates_of_the_configuration(void *
         "{image: a, componentDescriptor: {ref: {repositoryContext: {type: ociRegistry, baseUrl: "
         "registry.example/x}, componentName: example.com/a, version: 1.0.0}}}");
     cleanup_free char *init = env_text(container(pod, "init"));
-    cleanup_free char *main_env = env_text(container(pod, "main"));
 
     (void)state;
     assert_non_null(strstr(init, "SSL_CERT_DIR=/etc/ssl/certs:/data/ls/ca HTTPS_PROXY=p "));
-    assert_null(strstr(main_env, "HTTPS_PROXY"));
 }
 
 static void a_pod_has_the_labels_and_annotations_of_go_and_ours(void **state)
