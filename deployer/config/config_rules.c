@@ -65,7 +65,8 @@ static const struct field_rule oci_fields[] = {
          .is_unused = true,                                                                        \
          .help = "name of the container",                                                          \
          .reason = "the containers' names are fixed"},                                             \
-        {.name = "resources", ROW_RESOURCES, .help = "requests and limits of the container"}, {    \
+        {.name = "resources", ROW_RESOURCES, .help = "requests and limits of the container"},      \
+    {                                                                                              \
         .name = "goImage", .types = RULE_BOOL,                                                     \
         .help = "the image is the Go deployer's and gets the permissions that it needs"            \
     }

@@ -13,7 +13,8 @@ struct check_table {
     size_t problems; /* rows whose result is not "ok" */
 };
 
-/* Takes the cells over: cluster, namespace, resource, verbs, result, purpose. There must be room. */
+/* Takes the cells over: cluster, namespace, resource, verbs, result, purpose. There must be room.
+ */
 void check_table_add(struct check_table *table, char *cluster, char *namespace_name, char *resource,
                      char *verbs, char *result, char *purpose);
 void check_table_print(const struct check_table *table, FILE *file);

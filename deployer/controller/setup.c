@@ -239,8 +239,8 @@ static int watch_items(struct controller *controller, struct error *err)
     controller->source_count = count > 0 ? count : 1;
     controller->sources = xcalloc(controller->source_count, sizeof(*controller->sources));
     for (size_t i = 0; i < controller->source_count; i++) {
-        controller->sources[i] = (struct item_source){
-            .controller = controller, .namespace_name = names[i], .epoch = 1};
+        controller->sources[i] =
+            (struct item_source){.controller = controller, .namespace_name = names[i], .epoch = 1};
         if (watch_items_of(&controller->sources[i], err) < 0)
             return -1;
     }

@@ -42,11 +42,10 @@ def published(node, tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
     prefix = f"{node.registry.host}/longshore"
     page = (paths.CHECKOUT / "docs" / "install.md").read_text()
-    block = re.search(r"^    for i in longshore .*?^    done$", page, re.MULTILINE | re.DOTALL)[0]
+    block = re.search(r"^    publish\(\) \{.*?^    publish [^\n]*$", page, re.MULTILINE | re.DOTALL)[0]
     environment = {**os.environ, **containers.configure(home, node.registry.host), "VERSION": released.version, "REGISTRY": prefix}
     done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=released.directory, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    helm.run("push", released.path("container-deployer-VERSION.tgz"), f"oci://{prefix}/charts", "--plain-http")
     # What 0.1.0 contained cannot be built any more: the programs are those of today.
     for name in release.NAMES:
         subprocess.run(["skopeo", "copy", "--all", "--quiet", f"oci-archive:{released.image(name)}:v{released.version}", f"docker://{prefix}/{name}:v0.1.0"],
@@ -76,12 +75,19 @@ def verify(client, repository, digest, public):
     assert json.loads(payload)["critical"]["image"]["docker-manifest-digest"] == digest
 
 
-def test_the_images_in_the_registry_have_valid_signatures(node, published):
+def test_images_and_chart_in_the_registry_have_valid_signatures(node, published, tmp_path):
     released, client = release.files(), node.registry.client()
-    for name in release.NAMES:
-        index = pull(client, f"longshore/{name}", f"v{released.version}")
-        for digest in ["sha256:" + hashlib.sha256(index).hexdigest(), *(image["digest"] for image in json.loads(index)["manifests"])]:
+    for name, tag in [*((name, f"v{released.version}") for name in release.NAMES), ("charts/container-deployer", released.version)]:
+        manifest = pull(client, f"longshore/{name}", tag)
+        for digest in ["sha256:" + hashlib.sha256(manifest).hexdigest(), *(image["digest"] for image in json.loads(manifest).get("manifests", []))]:
             verify(client, f"longshore/{name}", digest, released.public)
+    # The commands of the page for those who do not have cosign.
+    page = (paths.CHECKOUT / "docs" / "install.md").read_text()
+    block = re.search(r"^    digest=.*?^    grep [^\n]*$", page, re.MULTILINE | re.DOTALL)[0]
+    (tmp_path / "longshore.pub").write_bytes(released.public.read_bytes())
+    environment = {**os.environ, **containers.configure(tmp_path, node.registry.host), "VERSION": released.version, "REGISTRY": published}
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and "Verified OK" in done.stdout, done.stdout + done.stderr
 
 
 def images_of(node, namespace):
