@@ -363,6 +363,8 @@ enum { POD_RESERVE_PART = 5, POD_RESERVE_SECONDS_MIN = 8, POD_RESERVE_SECONDS_MA
 /* Conditions of an Environment. */
 #define CONDITION_ACCEPTED "Accepted"
 #define CONDITION_DEPLOYERS_READY "DeployersReady"
+/* On the Leases by which replicas share work: the name of what they share. */
+#define LABEL_SHARDS LONGSHORE_PREFIX "/shards"
 
 /* On every object that we create. */
 #define LABEL_MANAGED_BY "app.kubernetes.io/managed-by"

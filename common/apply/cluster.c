@@ -91,6 +91,11 @@ void cluster_pool_set_max(struct cluster_pool *pool, size_t clusters_max)
     pool->clusters_max = clusters_max;
 }
 
+void cluster_pool_set_stream_s(struct cluster_pool *pool, uint32_t stream_s)
+{
+    pool->stream_s = stream_s;
+}
+
 void cluster_pool_on_unauthorized(struct cluster_pool *pool,
                                   cluster_unauthorized_fn *on_unauthorized, void *data)
 {

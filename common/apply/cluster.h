@@ -27,6 +27,9 @@ struct cluster; /* reference counted */
 struct cluster_pool *cluster_pool_new(struct loop *loop, const char *user_agent);
 /* How many clusters may be open at a time. */
 void cluster_pool_set_max(struct cluster_pool *pool, size_t clusters_max);
+/* How long a stream of events lives before it is renewed, see struct kube_watch_options: with
+ * thousands of clusters most requests would be renewals. */
+void cluster_pool_set_stream_s(struct cluster_pool *pool, uint32_t stream_s);
 /* on_unauthorized is called from the loop, possibly again and again, if a cluster has answered 401
  * to a lookup or watch of somebody who waits for an object: the credentials are not valid any more,
  * and without others nobody will learn anything of the object. It must not give back the

@@ -47,6 +47,7 @@ struct cluster_pool {
     char *user_agent;
     struct http_client *http; /* NULL: not needed yet */
     size_t clusters_max;
+    uint32_t stream_s; /* 0: the default */
     struct cluster *clusters;
     struct cluster *longest_idle, *latest_idle;
     size_t count, used_count;
