@@ -7,7 +7,7 @@ export LONGSHORE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore
 PYTHON := /usr/bin/python3
 
 .DEFAULT_GOAL := build
-.PHONY: help build build-clang build-asan demo test unit lint format reference e2e bench mutants images fuzz coverage clean \
+.PHONY: help build build-clang build-asan demo test unit lint format reference e2e bench mutants images release fuzz coverage clean \
         cluster-up cluster-down
 
 help: ## this list
@@ -61,7 +61,7 @@ e2e: build ## tests against the real parts: API server, registry, kubelet and co
 	@e2e/bench/tools helm
 	@e2e/bench/tools kustomize-controller
 	@e2e/bench/tools source-controller
-	@images/build packages
+	@images/release packages
 	@e2e/run
 
 bench: build ## benchmarks: counts and ratios, one table
@@ -70,8 +70,9 @@ bench: build ## benchmarks: counts and ratios, one table
 	@e2e/bench/tools kubernetes
 	@e2e/bench/tools helm
 	@e2e/bench/tools kustomize-controller
-	@images/build packages
+	@images/release packages
 	@images/build
+	@LONGSHORE_ARCHITECTURE=$(filter-out $(shell dpkg --print-architecture),amd64 arm64) images/build programs
 	@$(PYTHON) e2e/perf/run.py
 	@LONGSHORE_FLUX_JOBS=50 e2e/run --lane rest e2e/api/flux/test_landscaper_control.py
 
@@ -84,6 +85,11 @@ mutants: build ## applies deliberate bugs (.ci/mutants) and checks that the name
 images: ## static release build and the three OCI archives, in out/
 	@.ci/packages build
 	@images/build
+
+release: ## all files of a release for amd64 and arm64, in out/ (VERSION=x.y.z SIGNING_KEY=file); see docs/release.md
+	@.ci/packages build
+	@images/release packages
+	@images/release build "$(or $(VERSION),$(file <images/version))"
 
 fuzz: ## every fuzzer for 60 s (FUZZ_SECONDS=n)
 	@.ci/packages build lint fuzz

@@ -10,7 +10,6 @@ import datetime
 import json
 import os
 import pathlib
-import platform
 import re
 import subprocess
 import tarfile
@@ -23,6 +22,7 @@ LICENCES = {
     "ca-certificates": "MPL-2.0",
     "curl": "curl",
     "gcc-12": "GPL-3.0-or-later WITH GCC-exception-3.1",
+    "gcc-12-cross": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "glibc": "LGPL-2.1-or-later",
     "jansson": "MIT",
     "libarchive": "BSD-2-Clause",
@@ -79,8 +79,17 @@ def lean_facts(directory):
     return facts
 
 
-def libraries_of(map_path, directory):
-    lean = lean_facts(directory)
+def sysroot_facts(sysroot, architecture):
+    """The packages that images/sysroot unpacked: {path of a file: facts}. The texts are those of the same packages on this machine."""
+    facts = {}
+    for line in (sysroot / "packages.txt").read_text().splitlines() if sysroot else []:
+        path, name, source, source_version, version = line.split("\t")
+        facts[str(sysroot / path)] = debian_facts(name) | {"source": source, "source_version": source_version, "version": version, "architecture": architecture}
+    return facts
+
+
+def libraries_of(map_path, directory, sysroot, architecture):
+    lean = lean_facts(directory) | sysroot_facts(sysroot, architecture)
     # Relative paths are our own files in the build directory.
     linked = {os.path.realpath(path) for path in linked_files(map_path.read_text(errors="replace")) if os.path.isabs(path)}
     found = {facts["name"]: facts for path, facts in lean.items() if path in linked}
@@ -113,22 +122,25 @@ def package(identifier, facts):
     }
 
 
-def read_image(path):
-    """Image name, manifest digest and file names of one of our OCI archives."""
+def read_image(path, architecture):
+    """Image name, manifest digest and file names of one of our OCI archives, for one architecture."""
     with tarfile.open(path) as archive:
         def blob(digest):
             return archive.extractfile("blobs/sha256/" + digest.partition(":")[2])
         described = json.load(archive.extractfile("index.json"))["manifests"][0]
-        manifest = json.load(blob(described["digest"]))
+        digest, manifest = described["digest"], json.load(blob(described["digest"]))
+        if "manifests" in manifest:
+            digest, = (image["digest"] for image in manifest["manifests"] if image["platform"]["architecture"] == architecture)
+            manifest = json.load(blob(digest))
         with tarfile.open(fileobj=blob(manifest["layers"][0]["digest"]), mode="r:gz") as layer:
             names = layer.getnames()
-    return described["annotations"]["io.containerd.image.name"], described["digest"], names
+    return described["annotations"]["io.containerd.image.name"], digest, names
 
 
 def document(options):
-    name, digest, files = read_image(options.image)
+    name, digest, files = read_image(options.image, options.architecture)
     title = name.rpartition(":")[0].rpartition("/")[2]
-    linked = libraries_of(options.map, options.libraries)
+    linked = libraries_of(options.map, options.libraries, options.sysroot, options.architecture)
     contained = [debian_facts("ca-certificates")] if "etc/ssl/certs/ca-certificates.crt" in files else []
     created = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), datetime.timezone.utc)
     image = {
@@ -148,7 +160,7 @@ def document(options):
         "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"{title} {options.version}",
         "documentNamespace": f"urn:longshore:spdx:{title}:{digest}",
         "creationInfo": {"created": created.strftime("%Y-%m-%dT%H:%M:%SZ"), "creators": ["Tool: images/sbom.py"],
-                         "comment": f"built on {platform.machine()} from what the linker's map names"},
+                         "comment": f"for {options.architecture}, from what the linker's map names"},
         "packages": packages,
         "hasExtractedLicensingInfos": [PUBLIC_DOMAIN] if any(licence_of(facts) == PUBLIC_DOMAIN["licenseId"] for facts in linked) else [],
         "relationships": [{"spdxElementId": first, "relationshipType": kind, "relatedSpdxElement": second} for first, kind, second in relations],
@@ -160,6 +172,8 @@ def main():
     parser.add_argument("--image", type=pathlib.Path, required=True, help="OCI archive that the document describes")
     parser.add_argument("--map", type=pathlib.Path, required=True, help="linker map of its program")
     parser.add_argument("--libraries", type=pathlib.Path, required=True, help="directory printed by images/libraries")
+    parser.add_argument("--architecture", required=True, help="as Debian names it")
+    parser.add_argument("--sysroot", type=lambda text: pathlib.Path(text) if text else None, help="directory printed by images/sysroot; empty: none")
     parser.add_argument("--output", type=pathlib.Path, required=True)
     parser.add_argument("--version", required=True)
     options = parser.parse_args()

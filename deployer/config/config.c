@@ -47,6 +47,14 @@ static void container_done(struct config_container *container)
     json_decref(container->args);
     free(container->image_pull_policy);
     json_decref(container->resources);
+    json_decref(container->env);
+}
+
+static void text_list_free(char **list)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        free(list[i]);
+    free(list);
 }
 
 void config_free(struct deployer_config *config)
@@ -55,9 +63,9 @@ void config_free(struct deployer_config *config)
         return;
     free(config->identity);
     free(config->namespace_name);
-    for (size_t i = 0; config->oci_config_files && config->oci_config_files[i]; i++)
-        free(config->oci_config_files[i]);
-    free(config->oci_config_files);
+    text_list_free(config->namespaces);
+    text_list_free(config->oci_config_files);
+    free(config->oci_ca_bundle);
     selector_free(config->target_selector);
     json_decref(config->target_selector_document);
     container_done(&config->init);
@@ -114,6 +122,28 @@ static void read_image(const struct fields *fields, const char *image,
     ret_container->resources = read_resources(fields);
 }
 
+/* A list of strings, NULL at the end. */
+static char **read_text_list(const struct fields *fields, const char *key)
+{
+    cleanup_json json_t *given = field_text_list(fields, key);
+    size_t count = json_array_size(given);
+    char **list = xcalloc(count + 1, sizeof(*list));
+
+    for (size_t i = 0; i < count; i++)
+        list[i] = xstrdup(json_string_value(json_array_get(given, i)));
+    return list;
+}
+
+/* The variables of a helper container, in addition to those that it gets anyway. */
+static json_t *read_env(const struct fields *fields)
+{
+    cleanup_free char *path = field_path(fields, "env");
+    json_t *env = field_copy(fields, "env");
+
+    validate_env(env, path, fields->mistakes);
+    return env ? env : json_array();
+}
+
 static void read_container(const struct fields *root, const char *key, const char *image,
                            struct config_container *ret_container)
 {
@@ -122,6 +152,7 @@ static void read_container(const struct fields *root, const char *key, const cha
     read_image(&fields, image, ret_container);
     ret_container->args = field_text_list(&fields, "args");
     ret_container->is_go_image = field_bool(&fields, "goImage", false);
+    ret_container->env = read_env(&fields);
 }
 
 static void read_script(const struct fields *root, struct deployer_config *config)
@@ -143,12 +174,10 @@ static void read_helm(const struct fields *root, struct deployer_config *config)
 static void read_oci(const struct fields *root, struct deployer_config *config)
 {
     const struct fields fields = section(root, "oci");
-    cleanup_json json_t *files = field_text_list(&fields, "configFiles");
-    size_t count = json_array_size(files);
 
-    config->oci_config_files = xcalloc(count + 1, sizeof(*config->oci_config_files));
-    for (size_t i = 0; i < count; i++)
-        config->oci_config_files[i] = xstrdup(json_string_value(json_array_get(files, i)));
+    config->oci_config_files = read_text_list(&fields, "configFiles");
+    if (*doc_text_or(fields.object, "caBundle", ""))
+        config->oci_ca_bundle = field_text_copy(&fields, "caBundle", NULL);
     config->oci_plain_http = field_bool(&fields, "allowPlainHttp", false);
     config->oci_insecure = field_bool(&fields, "insecureSkipVerify", false);
 }
@@ -250,6 +279,20 @@ static void read_types(const struct fields *root, enum deployer_kind kind,
     config->late_interval_ms = field_duration_ms(&fields, "minimumInterval", LATE_INTERVAL_MS);
 }
 
+/* The bundle is passed to init in a variable, of which there can be only one. */
+static void check_ca_bundle(const struct fields *root, const struct deployer_config *config)
+{
+    for (size_t i = 0; config->oci_ca_bundle && i < json_array_size(config->init.env); i++) {
+        const char *name = doc_text_or(json_array_get(config->init.env, i), "name", "");
+
+        if (strcmp(name, "SSL_CERT_DIR") == 0 || strcmp(name, "SSL_CERT_FILE") == 0)
+            mistakes_add(root->mistakes, MISTAKE_FORBIDDEN, "initContainer.env",
+                         "\"%s\" can't be combined with oci.caBundle: add the certificates to one of "
+                         "them",
+                         name);
+    }
+}
+
 static enum deployer_kind kind_of(const struct fields *root)
 {
     const char *api_version = field_text(root, "apiVersion");
@@ -270,6 +313,7 @@ static void read_root(const struct fields *root, struct deployer_config *config)
     rules_check(root->object, CONFIG_FIELDS, "", root->mistakes);
     config->identity = field_text_copy(root, "identity", "");
     config->namespace_name = field_text_copy(root, "namespace", "default");
+    config->namespaces = read_text_list(root, "namespaces");
     if (!json_is_array(selector) && !json_is_object(selector))
         selector = NULL; /* reported by rules_check() */
     config->target_selector = selector_parse(selector, "targetSelector", root->mistakes);
@@ -284,6 +328,7 @@ static void read_root(const struct fields *root, struct deployer_config *config)
     read_script(root, config);
     read_helm(root, config);
     read_types(root, kind, config);
+    check_ca_bundle(root, config);
     if (!config->init.resources)
         config->init.resources = default_resources("10m", "32Mi", "1", "256Mi");
     if (!config->wait.resources)

@@ -24,17 +24,20 @@ struct config_container {
     /* The image is the Go deployer's and gets what only that one needs: a writable /tmp; for init
      * also a token and permission to list and delete Secrets. */
     bool is_go_image;
+    json_t *env; /* init and wait: array of {name, value} in addition to their own; may be empty */
 };
 
 struct deployer_config {
     char *identity;       /* "" if not given: then the label deployer-id is empty, as with Go */
     char *namespace_name; /* of all objects on the host cluster */
+    char **namespaces;    /* of the DeployItems that are served; NULL at the end; empty: all */
     /* Not part of the document: a hash of the Landscaper cluster, used as a label on all objects if
      * there is no identity. "": none. */
     char landscaper_mark[NAME_HASH_SIZE];
 
     char **oci_config_files; /* NULL at the end */
     bool oci_plain_http, oci_insecure;
+    char *oci_ca_bundle; /* PEM that init trusts besides the system's; NULL if not given */
 
     struct selector *target_selector;
     json_t *target_selector_document; /* as written */

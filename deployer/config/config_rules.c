@@ -12,6 +12,7 @@ enum {
     LOG_TAIL_LINES_MAX = 200,
     PORT_MAX = 65535,
     GRACE_LIMIT_SECONDS = 24 * 3600,
+    NAMESPACES_MAX = 100,
 };
 
 /* The chart writes "" for values that are not set. */
@@ -36,6 +37,10 @@ static const struct field_rule oci_fields[] = {
      .types = RULE_BOOL,
      .fallback = "false",
      .help = "init does not verify certificates of registries"},
+    {.name = "caBundle",
+     .types = RULE_TEXT,
+     .is_empty_allowed = true,
+     .help = "certificates in PEM that init trusts in addition to those of its image"},
     RULES_END,
 };
 
@@ -53,22 +58,29 @@ static const struct field_rule oci_fields[] = {
         .help = "when the image is pulled; default: as Kubernetes decides"                         \
     }
 
-static const struct field_rule container_fields[] = {
-    {.name = "image", ROW_IMAGE, .help = "image reference"},
-    ROW_COMMAND,
-    ROW_ARGS,
-    ROW_POLICY,
-    {.name = "name",
-     .types = RULE_TEXT,
-     .is_unused = true,
-     .help = "name of the container",
-     .reason = "the containers' names are fixed"},
-    {.name = "resources", ROW_RESOURCES, .help = "requests and limits of the container"},
-    {.name = "goImage",
-     .types = RULE_BOOL,
-     .help = "the image is the Go deployer's and gets the permissions that it needs"},
+#define ROWS_CONTAINER                                                                             \
+    {.name = "image", ROW_IMAGE, .help = "image reference"}, ROW_COMMAND, ROW_ARGS, ROW_POLICY,    \
+        {.name = "name",                                                                           \
+         .types = RULE_TEXT,                                                                       \
+         .is_unused = true,                                                                        \
+         .help = "name of the container",                                                          \
+         .reason = "the containers' names are fixed"},                                             \
+        {.name = "resources", ROW_RESOURCES, .help = "requests and limits of the container"}, {    \
+        .name = "goImage", .types = RULE_BOOL,                                                     \
+        .help = "the image is the Go deployer's and gets the permissions that it needs"            \
+    }
+
+static const struct field_rule container_fields[] = {ROWS_CONTAINER, RULES_END};
+static const struct field_rule helper_fields[] = {
+    ROWS_CONTAINER,
+    {.name = "env",
+     .types = RULE_LIST,
+     .elements = &ELEMENT_ENV,
+     .max = VALIDATE_ENV_MAX,
+     .help = "additional environment variables, for example HTTPS_PROXY and NO_PROXY"},
     RULES_END,
 };
+static const struct field_rule element_namespace = {ROW_OBJECT_NAME};
 
 static const struct field_rule script_fields[] = {
     {.name = "enabled",
@@ -295,6 +307,12 @@ const struct field_rule CONFIG_FIELDS[] = {
      ROW_OPTIONAL_NAME,
      .fallback = "\"default\"",
      .help = "namespace of all pods and Secrets on the host cluster"},
+    {.name = "namespaces",
+     .types = RULE_LIST,
+     .elements = &element_namespace,
+     .max = NAMESPACES_MAX,
+     .fallback = "[]",
+     .help = "namespaces whose DeployItems are served; empty: all. Each has a watch of its own"},
     {.name = "oci", .types = RULE_OBJECT, .fields = oci_fields, .help = "access to registries"},
     {.name = "targetSelector",
      .types = RULE_LIST,
@@ -309,11 +327,11 @@ const struct field_rule CONFIG_FIELDS[] = {
      .help = "image of container items that name none"},
     {.name = "initContainer",
      .types = RULE_OBJECT,
-     .fields = container_fields,
+     .fields = helper_fields,
      .help = "the container that writes the inputs"},
     {.name = "waitContainer",
      .types = RULE_OBJECT,
-     .fields = container_fields,
+     .fields = helper_fields,
      .help = "the container that saves state and exports"},
     {.name = "garbageCollection",
      .types = RULE_OBJECT,

@@ -38,6 +38,8 @@ static json_t *container_document(const struct config_container *container)
     set_copy(doc, "args", container->args);
     set_text(doc, "imagePullPolicy", container->image_pull_policy);
     set_copy(doc, "resources", container->resources);
+    if (json_array_size(container->env) > 0)
+        set_copy(doc, "env", container->env);
     if (container->is_go_image)
         doc_set_new(doc, "goImage", json_true());
     return doc;
@@ -68,6 +70,7 @@ json_t *config_document(const struct deployer_config *config)
 {
     json_t *doc = json_object();
     json_t *files = json_array();
+    json_t *namespaces = json_array();
 
     doc_set_text(doc, "apiVersion",
                  config->is_container_enabled ? DEPLOYER_API_VERSION
@@ -76,11 +79,15 @@ json_t *config_document(const struct deployer_config *config)
     doc_set_text(doc, "kind", KIND_CONFIGURATION);
     doc_set_text(doc, "identity", config->identity);
     doc_set_text(doc, "namespace", config->namespace_name);
+    for (size_t i = 0; config->namespaces[i]; i++)
+        (void)json_array_append_new(namespaces, json_string(config->namespaces[i]));
+    doc_set_new(doc, "namespaces", namespaces);
     for (size_t i = 0; config->oci_config_files[i]; i++)
         (void)json_array_append_new(files, json_string(config->oci_config_files[i]));
     doc_set_new(doc, "oci.configFiles", files);
     doc_set_new(doc, "oci.allowPlainHttp", json_boolean(config->oci_plain_http));
     doc_set_new(doc, "oci.insecureSkipVerify", json_boolean(config->oci_insecure));
+    set_text(doc, "oci.caBundle", config->oci_ca_bundle);
     set_copy(doc, "targetSelector", config->target_selector_document);
     doc_set_new(doc, "initContainer", container_document(&config->init));
     doc_set_new(doc, "waitContainer", container_document(&config->wait));

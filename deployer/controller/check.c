@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "deployer/controller/check.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
+#include "deployer/controller/check_table.h"
 
 enum { RULE_VERBS_MAX = 7 };
 
@@ -100,7 +102,7 @@ struct check {
     void *data;
 
     struct kube_call *call;
-    size_t rule, verb; /* the next question */
+    size_t rule, verb, place; /* the next question */
 
     struct error unreachable[array_length(cluster_names)]; /* no more questions to this cluster */
     bool is_missing[array_length(rules)][RULE_VERBS_MAX];
@@ -132,8 +134,18 @@ static bool is_needed(const struct check *check, enum need need)
     return true;
 }
 
-/* NULL: all namespaces. */
-static const char *namespace_of(const struct check *check, const struct rule *rule)
+/* The namespaces of PLACE_ALL that are asked for one by one; 1 if one question covers all. */
+static size_t place_count(const struct check *check, const struct rule *rule)
+{
+    size_t count = 0;
+
+    while (rule->place == PLACE_ALL && check->config->namespaces[count])
+        count++;
+    return count > 0 ? count : 1;
+}
+
+/* Number place of the namespaces of a rule. NULL: all namespaces. */
+static const char *namespace_of(const struct check *check, const struct rule *rule, size_t place)
 {
     switch (rule->place) {
     case PLACE_RUNS:
@@ -145,7 +157,22 @@ static const char *namespace_of(const struct check *check, const struct rule *ru
     case PLACE_ALL:
         break;
     }
-    return NULL;
+    return check->config->namespaces[place];
+}
+
+/* All namespaces of a rule, with commas between them. Belongs to the caller. */
+static char *namespaces_text(const struct check *check, const struct rule *rule)
+{
+    const char *first = namespace_of(check, rule, 0);
+    char *text = xstrdup(first ? first : "all");
+
+    for (size_t i = 1; i < place_count(check, rule); i++) {
+        char *longer = xasprintf("%s,%s", text, namespace_of(check, rule, i));
+
+        free(text);
+        text = longer;
+    }
+    return text;
 }
 
 static struct kube *client_of(const struct check *check, const struct rule *rule)
@@ -203,8 +230,11 @@ static void on_review(void *data, json_t *object, const struct error *err)
     if (err->kind != ERROR_NONE)
         check->errors[check->rule] = *err;
     else
-        check->is_missing[check->rule][check->verb] = !doc_bool_or(object, "status.allowed", false);
-    check->verb++;
+        check->is_missing[check->rule][check->verb] |= !doc_bool_or(object, "status.allowed", false);
+    if (++check->place == place_count(check, &rules[check->rule])) {
+        check->place = 0;
+        check->verb++;
+    }
     ask_next(check);
 }
 
@@ -213,7 +243,7 @@ static void ask_review(struct check *check)
     static const struct kube_resource reviews = {"authorization.k8s.io", "v1",
                                                  "selfsubjectaccessreviews"};
     const struct rule *rule = &rules[check->rule];
-    const char *namespace_name = namespace_of(check, rule);
+    const char *namespace_name = namespace_of(check, rule, check->place);
     cleanup_free char *verb = verb_at(rule, check->verb);
     cleanup_json json_t *body =
         json_pack("{s:s,s:s,s:{s:{s:s,s:s,s:s}}}", "apiVersion", "authorization.k8s.io/v1", "kind",
@@ -278,7 +308,7 @@ static void ask_discovery(struct check *check)
 
 static void ask_next(struct check *check)
 {
-    for (; check->rule < array_length(rules); check->rule++, check->verb = 0) {
+    for (; check->rule < array_length(rules); check->rule++, check->verb = check->place = 0) {
         const struct rule *rule = &rules[check->rule];
         const struct error *unreachable = &check->unreachable[rule->cluster];
         cleanup_free char *verb = verb_at(rule, check->verb);
@@ -339,12 +369,12 @@ void check_log(const struct check *check)
     for (size_t i = 0; i < array_length(rules); i++) {
         cleanup_free char *missing = missing_verbs(check, i);
         cleanup_free char *resource = resource_text(&rules[i]);
-        const char *namespace_name = namespace_of(check, &rules[i]);
+        cleanup_free char *namespaces = namespaces_text(check, &rules[i]);
 
         if (*missing)
             log_error("missing permission", log_text("cluster", cluster_names[rules[i].cluster]),
                       log_text("resource", resource), log_text("verbs", missing),
-                      log_text("namespace", namespace_name ? namespace_name : "all"),
+                      log_text("namespace", namespaces),
                       log_text("purpose", rules[i].purpose));
     }
     for (size_t i = 0; i < array_length(definitions); i++) {
@@ -358,82 +388,41 @@ void check_log(const struct check *check)
         log_info("some permissions could not be verified", log_text("error", unknown->text));
 }
 
-enum { COLUMNS = 6, ROWS_MAX = 1 + array_length(rules) + array_length(definitions) };
+static_assert(1 + array_length(rules) + array_length(definitions) <= CHECK_ROWS_MAX,
+              "the table has room for all rows");
 
-struct table {
-    char *cells[ROWS_MAX][COLUMNS];
-    size_t count;
-    size_t problems; /* rows whose result is not "ok" */
-};
-
-/* Takes the cells over: cluster, namespace, resource, verbs, result, purpose. */
-static void table_add(struct table *table, char *cluster, char *namespace_name, char *resource,
-                      char *verbs, char *result, char *purpose)
-{
-    char *const cells[COLUMNS] = {cluster, namespace_name, resource, verbs, result, purpose};
-
-    memcpy(table->cells[table->count++], cells, sizeof(cells));
-}
-
-static void table_print(const struct table *table, FILE *file)
-{
-    int widths[COLUMNS] = {0};
-
-    for (size_t row = 0; row < table->count; row++) {
-        for (size_t column = 0; column < COLUMNS - 1; column++) {
-            int width = (int)strlen(table->cells[row][column]);
-
-            widths[column] = width > widths[column] ? width : widths[column];
-        }
-    }
-    for (size_t row = 0; row < table->count; row++) {
-        for (size_t column = 0; column < COLUMNS - 1; column++)
-            (void)fprintf(file, "%-*s  ", widths[column], table->cells[row][column]);
-        (void)fprintf(file, "%s\n", table->cells[row][COLUMNS - 1]);
-    }
-}
-
-static void table_done(struct table *table)
-{
-    for (size_t row = 0; row < table->count; row++) {
-        for (size_t column = 0; column < COLUMNS; column++)
-            free(table->cells[row][column]);
-    }
-}
-
-static void add_rule(const struct check *check, size_t number, struct table *table)
+static void add_rule(const struct check *check, size_t number, struct check_table *table)
 {
     const struct rule *rule = &rules[number];
-    const char *namespace_name = namespace_of(check, rule);
     cleanup_free char *missing = missing_verbs(check, number);
     char *result = *missing ? xasprintf("missing: %s", missing)
                             : xstrdup(check->errors[number].kind == ERROR_NONE ? "ok" : "unknown");
 
     table->problems += strcmp(result, "ok") != 0;
-    table_add(table, xstrdup(cluster_names[rule->cluster]),
-              xstrdup(namespace_name ? namespace_name : "all"), resource_text(rule),
+    check_table_add(table, xstrdup(cluster_names[rule->cluster]),
+              namespaces_text(check, rule), resource_text(rule),
               xstrdup(rule->verbs), result, xstrdup(rule->purpose));
 }
 
-static void add_definition(const struct check *check, size_t number, struct table *table)
+static void add_definition(const struct check *check, size_t number, struct check_table *table)
 {
     const char *result = check->discovery_error.kind != ERROR_NONE ? "unknown"
                          : check->is_definition_missing[number]    ? "missing"
                                                                    : "ok";
 
     table->problems += strcmp(result, "ok") != 0;
-    table_add(table, xstrdup(cluster_names[CLUSTER_LANDSCAPER]), xstrdup("-"),
+    check_table_add(table, xstrdup(cluster_names[CLUSTER_LANDSCAPER]), xstrdup("-"),
               xasprintf("%s." LANDSCAPER_GROUP, definitions[number].plural), xstrdup("-"),
               xstrdup(result), xstrdup("CustomResourceDefinition of Landscaper"));
 }
 
 bool check_print(const struct check *check, FILE *file)
 {
-    struct table table = {0};
+    struct check_table table = {0};
     const struct error *unknown = first_error(check);
     size_t problems = 0;
 
-    table_add(&table, xstrdup("CLUSTER"), xstrdup("NAMESPACE"), xstrdup("RESOURCE"),
+    check_table_add(&table, xstrdup("CLUSTER"), xstrdup("NAMESPACE"), xstrdup("RESOURCE"),
               xstrdup("VERBS"), xstrdup("RESULT"), xstrdup("PURPOSE"));
     for (size_t i = 0; i < array_length(rules); i++) {
         if (is_needed(check, rules[i].need))
@@ -443,9 +432,9 @@ bool check_print(const struct check *check, FILE *file)
         if (is_needed(check, definitions[i].need))
             add_definition(check, i, &table);
     }
-    table_print(&table, file);
+    check_table_print(&table, file);
     problems = table.problems;
-    table_done(&table);
+    check_table_done(&table);
     if (unknown)
         (void)fprintf(file, "error: %s\n", unknown->text);
     if (problems)

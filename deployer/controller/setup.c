@@ -68,6 +68,18 @@ static const char *name_of_action(size_t action)
     return action < ACTION_COUNT ? action_name((enum action)action) : NULL;
 }
 
+static uint64_t longest_silence_ms(const struct controller *controller)
+{
+    uint64_t longest = 0;
+
+    for (size_t i = 0; i < controller->source_count; i++) {
+        uint64_t silence = kube_watch_idle_ms(controller->sources[i].watch);
+
+        longest = silence > longest ? silence : longest;
+    }
+    return longest;
+}
+
 static int serve_metrics(struct process *process, struct buffer *ret_body,
                          const char **ret_content_type)
 {
@@ -82,7 +94,7 @@ static int serve_metrics(struct process *process, struct buffer *ret_body,
         .held = controller->unknown_owner_items,
         .landscaper_requests = kube_request_counts(controller->landscaper),
         .host_requests = is_one ? NULL : kube_request_counts(controller->host),
-        .watch_silent_ms = {[METRICS_ITEMS] = kube_watch_idle_ms(controller->item_watch),
+        .watch_silent_ms = {[METRICS_ITEMS] = longest_silence_ms(controller),
                             [METRICS_PODS] = runs ? kube_watch_idle_ms(runs) : 0},
         .is_leader = controller_may_write(controller),
         .is_synced = controller->is_items_synced && controller_is_synced(controller),
@@ -201,17 +213,37 @@ static void on_checked(void *data)
 
 /* ---- Watching ---- */
 
-static int watch_items(struct controller *controller, struct error *err)
+static int watch_items_of(struct item_source *source, struct error *err)
 {
     struct kube_watch_options items = {.resource = KUBE_DEPLOY_ITEMS,
+                                       .namespace_name = source->namespace_name,
                                        .page_size = CONTROLLER_LIST_PAGE,
                                        .skipped_members = OBJECT_SKIPPED_MEMBERS,
                                        .is_known = observe_item_is_known,
                                        .on_event = observe_item_event,
-                                       .data = controller};
+                                       .data = source};
 
-    if (kube_watch_start(controller->landscaper, &items, &controller->item_watch, err) < 0)
+    if (kube_watch_start(source->controller->landscaper, &items, &source->watch, err) < 0)
         return error_wrap(err, "watch items");
+    return 0;
+}
+
+/* One watch for all namespaces, or one for each that the configuration names. */
+static int watch_items(struct controller *controller, struct error *err)
+{
+    char *const *names = controller->config->namespaces;
+    size_t count = 0;
+
+    while (names[count])
+        count++;
+    controller->source_count = count > 0 ? count : 1;
+    controller->sources = xcalloc(controller->source_count, sizeof(*controller->sources));
+    for (size_t i = 0; i < controller->source_count; i++) {
+        controller->sources[i] = (struct item_source){
+            .controller = controller, .namespace_name = names[i], .epoch = 1};
+        if (watch_items_of(&controller->sources[i], err) < 0)
+            return -1;
+    }
     return 0;
 }
 
@@ -270,7 +302,6 @@ static void init_controller(struct process *process, const struct deployer_confi
     controller->pod_name = daemon_variable(ENV_MY_POD_NAME, MY_POD_NAME_DEFAULT);
     controller->pod_namespace = daemon_variable(ENV_MY_POD_NAMESPACE, MY_POD_NAMESPACE_DEFAULT);
     controller->index = index_new(controller->engines);
-    controller->item_epoch = 1;
     loop_timer_init(&controller->pump_timer, controller->loop, controller_on_pump, controller);
     loop_timer_init(&process->drain_timer, controller->loop, on_drained, process);
 }
@@ -289,7 +320,8 @@ static void process_done(struct process *process)
      * reads the watches. */
     server_free(process->health);
     server_free(process->metrics);
-    kube_watch_stop(controller->item_watch);
+    for (size_t i = 0; i < controller->source_count; i++)
+        kube_watch_stop(controller->sources[i].watch);
     if (controller->index)
         index_each(controller->index, free_task, NULL);
     election_stop(controller, RELEASE_MS);
@@ -301,6 +333,7 @@ static void process_done(struct process *process)
     check_free(process->check);
     clusters_done(&process->clusters);
     http_client_free(controller->http);
+    free(controller->sources);
     free(controller->identity);
     loop_free(controller->loop);
 }

@@ -168,6 +168,11 @@ bool inputs_has_registry_access(const struct pod_request *request)
     return request->run->has_registry_access;
 }
 
+bool inputs_has_ca_bundle(const struct pod_request *request)
+{
+    return inputs_has_registry_access(request) && request->config->oci_ca_bundle;
+}
+
 static int put(struct secret_data *secret, const char *key, const char *bytes, size_t size,
                struct error *err)
 {
@@ -206,6 +211,14 @@ static int put_ocm_config(struct secret_data *secret, const struct pod_request *
                          doc_text_or(map, "metadata.name", ""));
     return put(secret, FILE_OCM_CONFIGURATION, json_string_value(text), json_string_length(text),
                err);
+}
+
+static int put_ca_bundle(struct secret_data *secret, const struct pod_request *request,
+                         struct error *err)
+{
+    const char *text = request->config->oci_ca_bundle;
+
+    return inputs_has_ca_bundle(request) ? put(secret, FILE_CA_BUNDLE, text, strlen(text), err) : 0;
 }
 
 static int put_docker_configs(struct secret_data *secret, const struct pod_request *request,
@@ -336,7 +349,7 @@ int inputs_secret(const struct pod_request *request, json_t **ret_secret, struct
 
     if (put_document(&secret, FILE_CONFIGURATION, request->run->configuration, err) < 0 ||
         put(&secret, FILE_TARGET, request->target_file, request->target_file_size, err) < 0 ||
-        put_ocm_config(&secret, request, err) < 0 ||
+        put_ocm_config(&secret, request, err) < 0 || put_ca_bundle(&secret, request, err) < 0 ||
         put_docker_configs(&secret, request, err) < 0 || put_state(&secret, request, err) < 0 ||
         put_files(&secret, request->run, err) < 0)
         return -1;

@@ -41,3 +41,5 @@ int inputs_state_chunks(const struct pod_request *request,
                         struct error *err) must_check;
 /* Whether init accesses registries; only then it gets credentials. */
 bool inputs_has_registry_access(const struct pod_request *request);
+/* Whether init gets the certificates of oci.caBundle. */
+bool inputs_has_ca_bundle(const struct pod_request *request);

@@ -96,6 +96,9 @@ static json_t *init_env(const struct pod_request *request)
         add_env(env, ENV_OCI_INSECURE, "true");
     if (!request->config->init.is_go_image)
         add_init_deadline(env, request);
+    if (inputs_has_ca_bundle(request))
+        add_env(env, "SSL_CERT_DIR", "/etc/ssl/certs:" PATH_CA_DIR);
+    (void)json_array_extend(env, request->config->init.env);
     return env;
 }
 
@@ -133,6 +136,7 @@ static json_t *wait_env(const struct pod_request *request)
     }
     add_env_number(env, ENV_STATE_NEXT_SEQUENCE, request->next_sequence);
     add_env_number(env, ENV_MAIN_GRACE_SECONDS, request->run->grace_seconds);
+    (void)json_array_extend(env, request->config->wait.env);
     return env;
 }
 

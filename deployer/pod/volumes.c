@@ -152,6 +152,11 @@ int volumes_new(const struct pod_request *request, json_t **ret_volumes, struct 
                               json_pack("[o]", item_new(FILE_TARGET, FILE_TARGET)), MODE_INPUT));
     if (has_registry_volume(request))
         (void)json_array_append_new(volumes, registry_volume(request));
+    if (inputs_has_ca_bundle(request))
+        (void)json_array_append_new(
+            volumes,
+            input_volume(request, VOLUME_CA,
+                         json_pack("[o]", item_new(FILE_CA_BUNDLE, FILE_CA_BUNDLE)), MODE_INPUT));
     if (state)
         (void)json_array_append_new(volumes, state);
     if (request->run->file_count > 0)
@@ -183,6 +188,8 @@ json_t *volumes_of_init(const struct pod_request *request)
     add_mount(mounts, VOLUME_TARGET, PATH_TARGET_SOURCE_DIR, true);
     if (has_registry_volume(request))
         add_mount(mounts, VOLUME_REGISTRY_SECRETS, PATH_REGISTRY_SECRETS, true);
+    if (inputs_has_ca_bundle(request))
+        add_mount(mounts, VOLUME_CA, PATH_CA_DIR, true);
     if (request->config->init.is_go_image) {
         add_mount(mounts, VOLUME_SERVICE_ACCOUNT_INIT, PATH_SERVICE_ACCOUNT, true);
         add_mount(mounts, VOLUME_TMP, PATH_TMP, false);

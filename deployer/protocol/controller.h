@@ -38,6 +38,15 @@ enum {
 
 struct election;
 
+/* The watch on the DeployItems of one namespace, or of all. */
+struct item_source {
+    struct controller *controller;
+    const char *namespace_name; /* NULL: all */
+    struct kube_watch *watch;
+    uint32_t epoch; /* number of the list that is or was last read */
+    bool is_synced;
+};
+
 struct controller {
     struct loop *loop;
     struct http_client *http;
@@ -52,9 +61,9 @@ struct controller {
     bool is_locking;  /* items are locked with SyncObjects */
     struct election *election;
 
-    struct kube_watch *item_watch;
-    bool is_items_synced;
-    uint32_t item_epoch;
+    struct item_source *sources;
+    size_t source_count;
+    bool is_items_synced; /* of all sources */
 
     struct engine *engines[CONTROLLER_ENGINES_MAX];
     uint8_t engine_count;

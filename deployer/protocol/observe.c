@@ -38,8 +38,9 @@ void observe_item_gone(struct controller *controller, struct record *record)
     record->task->known.is_gone_sure = true;
 }
 
-static void item_seen(struct controller *controller, const json_t *object)
+static void item_seen(const struct item_source *source, const json_t *object)
 {
+    struct controller *controller = source->controller;
     cleanup_item struct item *item = NULL;
     struct record *record = NULL;
     struct engine *engine = NULL;
@@ -62,7 +63,7 @@ static void item_seen(struct controller *controller, const json_t *object)
     if (!record)
         record = index_add(controller->index, item->namespace_name, item->name);
     record->engine = engine->number;
-    record->epoch = controller->item_epoch;
+    record->epoch = source->epoch;
     /* The answer to a write of ours can arrive before the watch event. */
     if (record->is_known && strcmp(record->uid, item->uid ? item->uid : "") == 0 &&
         version < record->version)
@@ -78,10 +79,12 @@ static void item_seen(struct controller *controller, const json_t *object)
 
 static void drop_unlisted_item(void *data, struct record *record)
 {
-    struct controller *controller = data;
+    const struct item_source *source = data;
 
-    if (record->is_known && record->epoch != controller->item_epoch)
-        observe_item_gone(controller, record);
+    if (source->namespace_name && strcmp(source->namespace_name, record->namespace_name) != 0)
+        return;
+    if (record->is_known && record->epoch != source->epoch)
+        observe_item_gone(source->controller, record);
 }
 
 /* The memory that a long list took is returned to the system. */
@@ -92,13 +95,19 @@ static void trim_memory(void)
 #endif
 }
 
-static void items_synced(struct controller *controller)
+static void items_synced(struct item_source *source)
 {
-    index_each(controller->index, drop_unlisted_item, controller);
-    if (!controller->is_items_synced)
+    struct controller *controller = source->controller;
+    bool are_all_synced = true;
+
+    index_each(controller->index, drop_unlisted_item, source);
+    source->is_synced = true;
+    for (size_t i = 0; i < controller->source_count; i++)
+        are_all_synced &= controller->sources[i].is_synced;
+    if (!controller->is_items_synced && are_all_synced)
         log_info("items listed", log_number("items", index_count(controller->index)));
     trim_memory();
-    controller->is_items_synced = true;
+    controller->is_items_synced = are_all_synced;
     controller_touch_all(controller);
 }
 
@@ -114,7 +123,8 @@ static void forget_item_version(void *data, struct record *record)
 void observe_item_event(void *data, enum kube_event event, const json_t *object,
                         const struct error *err)
 {
-    struct controller *controller = data;
+    struct item_source *source = data;
+    struct controller *controller = source->controller;
     struct record *record = NULL;
 
     metrics_count_event(&controller->metrics, METRICS_ITEMS);
@@ -127,7 +137,7 @@ void observe_item_event(void *data, enum kube_event event, const json_t *object,
                       log_text("deployItem", doc_text_or(object, "metadata.name", "")),
                       log_text("namespace", doc_text_or(object, "metadata.namespace", "")),
                       log_text("error", err->text));
-        item_seen(controller, object);
+        item_seen(source, object);
         break;
     case KUBE_EVENT_DELETED:
         record = index_find(controller->index, doc_text_or(object, "metadata.namespace", ""),
@@ -137,17 +147,17 @@ void observe_item_event(void *data, enum kube_event event, const json_t *object,
             observe_item_gone(controller, record);
         break;
     case KUBE_EVENT_LISTING:
-        controller->item_epoch++;
+        source->epoch++;
         break;
     case KUBE_EVENT_SYNCED:
-        items_synced(controller);
+        items_synced(source);
         break;
     case KUBE_EVENT_BROKEN:
         log_info("watch on items broke", log_text("error", err->text));
         break;
     case KUBE_EVENT_REWOUND:
         log_error("the API server of the items was restored to an older state");
-        controller->is_items_synced = false;
+        source->is_synced = controller->is_items_synced = false;
         index_each(controller->index, forget_item_version, controller);
         break;
     }
@@ -156,8 +166,8 @@ void observe_item_event(void *data, enum kube_event event, const json_t *object,
 bool observe_item_is_known(void *data, const char *namespace_name, const char *name,
                            const char *resource_version)
 {
-    const struct controller *controller = data;
-    const struct record *record = index_find(controller->index, namespace_name, name);
+    const struct item_source *source = data;
+    const struct record *record = index_find(source->controller->index, namespace_name, name);
     uint64_t version = 0;
 
     return record && record->is_known && number_parse(resource_version, UINT64_MAX, &version) &&

@@ -5,11 +5,11 @@
 #include "common/kube/watch.h"
 #include "deployer/protocol/controller.h"
 
-/* The callback of the watch; data is the controller. */
+/* The callback of the watch; data is the source. */
 void observe_item_event(void *data, enum kube_event event, const json_t *object,
                         const struct error *err);
 
-/* Whether an answer has already delivered the item in this version; data is the controller. */
+/* Whether an answer has already delivered the item in this version; data is the source. */
 bool observe_item_is_known(void *data, const char *namespace_name, const char *name,
                            const char *resource_version);
 

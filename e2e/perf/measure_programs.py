@@ -27,6 +27,9 @@ def programs(quick):
         if static.exists():
             found[name]["staticBytes"] = static.stat().st_size
             found[name]["staticStartInstructions"] = instructions(str(static))
+        # Of another architecture: images/build writes it to a directory with that suffix.
+        for other in RELEASE.parent.glob(f"{RELEASE.name}-*/bin/{name}"):
+            found[name].setdefault("otherStaticBytes", {})[other.parents[1].name.removeprefix(f"{RELEASE.name}-")] = other.stat().st_size
         archive = OUT / f"{name}.oci.tar"
         if archive.exists():
             found[name]["imageBytes"] = archive.stat().st_size

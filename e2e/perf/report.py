@@ -21,6 +21,8 @@ def _programs(found):
     for name, program in found.items():
         if program.get("staticBytes"):
             yield f"{name}, static, bytes", f"{program['staticBytes']:,}", ORIGINAL["binary"]
+        for architecture, size in program.get("otherStaticBytes", {}).items():
+            yield f"{name}, static, {architecture}, bytes", f"{size:,}", ""
         if program.get("imageBytes"):
             yield f"{name}, compressed image, bytes", f"{program['imageBytes']:,}", ""
         yield f"{name}, instructions to start", f"{program.get('staticStartInstructions', program['startInstructions']):,}", ""

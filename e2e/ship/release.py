@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The release build: OCI archives and SPDX documents of the checkout, built once per test run."""
 
+import contextlib
 import fcntl
 import functools
+import io
 import json
 import os
 import pathlib
@@ -26,12 +28,19 @@ def build(checkout, step="all", **environment):
     return done.stdout
 
 
+@contextlib.contextmanager
+def locked():
+    """Lanes, and two test runs, may use the same checkout at the same time."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with open(BUILD / ".tests.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 @functools.cache
 def archives():
     """{name: path of its OCI archive} of the current checkout."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    with open(BUILD / ".tests.lock", "w") as lock:  # two test runs may use the same checkout
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked():
         print("building the images", file=sys.__stderr__)
         build(paths.CHECKOUT, LONGSHORE_RELEASE_BUILD=str(BUILD), LONGSHORE_OUT=str(OUT))
     return {name: OUT / f"{name}.oci.tar" for name in NAMES}
@@ -41,6 +50,59 @@ def libraries():
     """The directory of the static libraries that are linked into the programs."""
     archives()
     return pathlib.Path((BUILD / "libraries.txt").read_text().strip())
+
+
+@functools.cache
+def files():
+    """All files of `make release` for the current checkout, signed with a new key, written once per process."""
+    archives()
+    out = paths.run_directory() / "release"
+    out.mkdir()
+    with locked():
+        print("building the release", file=sys.__stderr__)
+        return Release(out, paths.CHECKOUT, step="build")
+
+
+class Release:
+    """The files of a release below out. step is build, or files to use the programs that were built before."""
+
+    def __init__(self, out, checkout, step="files", is_signed=True, **environment):
+        self.version = (paths.CHECKOUT / "images" / "version").read_text().strip()
+        self.key = pathlib.Path(out) / "key.pem"
+        self.directory = pathlib.Path(out) / f"longshore-{self.version}"
+        if is_signed:
+            subprocess.run(["openssl", "ecparam", "-genkey", "-name", "prime256v1", "-noout", "-out", self.key], check=True, capture_output=True)
+        done = subprocess.run([pathlib.Path(checkout) / "images" / "release", step, self.version], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              env={**os.environ, "LONGSHORE_OUT": str(out), "LONGSHORE_RELEASE_BUILD": str(BUILD),
+                                   "SIGNING_KEY": str(self.key) if is_signed else "none", **environment})
+        assert done.returncode == 0, f"images/release failed:\n{done.stdout[-4000:]}"
+        self.public = self.directory / "longshore.pub"
+
+    def path(self, name):
+        return self.directory / name.replace("VERSION", self.version)
+
+    def image(self, name):
+        return self.path(f"{name}-VERSION.oci.tar")
+
+
+class Layout:
+    """An OCI archive with any number of tags."""
+
+    def __init__(self, path):
+        with tarfile.open(path) as archive:
+            self.blobs = {"sha256:" + entry.name.rpartition("/")[2]: archive.extractfile(entry).read() for entry in archive
+                          if entry.isfile() and entry.name.startswith("blobs/sha256/")}
+            named = json.load(archive.extractfile("index.json"))["manifests"]
+        self.tags = {described["annotations"]["org.opencontainers.image.ref.name"]: described for described in named}
+
+    def json(self, digest):
+        return json.loads(self.blobs[digest])
+
+    def layer_files(self, manifest):
+        """{name: content} of the only layer."""
+        layer, = manifest["layers"]
+        with tarfile.open(fileobj=io.BytesIO(self.blobs[layer["digest"]]), mode="r:gz") as files:
+            return {entry.name: files.extractfile(entry).read() for entry in files if entry.isfile()}
 
 
 class Archive:

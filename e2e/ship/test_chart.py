@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 
 import pytest
 import yaml
@@ -42,6 +43,13 @@ MATRIX = {
     "images of the Go deployer": {"deployer": {"initContainer": {"goImage": True}, "waitContainer": {"goImage": True}}},
     "no scripts": {"deployer": {"script": {"enabled": False, "resources": {"limits": {"memory": "1Gi"}}}}},
     "no election": {"deployer": {"leaderElection": {"enabled": False}}},
+    "items of two namespaces": {"rbac": {"namespaces": ["default", "kube-public"]}, "hpa": {"maxReplicas": 2}},
+    "a restricted namespace for the runs": {
+        "deployer": {"namespace": "runs"}, "runs": {"resourceQuota": {"pods": "10", "limits.memory": "8Gi"},
+                                                    "limitRange": [{"type": "Container", "default": {"memory": "64Mi"}}],
+                                                    "networkPolicy": {"enabled": True, "egress": [{"ports": [{"port": 443}]}]}}},
+    "a proxy and certificates for init": {"deployer": {"initContainer": {"env": [{"name": "HTTPS_PROXY", "value": "http://proxy.example:3128"}]},
+                                                       "oci": {"caBundle": "-----BEGIN CERTIFICATE-----\n"}}},
     "a name of 53 characters": {},
 }
 # Minimal definitions of the kinds of the Prometheus operator that the chart uses.
@@ -100,6 +108,8 @@ def test_the_api_server_accepts_every_object_and_the_program_its_configuration(a
     kube.patch("namespaces", namespace, {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
     release = "a" * 53 if "53" in case else "deployer"
     things = helm.render(apiserver, MATRIX[case], release=release, namespace=namespace)
+    if case == "a restricted namespace for the runs" and kube.find("namespaces", "runs") is None:
+        kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "runs"}})
     refused = {f"{thing['kind']} {thing['metadata']['name']}": str(error) for thing in things
                if thing["kind"] != "Pod" and (error := dry_run(kube, thing, namespace))}
     assert not refused
@@ -168,24 +178,30 @@ def test_a_numeric_verbosity_of_older_charts_is_translated():
     assert "--verbosity=debug" in helm.find(things, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
-@pytest.mark.parametrize("most, replicas", [(1, 1), (1, 3), (2, 1), (5, 2)])
-def test_two_or_more_replicas_get_an_autoscaler_and_one_replica_does_not(most, replicas):
-    things = helm.template({"hpa": {"maxReplicas": most}, "replicaCount": replicas})
+@pytest.mark.parametrize("elects, most, replicas, expected", [
+    (True, 1, 1, 1), (True, 1, 3, 3), (True, 2, 1, 2), (True, 5, 3, 3),  # one replica leads, the others stand by
+    (False, 1, 1, 1), (False, 2, 1, (1, 2)), (False, 5, 2, (2, 5))])  # all replicas work
+def test_only_replicas_that_would_work_are_scaled(elects, most, replicas, expected):
+    things = helm.template({"hpa": {"maxReplicas": most}, "replicaCount": replicas, "deployer": {"leaderElection": {"enabled": elects}}})
     spec = helm.find(things, "Deployment")["spec"]
     scalers = [thing["spec"] for thing in things if thing["kind"] == "HorizontalPodAutoscaler"]
-    if most == 1:
-        assert (spec["replicas"], spec["strategy"], scalers) == (replicas, {"type": "Recreate"}, [])
+    assert config_of(things)["hpa"]["maxReplicas"] == most
+    assert ("strategy" in spec) == (most == 1)
+    if isinstance(expected, int):
+        assert (spec["replicas"], scalers) == (expected, [])
         return
     # A fixed number of replicas would undo the scaling at every upgrade.
     assert "replicas" not in spec
-    assert [(scaler["minReplicas"], scaler["maxReplicas"], scaler["scaleTargetRef"]["name"]) for scaler in scalers] == [(1, most, "deployer-container-deployer")]
-    assert config_of(things)["hpa"]["maxReplicas"] == most
+    scaler, = scalers
+    assert (scaler["minReplicas"], scaler["maxReplicas"], scaler["scaleTargetRef"]["name"]) == (*expected, "deployer-container-deployer")
+    # Memory does not depend on the load, so it would never trigger.
+    assert [metric["resource"]["name"] for metric in scaler["metrics"]] == ["cpu"]
 
 
 SWITCHES = {
     "PodDisruptionBudget": {"podDisruptionBudget": {"enabled": True}}, "NetworkPolicy": {"networkPolicy": {"enabled": True}},
     "ServiceMonitor": {"metrics": {"serviceMonitor": {"enabled": True}}}, "PrometheusRule": {"metrics": {"rules": {"enabled": True}}},
-    "ConfigMap": {"metrics": {"dashboard": {"enabled": True}}}, "HorizontalPodAutoscaler": {"hpa": {"maxReplicas": 2}},
+    "ConfigMap": {"metrics": {"dashboard": {"enabled": True}}}, "HorizontalPodAutoscaler": {"hpa": {"maxReplicas": 2}, "deployer": {"leaderElection": {"enabled": False}}},
     "CustomResourceDefinition": {"crds": {"install": True}}}
 
 
@@ -250,11 +266,60 @@ def test_definitions_for_use_without_a_landscaper(make_apiserver):
     ({"deployer": {"script": {"args": ["-x"]}}}, "args"),
     ({"image": {"pullPolicy": "Often"}}, "pullPolicy"),
     ({"networkPolicy": {"enabeld": True}}, "enabeld"),
+    ({"imageRegisty": "x"}, "imageRegisty"), ({"deployer": {"identiy": "a"}}, "identiy"), ({"hpa": {"maxreplicas": 3}}, "maxreplicas"),
+    ({"resources": {"limit": {"memory": "5Mi"}}}, "limit"), ({"deployer": {"initContainer": {"envs": []}}}, "envs"),
+    ({"rbac": {"namespaces": ["A_b"]}}, "namespaces"),
+    # Explained by the templates.
+    ({"imageRegistry": ""}, "imageRegistry is not set.* --set imageRegistry=registry.example/longshore.* docs/install.md"),
+    ({"imageRegistry": "", "image": {"repository": "a/b"}}, "the image longshore-init"),
+    ({"runs": {"createNamespace": True}}, "runs.createNamespace needs deployer.namespace"),
+    ({"runs": {"createNamespace": True}, "deployer": {"namespace": "runs", "hostClusterKubeconfig": {"secretRef": "x"}}}, "hostClusterKubeconfig"),
     ({"deployer": {"landscaperClusterKubeconfig": {"secret": "x"}}}, "landscaperClusterKubeconfig"),
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_invalid_values_are_reported(values, complaint):
     with pytest.raises(helm.HelmError, match=complaint):
         helm.run("template", "x", helm.CHART, kube_version="1.34.0", values=values)
+
+
+def test_schemas_are_those_that_the_script_writes():
+    sys.path.insert(0, str(helm.CHART.parent))
+    import schemas
+    for chart in schemas.CHARTS:
+        assert (helm.CHART.parent / chart / "values.schema.json").read_text() == schemas.text_of(chart), "run /usr/bin/python3 charts/schemas.py"
+
+
+def test_every_chart_has_the_version_of_the_release_and_a_schema():
+    """After a change of the version, or for a new chart: images/release version X.Y.Z, and an entry in charts/schemas.py."""
+    version = (paths.CHECKOUT / "images" / "version").read_text().strip()
+    for file in helm.CHART.parent.glob("*/Chart.yaml"):
+        chart = yaml.safe_load(file.read_text())
+        assert chart["version"] == version and chart.get("appVersion", f"v{version}") == f"v{version}", file
+        assert chart["type"] == "library" or (file.parent / "values.schema.json").exists(), file
+
+
+def test_roles_in_namespaces_replace_the_cluster_role():
+    everywhere = helm.template()
+    chosen = helm.template({"rbac": {"namespaces": ["a", "b"]}})
+    assert not [thing for thing in chosen if thing["kind"] in ("ClusterRole", "ClusterRoleBinding")]
+    rules = helm.find(everywhere, "ClusterRole")["rules"]
+    roles = [thing for thing in chosen if thing["kind"] == "Role" and thing["metadata"]["name"].endswith("-items")]
+    assert [(role["metadata"]["namespace"], role["rules"]) for role in roles] == [("a", rules), ("b", rules)]
+    assert config_of(chosen)["namespaces"] == ["a", "b"] and "namespaces" not in config_of(everywhere)
+
+
+@pytest.mark.parametrize("given, expected", [
+    ({}, {"requests": {"cpu": "20m", "memory": "32Mi"}, "limits": {"memory": "256Mi"}}),
+    ({"requests": {"memory": "1Gi"}}, {"requests": {"cpu": "20m", "memory": "1Gi"}, "limits": {}}),
+    ({"requests": {"memory": "1Gi"}, "limits": {"memory": "2Gi"}}, {"requests": {"cpu": "20m", "memory": "1Gi"}, "limits": {"memory": "2Gi"}})])
+def test_the_default_limit_is_never_below_a_chosen_request(given, expected):
+    things = helm.template({"resources": given})
+    assert helm.find(things, "Deployment")["spec"]["template"]["spec"]["containers"][0]["resources"] == expected
+
+
+def test_a_package_of_helm_contains_the_library(tmp_path):
+    helm.run("package", helm.CHART, "--destination", tmp_path)
+    package, = tmp_path.glob("*.tgz")
+    assert helm.template({"imageRegistry": "x"}, chart=package) == helm.template({"imageRegistry": "x"})
 
 
 def paths_of(values, prefix=""):

@@ -5,7 +5,7 @@
 {{- $given := .container -}}
 {{- $made := dict "image" (include "deployer.image" (dict "root" .root "name" .name "image" $given)) -}}
 {{- if $given.pullPolicy }}{{ $_ := set $made "imagePullPolicy" $given.pullPolicy }}{{ end -}}
-{{- range $key := list "command" "args" "resources" "goImage" -}}
+{{- range $key := list "command" "args" "resources" "goImage" "env" -}}
 {{- with get $given $key }}{{ $_ := set $made $key . }}{{ end -}}
 {{- end -}}
 {{- toYaml $made -}}
@@ -28,11 +28,13 @@
 {{- $files := list -}}
 {{- range $name, $_ := .secrets }}{{ $files = append $files (printf "/app/ls/registry/secrets/%s" $name) }}{{ end -}}
 {{- with $files }}{{ $_ := set $oci "configFiles" . }}{{ end -}}
+{{- with .caBundle }}{{ $_ := set $oci "caBundle" . }}{{ end -}}
 {{- $_ := set $config "oci" $oci -}}
 {{- end -}}
 {{- range $key := list "targetSelector" "garbageCollection" "debug" "deleteOperation" "imageGracePeriod" "state" "logTail" "pod" "script" "manifest" -}}
 {{- with get $given $key }}{{ $_ := set $config $key . }}{{ end -}}
 {{- end -}}
+{{- with .Values.rbac.namespaces }}{{ $_ := set $config "namespaces" . }}{{ end -}}
 {{- $_ := set $config "hpa" .Values.hpa -}}
 {{- $election := dict "enabled" true "leaseName" (include "deployer.fullname" .) -}}
 {{- range $key, $value := $given.leaderElection }}{{ $_ := set $election $key $value }}{{ end -}}

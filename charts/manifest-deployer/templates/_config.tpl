@@ -7,6 +7,7 @@
 {{- $_ := set $config "namespace" (include "deployer.hostNamespace" .) -}}
 {{- with $given.identity }}{{ $_ := set $config "identity" (toString .) }}{{ end -}}
 {{- with $given.targetSelector }}{{ $_ := set $config "targetSelector" . }}{{ end -}}
+{{- with .Values.rbac.namespaces }}{{ $_ := set $config "namespaces" . }}{{ end -}}
 {{- $_ := set $config "hpa" .Values.hpa -}}
 {{- with $given.lateChanges }}{{ $_ := set $config "manifest" (dict "lateChanges" .) }}{{ end -}}
 {{- $election := dict "enabled" true "leaseName" (include "deployer.fullname" .) -}}

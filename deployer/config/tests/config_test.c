@@ -225,6 +225,16 @@ static const struct {
      "!, gt, lt?targetSelector[0].labels[0].operation: unknown field; did you mean \"operator\"?"
      "?targetSelector[0].labels[0].value: unknown field; did you mean \"values\"?"},
     {"targetSelector: 5", "targetSelector: expected a list, got a number"},
+    {"initContainer: {env: [{name: HTTPS_PROXY, value: 'http://proxy.example:3128'}]}", ""},
+    {"initContainer: {env: [{name: IMPORTS_PATH, value: x}]}",
+     "initContainer.env[0].name: Forbidden: \"IMPORTS_PATH\" is set by the deployer"},
+    {"defaultImage: {env: []}", "?defaultImage.env: unknown field"},
+    {"{oci: {caBundle: pem}, initContainer: {env: [{name: SSL_CERT_DIR, value: /x}]}}",
+     "initContainer.env: Forbidden: \"SSL_CERT_DIR\" can't be combined with oci.caBundle: add the "
+     "certificates to one of them"},
+    {"namespaces: [shop, orders]", ""},
+    {"namespaces: [A_b]", "namespaces[0]: Invalid value: \"A_b\": must be lower-case letters, "
+                          "digits, '-' and '.'"},
 };
 
 static void the_document_says_which_types_are_served(void **state)

@@ -94,7 +94,7 @@ static struct task *see_begun(struct bench *bench)
         "{type: " DEPLOY_ITEM_TYPE_CONTAINER ", timeout: 10s}, status: {jobID: job, phase: "
         "Progressing, transitionTimes: {initTime: '1970-01-01T00:16:40Z'}}}");
 
-    observe_item_event(&bench->controller, KUBE_EVENT_MODIFIED, object, NULL);
+    observe_item_event(&bench->source, KUBE_EVENT_MODIFIED, object, NULL);
     return bench_find(bench, "item")->task;
 }
 

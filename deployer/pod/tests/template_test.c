@@ -104,6 +104,32 @@ static void the_environment_follows_the_contract_in_order(void **state)
     assert_string_equal(wait, wanted);
 }
 
+/* Only with a component descriptor init accesses registries. */
+static void init_gets_the_variables_and_certificates_of_the_configuration(void **state)
+{
+    static const char config[] = "{oci: {caBundle: pem}, initContainer: {env: [{name: HTTPS_PROXY, "
+                                 "value: p}]}, waitContainer: {env: [{name: W, value: w}]}}";
+    static const char provider[] =
+        "{image: a, componentDescriptor: {ref: {repositoryContext: {type: ociRegistry, baseUrl: "
+        "registry.example/x}, componentName: example.com/a, version: 1.0.0}}}";
+    cleanup_json json_t *without = make_plain(DEPLOY_ITEM_TYPE_CONTAINER, config, "{image: a}");
+    cleanup_json json_t *with = make_plain(DEPLOY_ITEM_TYPE_CONTAINER, config, provider);
+    cleanup_free char *init_without = env_text(container(without, "init"));
+    cleanup_free char *init_with = env_text(container(with, "init"));
+    cleanup_free char *wait = env_text(container(with, "wait"));
+    cleanup_free char *main_env = env_text(container(with, "main"));
+    cleanup_free char *mounts = doc_dump(doc_get(container(with, "init"), "volumeMounts"));
+
+    (void)state;
+    assert_non_null(strstr(init_without, "HTTPS_PROXY=p "));
+    assert_null(strstr(init_without, "SSL_CERT_DIR"));
+    assert_non_null(strstr(init_with, "SSL_CERT_DIR=/etc/ssl/certs:/data/ls/ca HTTPS_PROXY=p "));
+    assert_non_null(strstr(mounts, "\"/data/ls/ca\""));
+    assert_non_null(strstr(wait, "W=w "));
+    assert_null(strstr(wait, "HTTPS_PROXY"));
+    assert_null(strstr(main_env, "HTTPS_PROXY"));
+}
+
 static void a_pod_has_the_labels_and_annotations_of_go_and_ours(void **state)
 {
     cleanup_json json_t *pod =
@@ -469,6 +495,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_environment_follows_the_contract_in_order),
+        cmocka_unit_test(init_gets_the_variables_and_certificates_of_the_configuration),
         cmocka_unit_test(a_pod_has_the_labels_and_annotations_of_go_and_ours),
         cmocka_unit_test(the_pod_meets_the_restricted_pod_security_standard),
         cmocka_unit_test(main_gets_its_grace_period_and_wait_ten_minutes_more),

@@ -15,6 +15,7 @@ struct bench {
     struct deployer_config config;
     char identity[8];
     struct controller controller;
+    struct item_source source;
 };
 
 static inline void bench_init(struct bench *bench, const struct engine_class *class,
@@ -23,7 +24,9 @@ static inline void bench_init(struct bench *bench, const struct engine_class *cl
     struct controller *controller = &bench->controller;
     struct error err = {0};
 
-    *bench = (struct bench){.identity = "test"};
+    *bench = (struct bench){.identity = "test", .source = {.controller = controller, .epoch = 1}};
+    controller->sources = &bench->source;
+    controller->source_count = 1;
     bench->config.identity = bench->identity;
     clock_fake_init(&bench->clock, 1000 * 1000);
     controller->config = &bench->config;
@@ -67,7 +70,7 @@ static inline void bench_see_item(struct bench *bench, enum kube_event event, co
         name, uid, version, version, spec);
     cleanup_json json_t *object = sample_doc(text);
 
-    observe_item_event(&bench->controller, event, object, NULL);
+    observe_item_event(&bench->source, event, object, NULL);
 }
 
 /* Passes an event without an object. */

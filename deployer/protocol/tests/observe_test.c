@@ -21,7 +21,7 @@ static void see(struct bench *bench, enum kube_event event, const char *name, co
 
 static void tell(struct bench *bench, enum kube_event event)
 {
-    bench_tell(&bench->controller, observe_item_event, event);
+    bench_tell(&bench->source, observe_item_event, event);
 }
 
 static bool is_known(const struct bench *bench, const char *name)
@@ -54,6 +54,40 @@ static void an_item_of_an_aborted_list_that_is_missing_in_the_next_is_gone(void 
     bench_done(&bench);
 }
 
+/* Their lists begin and end at any time. */
+static void the_list_of_one_namespace_says_nothing_about_items_of_another(void **state)
+{
+    struct fake_engine engine = {0};
+    struct bench bench;
+    struct item_source sources[2];
+
+    (void)state;
+    bench_init(&bench, &FAKE_ENGINE, &engine.base);
+    sources[0] = (struct item_source){.controller = &bench.controller, .namespace_name = "ns"};
+    sources[1] = (struct item_source){.controller = &bench.controller, .namespace_name = "other"};
+    bench.controller.sources = sources;
+    bench.controller.source_count = array_length(sources);
+    bench.source = sources[0]; /* of see() and tell() */
+    tell(&bench, KUBE_EVENT_LISTING);
+    see(&bench, KUBE_EVENT_LISTED, "a", "1");
+    bench_tell(&sources[1], observe_item_event, KUBE_EVENT_LISTING);
+    bench_tell(&sources[1], observe_item_event, KUBE_EVENT_SYNCED);
+    assert_true(is_known(&bench, "a"));
+    assert_false(bench.controller.is_items_synced);
+    sources[0] = bench.source;
+    bench_tell(&sources[0], observe_item_event, KUBE_EVENT_SYNCED);
+    assert_true(is_known(&bench, "a"));
+    assert_true(bench.controller.is_items_synced);
+    /* After a restore the list of this namespace is missing again. */
+    bench_tell(&sources[1], observe_item_event, KUBE_EVENT_REWOUND);
+    assert_false(bench.controller.is_items_synced);
+    bench_tell(&sources[0], observe_item_event, KUBE_EVENT_LISTING);
+    bench_tell(&sources[0], observe_item_event, KUBE_EVENT_SYNCED);
+    assert_false(is_known(&bench, "a"));
+    assert_false(bench.controller.is_items_synced);
+    bench_done(&bench);
+}
+
 static void an_older_version_is_accepted_after_an_etcd_restore(void **state)
 {
     struct fake_engine engine = {0};
@@ -66,17 +100,17 @@ static void an_older_version_is_accepted_after_an_etcd_restore(void **state)
     task = bench_find(&bench, "item")->task;
     see(&bench, KUBE_EVENT_MODIFIED, "item", "50");
     assert_string_equal(task->item->context, "c100");
-    assert_true(observe_item_is_known(&bench.controller, "ns", "item", "100"));
+    assert_true(observe_item_is_known(&bench.source, "ns", "item", "100"));
     task->known.target = TARGET_KNOWN;
     bench.controller.is_items_synced = true;
     tell(&bench, KUBE_EVENT_REWOUND);
     assert_false(bench.controller.is_items_synced); /* no garbage collection before the next list */
     assert_int_equal(task->known.target, TARGET_UNKNOWN);
     /* The same version can be another content now. */
-    assert_false(observe_item_is_known(&bench.controller, "ns", "item", "100"));
+    assert_false(observe_item_is_known(&bench.source, "ns", "item", "100"));
     see(&bench, KUBE_EVENT_LISTED, "item", "50");
     assert_string_equal(task->item->context, "c50");
-    assert_true(observe_item_is_known(&bench.controller, "ns", "item", "50"));
+    assert_true(observe_item_is_known(&bench.source, "ns", "item", "50"));
     bench_done(&bench);
 }
 
@@ -89,7 +123,7 @@ static void an_item_of_a_type_that_no_engine_serves_is_ignored(void **state)
 
     (void)state;
     bench_init(&bench, &FAKE_ENGINE, &engine.base);
-    observe_item_event(&bench.controller, KUBE_EVENT_ADDED, object, NULL);
+    observe_item_event(&bench.source, KUBE_EVENT_ADDED, object, NULL);
     assert_null(bench_find(&bench, "other"));
     bench_done(&bench);
 }
@@ -119,6 +153,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_item_of_an_aborted_list_that_is_missing_in_the_next_is_gone),
+        cmocka_unit_test(the_list_of_one_namespace_says_nothing_about_items_of_another),
         cmocka_unit_test(an_older_version_is_accepted_after_an_etcd_restore),
         cmocka_unit_test(an_item_of_a_type_that_no_engine_serves_is_ignored),
         cmocka_unit_test(an_item_of_another_type_is_gone_for_the_engine_that_tracks_its_execution),

@@ -121,7 +121,7 @@ static struct task *see_begun(struct bench *bench)
 {
     cleanup_json json_t *object = sample_doc(begun_item);
 
-    observe_item_event(&bench->controller, KUBE_EVENT_MODIFIED, object, NULL);
+    observe_item_event(&bench->source, KUBE_EVENT_MODIFIED, object, NULL);
     return index_find(bench->controller.index, "ns", "item")->task;
 }
 
@@ -168,7 +168,7 @@ static struct task *see_blocked(struct bench *bench, const char *reason)
                   reason);
     cleanup_json json_t *object = sample_doc(text);
 
-    observe_item_event(&bench->controller, KUBE_EVENT_MODIFIED, object, NULL);
+    observe_item_event(&bench->source, KUBE_EVENT_MODIFIED, object, NULL);
     return bench_find(bench, "item")->task;
 }
 

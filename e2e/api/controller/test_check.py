@@ -95,6 +95,18 @@ def test_the_chart_grants_every_permission_that_is_checked_and_no_other(account,
     assert definitions == {f"{name}.{LANDSCAPER}" for name in ["deployitems", "targets", "contexts"] + ["syncobjects"] * (replicas > 1)}
 
 
+def test_with_namespaces_roles_are_sufficient_and_each_namespace_is_checked(account):
+    namespaces = [account.namespace, "kube-public"]
+    account.allow_chart(rbac={"namespaces": namespaces})
+    code, rows, last = account.check(namespaces=namespaces)
+    assert (code, missing(rows), last) == (0, set(), "no problems found")
+    assert {row["NAMESPACE"] for row in rows if row["CLUSTER"] == "landscaper" and row["VERBS"] != "-"} == {",".join(namespaces)}
+    # Neither of all namespaces, nor of one more.
+    for others in ([], [*namespaces, "kube-system"]):
+        code, rows, last = account.check(namespaces=others)
+        assert code == 1 and ("landscaper", "secrets", "missing: get create patch delete") in missing(rows), rows
+
+
 def test_the_rules_of_the_go_chart_lack_permissions_for_leases_and_logs(account):
     account.allow(go_chart.RULES)
     code, rows, last = account.check(hpa={"maxReplicas": 2})

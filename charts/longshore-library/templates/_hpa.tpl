@@ -1,0 +1,36 @@
+{{/* SPDX-License-Identifier: Apache-2.0 */}}
+
+{{/* "true" if there is an autoscaler. With leader election only one replica works: an autoscaler could only add idle ones. */}}
+{{- define "deployer.hasAutoscaler" -}}
+{{- if and (gt (int .Values.hpa.maxReplicas) 1) (not (.Values.deployer.leaderElection | default dict).enabled) }}true{{ end -}}
+{{- end -}}
+
+{{/* The number of replicas without an autoscaler: hpa.maxReplicas of 2 or more asks for a second one, which stands by. */}}
+{{- define "deployer.replicas" -}}
+{{- if gt (int .Values.hpa.maxReplicas) 1 }}{{ max (int .Values.replicaCount) 2 }}{{ else }}{{ .Values.replicaCount }}{{ end -}}
+{{- end -}}
+
+{{/* By CPU only: the process uses a few megabytes whatever it does, so memory would never trigger. */}}
+{{- define "deployer.autoscaler" -}}
+{{- if include "deployer.hasAutoscaler" . }}
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata:
+  name: {{ include "deployer.fullname" . }}
+  namespace: {{ .Release.Namespace }}
+  labels:
+    {{- include "deployer.labels" . | nindent 4 }}
+spec:
+  scaleTargetRef:
+    apiVersion: apps/v1
+    kind: Deployment
+    name: {{ include "deployer.fullname" . }}
+  minReplicas: {{ min (max (int .Values.replicaCount) 1) (int .Values.hpa.maxReplicas) }}
+  maxReplicas: {{ .Values.hpa.maxReplicas }}
+  metrics:
+  - type: Resource
+    resource:
+      name: cpu
+      target: {type: Utilization, averageUtilization: {{ .Values.hpa.averageCpuUtilization }}}
+{{- end }}
+{{- end -}}

@@ -1,1 +1,0 @@
-../../container-deployer/templates/_helpers.tpl

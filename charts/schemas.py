@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes values.schema.json of every chart: run it after a change. A test compares. Unknown keys are rejected, so that a typing mistake is
+not ignored; every key of the Go deployers' charts is listed."""
+
+import json
+import pathlib
+
+HERE = pathlib.Path(__file__).parent
+TEXT = {"type": ["string", "null"]}
+NAME = {"type": ["string", "null"], "pattern": "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$", "maxLength": 63}
+TAG = {"type": ["string", "number", "null"]}
+FLAG = {"type": "boolean"}
+ANY_OBJECT = {"type": ["object", "null"]}
+TEXT_MAP = {"type": ["object", "null"], "additionalProperties": {"type": ["string", "number", "boolean"]}}
+LIST = {"type": ["array", "null"]}
+OBJECTS = {"type": ["array", "null"], "items": {"type": "object"}}
+PULL_POLICY = {"type": ["string", "null"], "enum": ["Always", "IfNotPresent", "Never", "", None]}
+DURATION = {"type": "string", "pattern": r"^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$|^0$"}
+COUNT = {"type": "integer", "minimum": 0}
+POSITIVE = {"type": "integer", "minimum": 1}
+
+
+def integer(least, most):
+    return {"type": "integer", "minimum": least, "maximum": most}
+
+
+def closed(**properties):
+    return {"type": ["object", "null"], "additionalProperties": False, "properties": properties}
+
+
+QUANTITIES = {"type": ["object", "null"], "additionalProperties": {"type": ["string", "number"]}}
+RESOURCES = closed(requests=QUANTITIES, limits=QUANTITIES, claims=OBJECTS)
+ENVIRONMENT = {"type": ["array", "null"], "items": closed(name={"type": "string", "minLength": 1}, value={"type": ["string", "number", "boolean"]},
+                                                          valueFrom=ANY_OBJECT) | {"required": ["name"]}}
+KUBECONFIG = closed(kubeconfig={"type": "string"}, secretRef={"type": "string", "minLength": 1}) | {"not": {"required": ["kubeconfig", "secretRef"]}}
+PORT = integer(1, 65535)
+CLIENT = closed(burst=POSITIVE, qps=POSITIVE)
+HELPER = closed(repository=TEXT, tag=TAG, pullPolicy=PULL_POLICY, command=LIST | {"type": ["array", "string", "null"]},
+                args=LIST | {"type": ["array", "string", "null"]}, resources=RESOURCES, goImage=FLAG, env=ENVIRONMENT)
+ELECTION = closed(enabled=FLAG, leaseName={"type": "string"}, leaseNamespace={"type": "string"}, leaseDuration=DURATION)
+
+# Keys below "deployer" that every chart of a deployer has.
+DEPLOYER = {
+    "landscaperClusterKubeconfig": KUBECONFIG, "identity": TEXT, "namespace": NAME,
+    "verbosityLevel": {"type": ["string", "integer", "null"],
+                       "pattern": "^(|[Ee][Rr][Rr][Oo][Rr]|[Ii][Nn][Ff][Oo]|[Dd][Ee][Bb][Uu][Gg]|[0-9]+)$"},
+    "targetSelector": {"type": ["array", "object", "null"]},
+    "controller": closed(workers=POSITIVE, cacheSyncTimeout=DURATION),
+    "k8sClientSettings": closed(hostClient=CLIENT, resourceClient=CLIENT),
+    "leaderElection": ELECTION,
+}
+LATE_CHANGES = closed(trigger=FLAG, minimumInterval=DURATION)
+
+# Keys at the top that the templates of the library use.
+COMMON = {
+    "replicaCount": COUNT, "imageRegistry": {"type": "string"},
+    "image": closed(repository=TEXT, pullPolicy=PULL_POLICY, tag=TAG),
+    "imagePullSecrets": OBJECTS, "nameOverride": TEXT, "fullnameOverride": TEXT,
+    "serviceAccount": closed(create=FLAG, annotations=TEXT_MAP, name=TEXT),
+    "rbac": closed(namespaces={"type": ["array", "null"], "maxItems": 100, "uniqueItems": True, "items": NAME | {"type": "string", "minLength": 1}}),
+    "podAnnotations": TEXT_MAP, "podLabels": TEXT_MAP, "priorityClassName": TEXT, "terminationGracePeriodSeconds": COUNT,
+    "extraEnv": ENVIRONMENT, "podSecurityContext": ANY_OBJECT, "securityContext": ANY_OBJECT, "resources": RESOURCES,
+    "hpa": closed(maxReplicas=POSITIVE, averageCpuUtilization=POSITIVE, averageMemoryUtilization=POSITIVE),
+    "nodeSelector": TEXT_MAP, "tolerations": OBJECTS, "affinity": ANY_OBJECT,
+    "probes": closed(enabled=FLAG, port=PORT),
+    "podDisruptionBudget": closed(enabled=FLAG, maxUnavailable={"type": ["integer", "string"]}),
+    "networkPolicy": closed(enabled=FLAG, metricsFrom=OBJECTS, apiServerPorts={"type": "array", "items": PORT}, extraEgress=OBJECTS),
+    # Added by Helm.
+    "global": {"type": "object"}, "longshore-library": {"type": "object"},
+}
+
+CHARTS = {
+    "container-deployer": COMMON | {
+        "deployer": closed(**DEPLOYER | {
+            "hostClusterKubeconfig": KUBECONFIG, "initContainer": HELPER, "waitContainer": HELPER,
+            "defaultImage": closed(repository=TEXT, tag=TAG, image=TEXT),
+            "oci": closed(allowPlainHttp=FLAG, insecureSkipVerify=FLAG, caBundle=TEXT,
+                          secrets={"type": ["object", "null"], "additionalProperties": {"type": ["object", "string"]}}),
+            "garbageCollection": closed(disable=FLAG, worker={"type": "integer"}, requeueTimeSeconds=POSITIVE),
+            "debug": closed(keepPod=FLAG), "deleteOperation": {"type": "string", "enum": ["run", "skip"]}, "imageGracePeriod": DURATION,
+            "state": closed(generations=integer(1, 10)), "logTail": closed(lines=integer(0, 200)),
+            "pod": closed(sharedVolumeSizeLimit={"type": "string"}, nodeSelector=TEXT_MAP, tolerations=OBJECTS, runtimeClassName={"type": "string"},
+                          priorityClassName={"type": "string"}, resources=RESOURCES, terminationGracePeriodSeconds=integer(1, 86400),
+                          maxTerminationGracePeriodSeconds=integer(1, 86400)),
+            "manifest": closed(enabled=FLAG, lateChanges=LATE_CHANGES),
+            "script": closed(enabled=FLAG, image={"type": "string"}, command={"type": "array", "items": {"type": "string"}},
+                             imagePullPolicy={"type": "string"}, resources=RESOURCES)}),
+        "metrics": closed(port=integer(0, 65535), serviceMonitor=closed(enabled=FLAG, interval={"type": "string"}, labels=TEXT_MAP),
+                          rules=closed(enabled=FLAG, labels=TEXT_MAP), dashboard=closed(enabled=FLAG, labels=TEXT_MAP, annotations=TEXT_MAP)),
+        "runs": closed(createNamespace=FLAG, keepNamespace=FLAG, namespaceLabels=TEXT_MAP, resourceQuota=QUANTITIES, limitRange=OBJECTS,
+                       networkPolicy=closed(enabled=FLAG, egress=OBJECTS)),
+        "admissionPolicy": closed(enabled=FLAG), "crds": closed(install=FLAG, keep=FLAG),
+    },
+    "manifest-deployer": COMMON | {
+        "deployer": closed(**DEPLOYER | {"lateChanges": LATE_CHANGES, "tokenAccounts": {"type": ["array", "null"], "items": {"type": "string"}}}),
+        "metrics": closed(port=integer(0, 65535)),
+    },
+}
+
+
+def schema_of(name):
+    return {"$schema": "http://json-schema.org/draft-07/schema#", "title": f"Values of the chart {name}", "$comment": "written by charts/schemas.py",
+            "type": "object", "additionalProperties": False, "properties": CHARTS[name]}
+
+
+def text_of(name):
+    return json.dumps(schema_of(name), indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    for chart in CHARTS:
+        (HERE / chart / "values.schema.json").write_text(text_of(chart))

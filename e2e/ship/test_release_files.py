@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of `make release`: what they contain, that they are signed, and that a second build gives the same bytes."""
+
+import base64
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+
+import pytest
+
+from bench import paths
+from ship import release
+from ship.test_images import SIZE_MAX, checkout, write_files
+
+ARCHITECTURES = ("amd64", "arm64")
+NATIVE = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True).stdout.strip()
+CHARTS = sorted(file.parent.name for file in (paths.CHECKOUT / "charts").glob("*/Chart.yaml") if "type: library" not in file.read_text())
+
+sys.path.insert(0, str(paths.CHECKOUT / "images"))
+import signature  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def released():
+    return release.files()
+
+
+def command_for(architecture, program):
+    """How a program of this architecture is run here."""
+    emulator = {"amd64": "qemu-x86_64-static", "arm64": "qemu-aarch64-static"}[architecture]
+    return [program] if architecture == NATIVE else [emulator, program]
+
+
+def images_of(released, name):
+    """(layout, {architecture: manifest}) of a released image."""
+    layout = release.Layout(released.image(name))
+    index = layout.json(layout.tags[f"v{released.version}"]["digest"])
+    return layout, {image["platform"]["architecture"]: layout.json(image["digest"]) for image in index["manifests"]}
+
+
+def test_a_release_has_all_files(released):
+    expected = {"SHA256SUMS", "SHA256SUMS.sig", "longshore.pub", "provenance.json", "provenance.intoto.jsonl"}
+    for name in release.NAMES:
+        expected |= {f"{name}-VERSION.oci.tar", *(f"{name}-VERSION-{architecture}.spdx.json" for architecture in ARCHITECTURES)}
+    for chart in CHARTS:
+        expected |= {f"{chart}-VERSION.tgz", f"{chart}-VERSION.oci.tar"}
+    for architecture in ARCHITECTURES:
+        expected |= {f"longshore-VERSION-linux-{architecture}.tar.gz", f"longshore_VERSION_{architecture}.deb"}
+    assert {path.name for path in released.directory.iterdir()} >= {name.replace("VERSION", released.version) for name in expected}
+
+
+def test_the_commands_of_the_documentation_verify_the_checksums(released, tmp_path):
+    page = (paths.CHECKOUT / "docs" / "install.md").read_text().partition("\n## Verify\n")[2].partition("\n## ")[0]
+    commands = [line.strip() for line in page.splitlines() if line.startswith("    ") and not line.strip().startswith("cosign")]
+    assert [command.split()[0] for command in commands] == ["sha256sum", "base64", "openssl"]
+    shutil.copytree(released.directory, tmp_path / "release")
+    verify = ["bash", "-euo", "pipefail", "-c", "\n".join(commands)]
+    subprocess.run(verify, cwd=tmp_path / "release", check=True, capture_output=True)
+    with (tmp_path / "release" / "SHA256SUMS").open("a") as file:
+        file.write("\n")
+    assert subprocess.run(verify, cwd=tmp_path / "release", capture_output=True).returncode != 0
+
+
+def verified_digests(layout, public):
+    """The digests for which the archive has a valid signature where cosign looks for it."""
+    found = set()
+    for tag, described in layout.tags.items():
+        if not (match := re.fullmatch(r"sha256-([0-9a-f]{64})\.sig", tag)):
+            continue
+        layer, = layout.json(described["digest"])["layers"]
+        payload = layout.blobs[layer["digest"]]
+        assert layer["mediaType"] == "application/vnd.dev.cosign.simplesigning.v1+json"
+        assert signature.verify(payload, layer["annotations"]["dev.cosignproject.cosign/signature"], public)
+        assert not signature.verify(payload + b" ", layer["annotations"]["dev.cosignproject.cosign/signature"], public)
+        critical = json.loads(payload)["critical"]
+        assert critical["type"] == "cosign container image signature"
+        assert critical["image"]["docker-manifest-digest"] == f"sha256:{match[1]}"
+        found.add(f"sha256:{match[1]}")
+    return found
+
+
+@pytest.mark.parametrize("name", [*release.NAMES, *CHARTS])
+def test_images_and_charts_are_signed_and_every_blob_matches_its_digest(released, name):
+    layout = release.Layout(released.image(name))
+    for digest, blob in layout.blobs.items():
+        assert digest == "sha256:" + hashlib.sha256(blob).hexdigest()
+    top = layout.tags[f"v{released.version}" if name in release.NAMES else released.version]["digest"]
+    wanted = {top} | {image["digest"] for image in layout.json(top).get("manifests", [])}
+    assert verified_digests(layout, released.public) == wanted
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("name", release.NAMES)
+def test_every_architecture_has_an_image_that_is_small_and_whose_program_runs(released, name, architecture, tmp_path):
+    layout, manifests = images_of(released, name)
+    assert set(manifests) == set(ARCHITECTURES)
+    manifest = manifests[architecture]
+    config = layout.json(manifest["config"]["digest"])
+    assert (config["architecture"], config["os"], config["config"]["User"]) == (architecture, "linux", "65532:65532")
+    files = layout.layer_files(manifest)
+    assert sum(map(len, files.values())) <= SIZE_MAX[name]
+    program = tmp_path / name
+    program.write_bytes(files[name])
+    program.chmod(0o755)
+    done = subprocess.run([*command_for(architecture, program), "--version"], capture_output=True, text=True)
+    assert done.returncode == 0 and f"v{released.version}" in done.stdout, done.stdout + done.stderr
+    headers = subprocess.run(["readelf", "--wide", "--file-header", "--program-headers", program], capture_output=True, text=True, check=True).stdout
+    assert {"amd64": "X86-64", "arm64": "AArch64"}[architecture] in headers
+    assert "INTERP" not in headers and "GNU_RELRO" in headers
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_command_line_works_on_every_architecture(released, architecture, tmp_path):
+    """More than the version: YAML, JSON, schema checks and rendering. TLS and files are used by the others."""
+    with tarfile.open(released.path(f"longshore-VERSION-linux-{architecture}.tar.gz")) as archive:
+        archive.extractall(tmp_path)
+    directory = tmp_path / f"longshore-{released.version}-linux-{architecture}"
+    item = paths.CHECKOUT / "e2e" / "examples" / "script-counter" / "item.yaml"
+    program = command_for(architecture, directory / "bin" / "longshore")
+    for arguments in (["validate", "--strict", item], ["render", item], ["schema", "deployitem"], ["help"]):
+        done = subprocess.run([*program, *arguments], capture_output=True, text=True)
+        assert done.returncode == 0, (arguments, done.stderr)
+    native = subprocess.run([release.BUILD / "bin" / "longshore", "render", item], capture_output=True, text=True, check=True).stdout
+    assert subprocess.run([*program, "render", item], capture_output=True, text=True, check=True).stdout == native
+    assert (directory / "share" / "man" / "man1" / "longshore-run.1").is_file()
+    assert (directory / "share" / "bash-completion" / "completions" / "longshore").is_file()
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_debian_package_is_accepted_by_lintian(released, architecture, tmp_path):
+    package = released.path(f"longshore_VERSION_{architecture}.deb")
+    fields = subprocess.run(["dpkg-deb", "--field", package, "Package", "Version", "Architecture"], capture_output=True, text=True, check=True).stdout
+    assert fields.split() == ["Package:", "longshore", "Version:", released.version, "Architecture:", architecture]
+    found = subprocess.run(["lintian", "--no-tag-display-limit", "--allow-root", package], capture_output=True, text=True)
+    assert found.returncode == 0 and found.stdout == "", found.stdout + found.stderr
+    subprocess.run(["dpkg-deb", "--extract", package, tmp_path], check=True)
+    layout, manifests = images_of(released, "longshore")
+    assert (tmp_path / "usr/bin/longshore").read_bytes() == layout.layer_files(manifests[architecture])["longshore"]
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_every_image_has_an_sbom(released, architecture):
+    for name in release.NAMES:
+        document = json.loads(released.path(f"{name}-VERSION-{architecture}.spdx.json").read_text())
+        layout = release.Layout(released.image(name))
+        index = layout.json(layout.tags[f"v{released.version}"]["digest"])
+        digest, = (image["digest"] for image in index["manifests"] if image["platform"]["architecture"] == architecture)
+        image, *packages = document["packages"]
+        assert image["checksums"] == [{"algorithm": "SHA256", "checksumValue": digest.partition(":")[2]}]
+        assert {"openssl", "curl", "libc6-dev", "libjansson-dev"} <= {package["name"] for package in packages}
+        libc, = (package for package in packages if package["name"] == "libc6-dev")
+        assert f"arch={architecture}" in libc["externalRefs"][0]["referenceLocator"]
+
+
+def test_the_provenance_names_every_file_and_is_signed(released):
+    text = released.path("provenance.json").read_bytes()
+    statement = json.loads(text)
+    assert (statement["_type"], statement["predicateType"]) == ("https://in-toto.io/Statement/v1", "https://slsa.dev/provenance/v1")
+    made = {"SHA256SUMS", "SHA256SUMS.sig", "longshore.pub", "provenance.json", "provenance.intoto.jsonl"}
+    digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in released.directory.iterdir() if path.name not in made}
+    assert {subject["name"]: subject["digest"]["sha256"] for subject in statement["subject"]} == digests
+    source, *packages = statement["predicate"]["buildDefinition"]["resolvedDependencies"]
+    assert re.fullmatch(r"[0-9a-f]{40}", source["digest"]["gitCommit"]) and any("/gcc@" in package["uri"] for package in packages)
+    envelope = json.loads(released.path("provenance.intoto.jsonl").read_text())
+    assert base64.b64decode(envelope["payload"]) == text
+    kind = envelope["payloadType"].encode()
+    signed = b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(text), text)
+    assert signature.verify(signed, envelope["signatures"][0]["sig"], released.public)
+
+
+def test_a_release_without_a_key_is_refused_with_the_way_to_make_one(tmp_path):
+    for arguments, environment, message in ((["build", "1.2.3"], {}, "openssl ecparam"), (["build", "next"], {"SIGNING_KEY": "none"}, "is not a version")):
+        done = subprocess.run([paths.CHECKOUT / "images" / "release", *arguments], capture_output=True, text=True,
+                              env={**os.environ, "LONGSHORE_OUT": str(tmp_path), "SIGNING_KEY": "", **environment})
+        assert done.returncode == 1 and message in done.stderr
+        assert list(tmp_path.iterdir()) == []
+
+
+# --- reproducible builds ---------------------------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory):
+    """A copy of the checkout in a directory with another name."""
+    directory = tmp_path_factory.mktemp("another place")
+    write_files(checkout(), directory)
+    for link in (path for path in (paths.CHECKOUT / "charts").rglob("*") if path.is_symlink()):
+        copy = directory / link.relative_to(paths.CHECKOUT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if not copy.is_symlink():
+            copy.symlink_to(os.readlink(link))
+    return directory
+
+
+def stamp(released):
+    layout, manifests = images_of(released, "longshore")
+    build = json.loads(released.path("provenance.json").read_text())["predicate"]["buildDefinition"]
+    return {"SOURCE_DATE_EPOCH": build["internalParameters"]["SOURCE_DATE_EPOCH"],
+            "LONGSHORE_REVISION": manifests[NATIVE]["annotations"]["org.opencontainers.image.revision"]}
+
+
+def test_the_files_are_the_same_in_another_directory_at_another_time_with_other_settings(released, elsewhere, tmp_path):
+    with release.locked():
+        again = release.Release(tmp_path, elsewhere, is_signed=False, TZ="Asia/Tokyo", LC_ALL="C.UTF-8", **stamp(released))
+    for path in again.directory.iterdir():
+        if path.suffixes[-2:] == [".oci", ".tar"]:  # the other one has signatures
+            unsigned = {tag: described for tag, described in release.Layout(released.directory / path.name).tags.items() if not tag.endswith(".sig")}
+            assert release.Layout(path).tags == unsigned, path.name
+        elif path.name not in ("SHA256SUMS", "provenance.json"):  # which contain digests of the archives
+            assert path.read_bytes() == (released.directory / path.name).read_bytes(), path.name
+
+
+def test_a_cross_compiled_program_is_the_same_in_another_directory(released, elsewhere, tmp_path):
+    """The smallest one. The programs of this machine's architecture are compared by test_images.py."""
+    other, = set(ARCHITECTURES) - {NATIVE}
+    release.build(elsewhere, "programs", LONGSHORE_ARCHITECTURE=other, LONGSHORE_RELEASE_BUILD=str(tmp_path / "build"), LONGSHORE_PROGRAMS="longshore-wait",
+                  LONGSHORE_VERSION=f"v{released.version}", **stamp(released))
+    built = release.BUILD.with_name(f"{release.BUILD.name}-{other}") / "bin" / "longshore-wait"
+    assert (tmp_path / "build" / "bin" / "longshore-wait").read_bytes() == built.read_bytes()

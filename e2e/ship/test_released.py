@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A release as users get it: images and charts from an OCI registry, verified, installed, upgraded from 0.1.0 and removed, on a real node."""
+
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from bench import images, paths
+from bench.kube import DEPLOYITEMS, TARGETS
+from bench.waiting import wait_until
+from ship import containers, helm, release
+from ship.items import API, SCRIPT, delete_item, export_of, new_job, run_item
+from ship.test_release import things
+
+sys.path.insert(0, str(paths.CHECKOUT / "images"))
+import signature  # noqa: E402
+
+pytestmark = pytest.mark.node
+
+NAME = "deployer"
+FULL = f"{NAME}-container-deployer"
+OLD_CHART = pathlib.Path(__file__).parent / "testdata" / "container-deployer-0.1.0.tgz"
+# Runs until the test lets it go on, so that the upgrade happens meanwhile.
+WAITING = """
+if [ "$OPERATION" = DELETE ]; then exit 0; fi
+until [ -e "$STATE_PATH/go" ]; do sleep 0.2; done
+echo '{"done": true}' > "$EXPORTS_PATH"
+"""
+
+
+@pytest.fixture(scope="module")
+def published(node, tmp_path_factory):
+    """The prefix of the images in the registry of the node, after the commands of docs/install.md have copied images and charts there."""
+    released = release.files()
+    home = tmp_path_factory.mktemp("home")
+    prefix = f"{node.registry.host}/longshore"
+    page = (paths.CHECKOUT / "docs" / "install.md").read_text()
+    block = re.search(r"^    for i in longshore .*?^    done$", page, re.MULTILINE | re.DOTALL)[0]
+    environment = {**os.environ, **containers.configure(home, node.registry.host), "VERSION": released.version, "REGISTRY": prefix}
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=released.directory, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    helm.run("push", released.path("container-deployer-VERSION.tgz"), f"oci://{prefix}/charts", "--plain-http")
+    # What 0.1.0 contained cannot be built any more: the programs are those of today.
+    for name in release.NAMES:
+        subprocess.run(["skopeo", "copy", "--all", "--quiet", f"oci-archive:{released.image(name)}:v{released.version}", f"docker://{prefix}/{name}:v0.1.0"],
+                       env=environment, check=True, capture_output=True)
+    return prefix
+
+
+def chart_of(published):
+    return [f"oci://{published}/charts/container-deployer", "--version", release.files().version, "--plain-http"]
+
+
+def call(node, namespace, *arguments, **options):
+    return helm.run(*arguments, kubeconfig=node.kubeconfig, namespace=namespace, **options)
+
+
+def pull(client, repository, reference):
+    """The bytes of a manifest in the registry."""
+    return client.request("GET", f"{client.url}/v2/{repository}/manifests/{reference}", repository,
+                          headers={"Accept": "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json"})[1]
+
+
+def verify(client, repository, digest, public):
+    """Verifies the signature of a manifest as cosign does: signature and signed text come from the registry."""
+    layer, = json.loads(pull(client, repository, digest.replace(":", "-") + ".sig"))["layers"]
+    payload = client.request("GET", f"{client.url}/v2/{repository}/blobs/{layer['digest']}", repository)[1]
+    assert signature.verify(payload, layer["annotations"]["dev.cosignproject.cosign/signature"], public), repository
+    assert json.loads(payload)["critical"]["image"]["docker-manifest-digest"] == digest
+
+
+def test_the_images_in_the_registry_have_valid_signatures(node, published):
+    released, client = release.files(), node.registry.client()
+    for name in release.NAMES:
+        index = pull(client, f"longshore/{name}", f"v{released.version}")
+        for digest in ["sha256:" + hashlib.sha256(index).hexdigest(), *(image["digest"] for image in json.loads(index)["manifests"])]:
+            verify(client, f"longshore/{name}", digest, released.public)
+
+
+def images_of(node, namespace):
+    """The names of the images that the pods of the release use."""
+    return {container["image"] for pod in node.kube.items("pods", namespace) for container in pod["spec"]["containers"]
+            if pod["metadata"]["name"].startswith(FULL)}
+
+
+def main_is_running(node, namespace, name):
+    for pod in node.kube.items("pods", namespace):
+        if pod["metadata"].get("labels", {}).get("deployitem.container.deployer.landscaper.gardener.cloud/name") == name:
+            states = {status["name"]: status["state"] for status in pod["status"].get("containerStatuses", [])}
+            if "running" in states.get("main", {}):
+                return pod
+    return None
+
+
+def test_a_release_of_0_1_0_is_upgraded_while_an_item_runs_and_uninstalled_without_leftovers(node, node_namespace, published):
+    kube, namespace = node.kube, node_namespace
+    version = release.files().version
+    kube.patch("namespaces", namespace, {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
+    before = things(node, namespace)
+    call(node, namespace, "install", NAME, OLD_CHART, "--wait", "--timeout", "3m", values={"imageRegistry": published})
+    assert images_of(node, namespace) == {f"{published}/longshore:v0.1.0"}
+    assert export_of(node, run_item(node, namespace, "counter", SCRIPT, "job-1")) == {"count": 1}
+
+    # An item whose main runs during the upgrade.
+    provider = {"apiVersion": "container.deployer.landscaper.gardener.cloud/v1alpha1", "kind": "ProviderConfiguration",
+                "image": images.BUSYBOX, "command": ["/bin/sh", "-c"], "args": [WAITING]}
+    kube.create({"apiVersion": API, "kind": "DeployItem", "metadata": {"name": "running", "namespace": namespace},
+                 "spec": {"type": "landscaper.gardener.cloud/container", "config": provider}})
+    new_job(node, namespace, "running", "job-1")
+    pod = wait_until(lambda: main_is_running(node, namespace, "running"), "main runs", 120)
+
+    call(node, namespace, "upgrade", NAME, *chart_of(published), "--wait", "--timeout", "3m", values={"imageRegistry": published})
+    wait_until(lambda: images_of(node, namespace) == {f"{published}/longshore:v{version}"}, "only new pods", 120)
+    call(node, namespace, "test", NAME, "--timeout", "2m")
+
+    # The same pod goes on; the new controller reports its result.
+    assert main_is_running(node, namespace, "running")["metadata"]["uid"] == pod["metadata"]["uid"]
+    node.sandbox.run("touch", f"{node.volume_of(pod, 'shared-volume')}/state/go")
+    item = kube.wait_for(DEPLOYITEMS, "running", lambda found: found["status"].get("jobIDFinished") == "job-1", namespace, timeout=180)
+    assert item["status"]["phase"] == "Succeeded" and export_of(node, item) == {"done": True}, item["status"]
+    # State of the old release is found.
+    assert export_of(node, run_item(node, namespace, "counter", SCRIPT, "job-2")) == {"count": 2}
+
+    for name in ("counter", "running"):
+        delete_item(node, namespace, name, "job-3")
+    call(node, namespace, "uninstall", NAME, "--wait", "--timeout", "2m")
+    leases = {("coordination.k8s.io/v1/leases", FULL)}  # kept without an owner, so that the next leader finds it
+    wait_until(lambda: things(node, namespace) - before <= leases, "removal of all objects", 60)
+
+
+@pytest.fixture
+def example(node, node_namespace, published):
+    """Installs an example of the chart with changes, and removes the release and its items after the test."""
+    created = []
+
+    def install(name, **changes):
+        for namespace in changes.pop("namespaces", []):
+            node.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+            created.append(namespace)
+        text = (helm.CHART / "examples" / f"{name}.yaml").read_text().replace("registry.example/longshore", published)
+        values = yaml.safe_load(text)
+        call(node, node_namespace, "install", NAME, *chart_of(published), "--wait", "--timeout", "3m", values=values)
+        call(node, node_namespace, "test", NAME, "--timeout", "2m")
+        return values
+
+    yield install
+    if NAME in call(node, node_namespace, "list", "--short").split():
+        call(node, node_namespace, "uninstall", NAME, "--wait", "--timeout", "2m")
+    for namespace in created:
+        for item in node.kube.items(DEPLOYITEMS, namespace):
+            node.kube.patch(DEPLOYITEMS, item["metadata"]["name"], {"metadata": {"finalizers": None}}, namespace)
+        node.kube.delete("namespaces", namespace)
+
+
+def test_the_example_for_one_cluster_installs(node, node_namespace, example):
+    example("same-cluster")
+    assert node.kube.get("apps/v1/deployments", FULL, node_namespace)["status"]["readyReplicas"] == 2
+    item = run_item(node, node_namespace, "counter", SCRIPT, "job-1")
+    assert item["status"]["phase"] == "Succeeded", item["status"]
+    delete_item(node, node_namespace, "counter", "job-2")
+
+
+def test_the_example_for_two_clusters_installs(node, node_namespace, example):
+    """The other cluster is this one, reached through a kubeconfig."""
+    kubeconfig = node.kubeconfig.read_text()
+    node.kube.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "landscaper-kubeconfig", "namespace": node_namespace},
+                      "stringData": {"kubeconfig": kubeconfig}})
+    example("two-clusters")
+    node.kube.create({"apiVersion": API, "kind": "Target", "metadata": {"name": "target", "namespace": node_namespace, "annotations": {"region": "europe"}},
+                      "spec": {"type": "example.test/target", "config": {}}})
+    assert node.kube.get(TARGETS, "target", node_namespace)
+    item = run_item(node, node_namespace, "counter", SCRIPT, "job-1", spec={"target": {"name": "target", "namespace": node_namespace}})
+    assert item["status"]["phase"] == "Succeeded" and item["status"]["deployer"]["identity"] == "europe", item["status"]
+    delete_item(node, node_namespace, "counter", "job-2")
+
+
+def test_the_example_with_a_namespace_for_runs_installs_without_a_cluster_role(node, node_namespace, example):
+    runs = "longshore-runs"
+    example("separate-namespace", namespaces=["team-a", "team-b"])
+    try:
+        names = {role["metadata"]["name"] for role in node.kube.items("rbac.authorization.k8s.io/v1/clusterroles")}
+        assert FULL not in names
+        for namespace in ("team-a", "team-b"):
+            item = run_item(node, namespace, "counter", SCRIPT, "job-1")
+            assert item["status"]["phase"] == "Succeeded" and export_of(node, item) == {"count": 1}, item["status"]
+        quota = node.kube.get("resourcequotas", f"{FULL}-runs", runs)
+        assert quota["spec"]["hard"]["pods"] == "50"
+        assert node.kube.get("limitranges", f"{FULL}-runs", runs) and node.kube.get("networking.k8s.io/v1/networkpolicies", f"{FULL}-runs", runs)
+        # The state of both is in the namespace of the runs, which an uninstallation keeps.
+        assert [secret for secret in node.kube.items("secrets", runs) if secret["metadata"]["name"].startswith("state-")]
+        for namespace in ("team-a", "team-b"):
+            delete_item(node, namespace, "counter", "job-2")
+        call(node, node_namespace, "uninstall", NAME, "--wait", "--timeout", "2m")
+        assert node.kube.get("namespaces", runs)["status"]["phase"] == "Active"
+    finally:
+        node.kube.delete("namespaces", runs)
