@@ -20,7 +20,7 @@ static const char *const cluster_names[] = {"host", "landscaper"};
 enum place { PLACE_RUNS, PLACE_LEASE, PLACE_OWN_POD, PLACE_ALL };
 
 /* When a rule is needed. */
-enum need { NEED_ALWAYS, NEED_ELECTION, NEED_LOCKS, NEED_PODS, NEED_MANIFESTS, NEED_LATE };
+enum need { NEED_ALWAYS, NEED_ELECTION, NEED_LOCKS, NEED_PODS, NEED_TOKENS, NEED_LATE };
 
 struct rule {
     enum cluster cluster;
@@ -50,7 +50,7 @@ static const struct rule rules[] = {
      NULL, "get create update", "lock DeployItems among several replicas"},
     {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_ALWAYS, false, "", "secrets", NULL,
      "get create patch delete", "read Targets and pull secrets, write exports"},
-    {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_MANIFESTS, false, "", "serviceaccounts", "token", "create",
+    {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_TOKENS, false, "", "serviceaccounts", "token", "create",
      "request tokens for Targets with oidcConfig or selfConfig"},
     {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_LATE, false, LANDSCAPER_GROUP, RESOURCE_EXECUTIONS, NULL,
      "get", "find the root Installation of a DeployItem"},
@@ -123,9 +123,9 @@ static bool is_needed(const struct check *check, enum need need)
     case NEED_LOCKS:
         return check->config->max_replicas > 1;
     case NEED_PODS:
-        return check->config->is_container_enabled;
-    case NEED_MANIFESTS:
-        return check->config->is_manifest_enabled;
+        return check->config->is_container_enabled || check->config->is_helm_enabled;
+    case NEED_TOKENS:
+        return check->config->is_manifest_enabled || check->config->is_helm_enabled;
     case NEED_LATE:
         return check->config->is_manifest_enabled && check->config->is_late_trigger;
     case NEED_ALWAYS:
@@ -230,7 +230,8 @@ static void on_review(void *data, json_t *object, const struct error *err)
     if (err->kind != ERROR_NONE)
         check->errors[check->rule] = *err;
     else
-        check->is_missing[check->rule][check->verb] |= !doc_bool_or(object, "status.allowed", false);
+        check->is_missing[check->rule][check->verb] |=
+            !doc_bool_or(object, "status.allowed", false);
     if (++check->place == place_count(check, &rules[check->rule])) {
         check->place = 0;
         check->verb++;
@@ -374,8 +375,7 @@ void check_log(const struct check *check)
         if (*missing)
             log_error("missing permission", log_text("cluster", cluster_names[rules[i].cluster]),
                       log_text("resource", resource), log_text("verbs", missing),
-                      log_text("namespace", namespaces),
-                      log_text("purpose", rules[i].purpose));
+                      log_text("namespace", namespaces), log_text("purpose", rules[i].purpose));
     }
     for (size_t i = 0; i < array_length(definitions); i++) {
         if (check->is_definition_missing[i])
@@ -399,9 +399,8 @@ static void add_rule(const struct check *check, size_t number, struct check_tabl
                             : xstrdup(check->errors[number].kind == ERROR_NONE ? "ok" : "unknown");
 
     table->problems += strcmp(result, "ok") != 0;
-    check_table_add(table, xstrdup(cluster_names[rule->cluster]),
-              namespaces_text(check, rule), resource_text(rule),
-              xstrdup(rule->verbs), result, xstrdup(rule->purpose));
+    check_table_add(table, xstrdup(cluster_names[rule->cluster]), namespaces_text(check, rule),
+                    resource_text(rule), xstrdup(rule->verbs), result, xstrdup(rule->purpose));
 }
 
 static void add_definition(const struct check *check, size_t number, struct check_table *table)
@@ -412,8 +411,8 @@ static void add_definition(const struct check *check, size_t number, struct chec
 
     table->problems += strcmp(result, "ok") != 0;
     check_table_add(table, xstrdup(cluster_names[CLUSTER_LANDSCAPER]), xstrdup("-"),
-              xasprintf("%s." LANDSCAPER_GROUP, definitions[number].plural), xstrdup("-"),
-              xstrdup(result), xstrdup("CustomResourceDefinition of Landscaper"));
+                    xasprintf("%s." LANDSCAPER_GROUP, definitions[number].plural), xstrdup("-"),
+                    xstrdup(result), xstrdup("CustomResourceDefinition of Landscaper"));
 }
 
 bool check_print(const struct check *check, FILE *file)
@@ -423,7 +422,7 @@ bool check_print(const struct check *check, FILE *file)
     size_t problems = 0;
 
     check_table_add(&table, xstrdup("CLUSTER"), xstrdup("NAMESPACE"), xstrdup("RESOURCE"),
-              xstrdup("VERBS"), xstrdup("RESULT"), xstrdup("PURPOSE"));
+                    xstrdup("VERBS"), xstrdup("RESULT"), xstrdup("PURPOSE"));
     for (size_t i = 0; i < array_length(rules); i++) {
         if (is_needed(check, rules[i].need))
             add_rule(check, i, &table);

@@ -239,8 +239,8 @@ static int watch_items(struct controller *controller, struct error *err)
     controller->source_count = count > 0 ? count : 1;
     controller->sources = xcalloc(controller->source_count, sizeof(*controller->sources));
     for (size_t i = 0; i < controller->source_count; i++) {
-        controller->sources[i] = (struct item_source){
-            .controller = controller, .namespace_name = names[i], .epoch = 1};
+        controller->sources[i] =
+            (struct item_source){.controller = controller, .namespace_name = names[i], .epoch = 1};
         if (watch_items_of(&controller->sources[i], err) < 0)
             return -1;
     }
@@ -293,12 +293,13 @@ static void init_controller(struct process *process, const struct deployer_confi
     controller->is_electing = config->is_electing;
     controller->is_locking = config->max_replicas > 1;
     controller->has_selector = !selector_is_empty(config->target_selector);
-    controller->identity =
-        *config->identity
-            ? xstrdup(config->identity)
-            : xasprintf("%s-%lld",
-                        config->is_container_enabled ? DEPLOYER_NAME : MANIFEST_DEPLOYER_NAME,
-                        (long long)(process->started_unix_ms / 1000));
+    controller->identity = *config->identity
+                               ? xstrdup(config->identity)
+                               : xasprintf("%s-%lld",
+                                           config->is_container_enabled ? DEPLOYER_NAME
+                                           : config->is_helm_enabled    ? HELM_DEPLOYER_NAME
+                                                                        : MANIFEST_DEPLOYER_NAME,
+                                           (long long)(process->started_unix_ms / 1000));
     controller->pod_name = daemon_variable(ENV_MY_POD_NAME, MY_POD_NAME_DEFAULT);
     controller->pod_namespace = daemon_variable(ENV_MY_POD_NAMESPACE, MY_POD_NAMESPACE_DEFAULT);
     controller->index = index_new(controller->engines);
