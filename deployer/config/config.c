@@ -286,10 +286,11 @@ static void check_ca_bundle(const struct fields *root, const struct deployer_con
         const char *name = doc_text_or(json_array_get(config->init.env, i), "name", "");
 
         if (strcmp(name, "SSL_CERT_DIR") == 0 || strcmp(name, "SSL_CERT_FILE") == 0)
-            mistakes_add(root->mistakes, MISTAKE_FORBIDDEN, "initContainer.env",
-                         "\"%s\" can't be combined with oci.caBundle: add the certificates to one of "
-                         "them",
-                         name);
+            mistakes_add(
+                root->mistakes, MISTAKE_FORBIDDEN, "initContainer.env",
+                "\"%s\" can't be combined with oci.caBundle: add the certificates to one of "
+                "them",
+                name);
     }
 }
 

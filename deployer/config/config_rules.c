@@ -65,7 +65,8 @@ static const struct field_rule oci_fields[] = {
          .is_unused = true,                                                                        \
          .help = "name of the container",                                                          \
          .reason = "the containers' names are fixed"},                                             \
-        {.name = "resources", ROW_RESOURCES, .help = "requests and limits of the container"}, {    \
+        {.name = "resources", ROW_RESOURCES, .help = "requests and limits of the container"},      \
+    {                                                                                              \
         .name = "goImage", .types = RULE_BOOL,                                                     \
         .help = "the image is the Go deployer's and gets the permissions that it needs"            \
     }
@@ -287,8 +288,7 @@ static const struct field_rule export_fields[] = {
 };
 
 static const char *const api_versions[] = {DEPLOYER_API_VERSION, MANIFEST_API_VERSION,
-                                           MANIFEST_API_VERSION_OLD, HELM_API_VERSION,
-                                    NULL};
+                                           MANIFEST_API_VERSION_OLD, HELM_API_VERSION, NULL};
 static const char *const kinds[] = {KIND_CONFIGURATION, NULL};
 static const char *const delete_operations[] = {"run", "skip", NULL};
 
