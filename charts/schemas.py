@@ -49,6 +49,8 @@ DEPLOYER = {
     "k8sClientSettings": closed(hostClient=CLIENT, resourceClient=CLIENT),
     "leaderElection": ELECTION,
 }
+HELM = {"repository": TEXT, "tag": TAG, "pullPolicy": PULL_POLICY, "command": {"type": ["array", "null"], "items": {"type": "string"}},
+        "version": integer(3, 4), "resources": RESOURCES}
 LATE_CHANGES = closed(trigger=FLAG, minimumInterval=DURATION)
 
 # Keys at the top that the templates of the library use.
@@ -69,27 +71,35 @@ COMMON = {
     "global": {"type": "object"}, "longshore-library": {"type": "object"},
 }
 
+# Keys below "deployer" of deployers that run pods.
+PODS = DEPLOYER | {
+    "hostClusterKubeconfig": KUBECONFIG, "initContainer": HELPER, "waitContainer": HELPER,
+    "oci": closed(allowPlainHttp=FLAG, insecureSkipVerify=FLAG, caBundle=TEXT,
+                  secrets={"type": ["object", "null"], "additionalProperties": {"type": ["object", "string"]}}),
+    "garbageCollection": closed(disable=FLAG, worker={"type": "integer"}, requeueTimeSeconds=POSITIVE),
+    "debug": closed(keepPod=FLAG), "deleteOperation": {"type": "string", "enum": ["run", "skip"]}, "imageGracePeriod": DURATION,
+    "state": closed(generations=integer(1, 10)), "logTail": closed(lines=integer(0, 200)),
+    "pod": closed(sharedVolumeSizeLimit={"type": "string"}, nodeSelector=TEXT_MAP, tolerations=OBJECTS, runtimeClassName={"type": "string"},
+                  priorityClassName={"type": "string"}, resources=RESOURCES, terminationGracePeriodSeconds=integer(1, 86400),
+                  maxTerminationGracePeriodSeconds=integer(1, 86400)),
+}
+RUNS = closed(createNamespace=FLAG, keepNamespace=FLAG, namespaceLabels=TEXT_MAP, resourceQuota=QUANTITIES, limitRange=OBJECTS,
+              networkPolicy=closed(enabled=FLAG, egress=OBJECTS))
+
 CHARTS = {
     "container-deployer": COMMON | {
-        "deployer": closed(**DEPLOYER | {
-            "hostClusterKubeconfig": KUBECONFIG, "initContainer": HELPER, "waitContainer": HELPER,
+        "deployer": closed(**PODS | {
             "defaultImage": closed(repository=TEXT, tag=TAG, image=TEXT),
-            "oci": closed(allowPlainHttp=FLAG, insecureSkipVerify=FLAG, caBundle=TEXT,
-                          secrets={"type": ["object", "null"], "additionalProperties": {"type": ["object", "string"]}}),
-            "garbageCollection": closed(disable=FLAG, worker={"type": "integer"}, requeueTimeSeconds=POSITIVE),
-            "debug": closed(keepPod=FLAG), "deleteOperation": {"type": "string", "enum": ["run", "skip"]}, "imageGracePeriod": DURATION,
-            "state": closed(generations=integer(1, 10)), "logTail": closed(lines=integer(0, 200)),
-            "pod": closed(sharedVolumeSizeLimit={"type": "string"}, nodeSelector=TEXT_MAP, tolerations=OBJECTS, runtimeClassName={"type": "string"},
-                          priorityClassName={"type": "string"}, resources=RESOURCES, terminationGracePeriodSeconds=integer(1, 86400),
-                          maxTerminationGracePeriodSeconds=integer(1, 86400)),
-            "manifest": closed(enabled=FLAG, lateChanges=LATE_CHANGES),
+            "manifest": closed(enabled=FLAG, lateChanges=LATE_CHANGES), "helm": closed(enabled=FLAG, **HELM),
             "script": closed(enabled=FLAG, image={"type": "string"}, command={"type": "array", "items": {"type": "string"}},
                              imagePullPolicy={"type": "string"}, resources=RESOURCES)}),
         "metrics": closed(port=integer(0, 65535), serviceMonitor=closed(enabled=FLAG, interval={"type": "string"}, labels=TEXT_MAP),
                           rules=closed(enabled=FLAG, labels=TEXT_MAP), dashboard=closed(enabled=FLAG, labels=TEXT_MAP, annotations=TEXT_MAP)),
-        "runs": closed(createNamespace=FLAG, keepNamespace=FLAG, namespaceLabels=TEXT_MAP, resourceQuota=QUANTITIES, limitRange=OBJECTS,
-                       networkPolicy=closed(enabled=FLAG, egress=OBJECTS)),
-        "admissionPolicy": closed(enabled=FLAG), "crds": closed(install=FLAG, keep=FLAG),
+        "runs": RUNS, "admissionPolicy": closed(enabled=FLAG), "crds": closed(install=FLAG, keep=FLAG),
+    },
+    "helm-deployer": COMMON | {
+        "deployer": closed(**PODS | {"helm": closed(**HELM)}),
+        "metrics": closed(port=integer(0, 65535)), "runs": RUNS, "admissionPolicy": closed(enabled=FLAG),
     },
     "manifest-deployer": COMMON | {
         "deployer": closed(**DEPLOYER | {"lateChanges": LATE_CHANGES, "tokenAccounts": {"type": ["array", "null"], "items": {"type": "string"}}}),

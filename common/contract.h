@@ -300,7 +300,8 @@ enum { POD_RESERVE_PART = 5, POD_RESERVE_SECONDS_MIN = 8, POD_RESERVE_SECONDS_MA
 #define PATH_CHART PATH_SHARED "/" DIR_HELM_CHART "/" FILE_CHART
 #define PATH_HELM_HOME PATH_SHARED "/helm"
 #define DIR_HELM_RENDERED "rendered" /* below the state */
-#define DIR_HELM_CHART "chart" /* of the archive; and below the state, where init writes its texts */
+/* Of the archive; and below the state, where init writes its texts. */
+#define DIR_HELM_CHART "chart"
 #define PATH_HELM_RENDERED PATH_STATE "/" DIR_HELM_RENDERED
 #define FILE_HELM_VALUES "values.json"
 #define PATH_HELM_VALUES PATH_SCRIPT_DIR "/" FILE_HELM_VALUES

@@ -137,34 +137,51 @@ def read_image(path, architecture):
     return described["annotations"]["io.containerd.image.name"], digest, names
 
 
-def document(options):
-    name, digest, files = read_image(options.image, options.architecture)
+def frame(name, digest, version, comment, contents):
+    """A document about an image. contents: pairs of a relation and a package."""
     title = name.rpartition(":")[0].rpartition("/")[2]
-    linked = libraries_of(options.map, options.libraries, options.sysroot, options.architecture)
-    contained = [debian_facts("ca-certificates")] if "etc/ssl/certs/ca-certificates.crt" in files else []
     created = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), datetime.timezone.utc)
     image = {
-        "SPDXID": "SPDXRef-Image", "name": title, "versionInfo": options.version, "supplier": "NOASSERTION",
+        "SPDXID": "SPDXRef-Image", "name": title, "versionInfo": version, "supplier": "NOASSERTION",
         "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "primaryPackagePurpose": "CONTAINER",
         "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0", "copyrightText": "NOASSERTION",
         "checksums": [{"algorithm": "SHA256", "checksumValue": digest.partition(":")[2]}],
     }
-    packages = [image]
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-Image")]
-    for relation, group in (("STATIC_LINK", linked), ("CONTAINS", contained)):
-        for facts in group:
-            identifier = "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", facts["name"])
-            packages.append(package(identifier, facts))
-            relations.append(("SPDXRef-Image", relation, identifier))
+    relations += [("SPDXRef-Image", relation, part["SPDXID"]) for relation, part in contents]
     return {
-        "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"{title} {options.version}",
+        "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"{title} {version}",
         "documentNamespace": f"urn:longshore:spdx:{title}:{digest}",
-        "creationInfo": {"created": created.strftime("%Y-%m-%dT%H:%M:%SZ"), "creators": ["Tool: images/sbom.py"],
-                         "comment": f"for {options.architecture}, from what the linker's map names"},
-        "packages": packages,
-        "hasExtractedLicensingInfos": [PUBLIC_DOMAIN] if any(licence_of(facts) == PUBLIC_DOMAIN["licenseId"] for facts in linked) else [],
+        "creationInfo": {"created": created.strftime("%Y-%m-%dT%H:%M:%SZ"), "creators": ["Tool: images/sbom.py"], "comment": comment},
+        "packages": [image] + [part for _, part in contents], "hasExtractedLicensingInfos": [],
         "relationships": [{"spdxElementId": first, "relationshipType": kind, "relatedSpdxElement": second} for first, kind, second in relations],
     }
+
+
+def identifier_of(name):
+    return "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", name)
+
+
+def certificates(files):
+    """The package with the CA certificates, if the image contains them."""
+    facts = [debian_facts("ca-certificates")] if "etc/ssl/certs/ca-certificates.crt" in files else []
+    return [("CONTAINS", package(identifier_of(fact["name"]), fact)) for fact in facts]
+
+
+def write(path, document):
+    aside = path.with_name(path.name + ".partial")
+    aside.write_text(json.dumps(document, indent=1) + "\n")
+    aside.replace(path)
+
+
+def document(options):
+    name, digest, files = read_image(options.image, options.architecture)
+    linked = libraries_of(options.map, options.libraries, options.sysroot, options.architecture)
+    contents = [("STATIC_LINK", package(identifier_of(facts["name"]), facts)) for facts in linked] + certificates(files)
+    made = frame(name, digest, options.version, f"for {options.architecture}, from what the linker's map names", contents)
+    if any(licence_of(facts) == PUBLIC_DOMAIN["licenseId"] for facts in linked):
+        made["hasExtractedLicensingInfos"] = [PUBLIC_DOMAIN]
+    return made
 
 
 def main():
@@ -177,9 +194,7 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, required=True)
     parser.add_argument("--version", required=True)
     options = parser.parse_args()
-    aside = options.output.with_name(options.output.name + ".partial")
-    aside.write_text(json.dumps(document(options), indent=1) + "\n")
-    aside.replace(options.output)
+    write(options.output, document(options))
 
 
 if __name__ == "__main__":

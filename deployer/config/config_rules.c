@@ -288,8 +288,7 @@ static const struct field_rule export_fields[] = {
 };
 
 static const char *const api_versions[] = {DEPLOYER_API_VERSION, MANIFEST_API_VERSION,
-                                           MANIFEST_API_VERSION_OLD, HELM_API_VERSION,
-                                    NULL};
+                                           MANIFEST_API_VERSION_OLD, HELM_API_VERSION, NULL};
 static const char *const kinds[] = {KIND_CONFIGURATION, NULL};
 static const char *const delete_operations[] = {"run", "skip", NULL};
 

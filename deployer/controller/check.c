@@ -20,7 +20,7 @@ static const char *const cluster_names[] = {"host", "landscaper"};
 enum place { PLACE_RUNS, PLACE_LEASE, PLACE_OWN_POD, PLACE_ALL };
 
 /* When a rule is needed. */
-enum need { NEED_ALWAYS, NEED_ELECTION, NEED_LOCKS, NEED_PODS, NEED_MANIFESTS, NEED_LATE };
+enum need { NEED_ALWAYS, NEED_ELECTION, NEED_LOCKS, NEED_PODS, NEED_TOKENS, NEED_LATE };
 
 struct rule {
     enum cluster cluster;
@@ -50,7 +50,7 @@ static const struct rule rules[] = {
      NULL, "get create update", "lock DeployItems among several replicas"},
     {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_ALWAYS, false, "", "secrets", NULL,
      "get create patch delete", "read Targets and pull secrets, write exports"},
-    {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_MANIFESTS, false, "", "serviceaccounts", "token", "create",
+    {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_TOKENS, false, "", "serviceaccounts", "token", "create",
      "request tokens for Targets with oidcConfig or selfConfig"},
     {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_LATE, false, LANDSCAPER_GROUP, RESOURCE_EXECUTIONS, NULL,
      "get", "find the root Installation of a DeployItem"},
@@ -123,9 +123,9 @@ static bool is_needed(const struct check *check, enum need need)
     case NEED_LOCKS:
         return check->config->max_replicas > 1;
     case NEED_PODS:
-        return check->config->is_container_enabled;
-    case NEED_MANIFESTS:
-        return check->config->is_manifest_enabled;
+        return check->config->is_container_enabled || check->config->is_helm_enabled;
+    case NEED_TOKENS:
+        return check->config->is_manifest_enabled || check->config->is_helm_enabled;
     case NEED_LATE:
         return check->config->is_manifest_enabled && check->config->is_late_trigger;
     case NEED_ALWAYS:

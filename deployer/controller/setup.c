@@ -293,12 +293,13 @@ static void init_controller(struct process *process, const struct deployer_confi
     controller->is_electing = config->is_electing;
     controller->is_locking = config->max_replicas > 1;
     controller->has_selector = !selector_is_empty(config->target_selector);
-    controller->identity =
-        *config->identity
-            ? xstrdup(config->identity)
-            : xasprintf("%s-%lld",
-                        config->is_container_enabled ? DEPLOYER_NAME : MANIFEST_DEPLOYER_NAME,
-                        (long long)(process->started_unix_ms / 1000));
+    controller->identity = *config->identity
+                               ? xstrdup(config->identity)
+                               : xasprintf("%s-%lld",
+                                           config->is_container_enabled ? DEPLOYER_NAME
+                                           : config->is_helm_enabled    ? HELM_DEPLOYER_NAME
+                                                                        : MANIFEST_DEPLOYER_NAME,
+                                           (long long)(process->started_unix_ms / 1000));
     controller->pod_name = daemon_variable(ENV_MY_POD_NAME, MY_POD_NAME_DEFAULT);
     controller->pod_namespace = daemon_variable(ENV_MY_POD_NAMESPACE, MY_POD_NAMESPACE_DEFAULT);
     controller->index = index_new(controller->engines);

@@ -24,11 +24,8 @@ void manifest_config_free(struct manifest_config *config)
         removal_group_done(&config->groups[i]);
     for (size_t i = 0; i < config->update_group_count; i++)
         removal_group_done(&config->update_groups[i]);
-    for (size_t i = 0; i < config->value_export_count; i++) {
-        free(config->value_exports[i].key);
-        free(config->value_exports[i].path_text);
-        jsonpath_free(config->value_exports[i].path);
-    }
+    for (size_t i = 0; i < config->value_export_count; i++)
+        value_export_done(&config->value_exports[i]);
     free(config->value_exports);
     free(config->sources);
     free(config->inputs);

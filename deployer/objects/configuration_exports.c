@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exports of a provider configuration. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/memory.h"
@@ -40,19 +41,29 @@ static void read_object_ref(const struct fields *parent, struct export_rule *rul
     rule->reference_path = config_path(&fields, "jsonPath", &rule->reference_path_text);
 }
 
+void value_export_done(struct value_export *export)
+{
+    free(export->key);
+    free(export->path_text);
+    jsonpath_free(export->path);
+}
+
 static void read_value_export(const struct fields *fields, struct manifest_config *config)
 {
-    struct value_export *export = NULL;
+    struct value_export export = {.key = config_text(fields, "key")};
     size_t count = config->value_export_count + 1;
 
     check_required(fields, "key", "key of the exported value");
     check_required(fields, "jsonPath", "JSONPath of the value");
+    check_key(fields, export.key);
+    export.path = config_path(fields, "jsonPath", &export.path_text);
+    if (!export.key || !export.path) { /* reported */
+        value_export_done(&export);
+        return;
+    }
     config->value_exports =
         xreallocarray(config->value_exports, count, sizeof(*config->value_exports));
-    export = &config->value_exports[config->value_export_count++];
-    *export = (struct value_export){.key = config_text(fields, "key")};
-    export->path = config_path(fields, "jsonPath", &export->path_text);
-    check_key(fields, export->key);
+    config->value_exports[config->value_export_count++] = export;
 }
 
 static void read_export(const struct fields *fields, void *data)

@@ -10,6 +10,7 @@
 void config_read_readiness(const struct fields *root, struct manifest_config *config);
 /* configuration_exports.c */
 void config_read_exports(const struct fields *root, struct manifest_config *config);
+void value_export_done(struct value_export *export);
 /* configuration_watch.c */
 void config_read_watch(const struct fields *root, struct manifest_config *config);
 /* configuration_groups.c */

@@ -8,6 +8,7 @@
 
 #include "common/base/log.h"
 #include "common/base/memory.h"
+#include "common/base/number.h"
 #include "common/contract.h"
 #include "common/data/base64.h"
 #include "common/data/doc.h"
@@ -156,9 +157,12 @@ static bool is_pending(const json_t *secret)
     return strncmp(status, "pending-", 8) == 0;
 }
 
-static int64_t revision_of(const json_t *secret)
+static uint64_t revision_of(const json_t *secret)
 {
-    return strtoll(doc_text_or(secret, "metadata.labels.version", "0"), NULL, 10);
+    uint64_t revision = 0;
+
+    (void)!number_parse(doc_text_or(secret, "metadata.labels.version", ""), INT64_MAX, &revision);
+    return revision;
 }
 
 const json_t *helm_newest_release(const json_t *secrets)

@@ -322,8 +322,8 @@ void task_request(struct task *task, struct kube *kube, struct kube_request *req
         request->grace_seconds = -1;
     /* An item that is too deeply nested to be parsed is failed, cleaned up or left alone like any
      * other. */
-    request->is_reducible = request->resource.plural &&
-                            strcmp(request->resource.plural, KUBE_DEPLOY_ITEMS.plural) == 0;
+    request->is_reducible =
+        request->resource.plural && strcmp(request->resource.plural, KUBE_DEPLOY_ITEMS.plural) == 0;
     request->on_done = on_answer;
     request->data = task;
     task->chain.next = next;

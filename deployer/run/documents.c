@@ -169,6 +169,18 @@ static int load_manifest(const struct run_options *options, const struct bundle 
     return offline_manifest_load(&wanted, &documents->manifest, err);
 }
 
+/* What follows on the pod of a helm item happens in the controller only. */
+static int check_type(const struct offline *offline, struct error *err)
+{
+    if (offline->run->type != &ITEM_TYPE_HELM)
+        return 0;
+    return error_set(err, ERROR_INVALID,
+                     "item \"%s/%s\": helm items cannot be run on this machine; check them with "
+                     "'longshore validate' and 'longshore render', and see what a chart contains "
+                     "with 'helm template'",
+                     offline->item->namespace_name, offline->item->name);
+}
+
 int documents_load(const struct run_options *options, struct documents **ret_documents,
                    struct error *err)
 {
@@ -192,7 +204,7 @@ int documents_load(const struct run_options *options, struct documents **ret_doc
         return -1;
     complete(item);
     if (offline_load(&bundle, options->config, item, &documents->offline, err) < 0 ||
-        load_credentials(documents, err) < 0)
+        check_type(&documents->offline, err) < 0 || load_credentials(documents, err) < 0)
         return -1;
     if (!documents->image)
         documents->image = xstrdup(documents->offline.run->image);

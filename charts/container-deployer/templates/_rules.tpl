@@ -2,33 +2,8 @@
 
 {{/* The rules of the roles for items. */}}
 {{- define "deployer.itemRules" -}}
-- apiGroups: [landscaper.gardener.cloud]
-  resources: [deployitems]
-  verbs: [get, list, watch, patch]
-- apiGroups: [landscaper.gardener.cloud]
-  resources: [deployitems/status]
-  verbs: [patch]
-- apiGroups: [landscaper.gardener.cloud]
-  resources: [targets, contexts]
-  verbs: [get]
-{{- if gt (int .Values.hpa.maxReplicas) 1 }}
-# Locks among replicas, including those of the Go deployer.
-- apiGroups: [landscaper.gardener.cloud]
-  resources: [syncobjects]
-  verbs: [get, create, update]
-{{- end }}
-# To read Targets and pull secrets, and to write exports.
-- apiGroups: [""]
-  resources: [secrets]
-  verbs: [get, create, patch, delete]
-# To read the OCM configuration of a Context.
-- apiGroups: [""]
-  resources: [configmaps]
-  verbs: [get]
-- apiGroups: [""]
-  resources: [events]
-  verbs: [create]
-{{- if (.Values.deployer.manifest | default dict).enabled }}
+{{- include "deployer.podItemRules" . }}
+{{- if or (.Values.deployer.manifest | default dict).enabled (.Values.deployer.helm | default dict).enabled }}
 # Tokens for Targets with oidcConfig or selfConfig.
 - apiGroups: [""]
   resources: [serviceaccounts/token]

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Helm items with helmDeployment: false: the pod renders, the controller applies."""
 
+import json
+import subprocess
+
 import pytest
 
-from api.helm.harness import GROUP, chart_archive, raw
+from api.controller.harness import BUILD
+from api.helm.harness import GROUP, VERSION, chart_archive, raw
 from bench.waiting import wait_until
 
 
@@ -193,6 +197,25 @@ def test_a_killed_controller_goes_on(world, when):
     world.start()
     world.succeeded("item")
     assert world.names() == ["a", "b"] and len(world.kubelet.ran("item")) == 1
+
+
+def test_the_commands_know_the_type(tmp_path):
+    """Without a cluster: validate and render, and what run says."""
+    provider = {"apiVersion": VERSION, "kind": "ProviderConfiguration", "name": "app", "namespace": "apps", "helmDeployment": False,
+                "chart": {"ref": "r.example/charts/app:1.0.0"}, "values": {"a": "b"}}
+    item = {"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "DeployItem", "metadata": {"name": "item", "namespace": "team"},
+            "spec": {"type": "landscaper.gardener.cloud/helm", "config": provider}}
+    file = tmp_path / "item.yaml"
+
+    def run(command, **change):
+        file.write_text(json.dumps({**item, "spec": {**item["spec"], "config": {**provider, **change}}}))
+        return subprocess.run([BUILD / "deployer" / "longshore", command, file], capture_output=True, text=True)
+
+    assert run("validate").returncode == 0
+    assert "chart.ref" in run("validate", chart={"ref": "oci://r.example/a:1"}).stdout
+    assert "--output-dir" in run("render").stdout
+    refused = run("run")
+    assert refused.returncode == 2 and "helm items cannot be run on this machine" in refused.stderr
 
 
 def test_requests_are_counted(world):

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "deployer/helm/capabilities.h"
+#include "deployer/helm/rendered.h"
+#include "deployer/tests/sample.h"
+
+#define PROVIDER(more_)                                                                            \
+    "{name: app, namespace: apps, chart: {ref: 'r.example/a:1'}, helmDeployment: false" more_ "}"
+
+struct sample_chart {
+    struct helm_config *helm;
+    struct manifest_config *config;
+    struct rendered rendered;
+    struct mistakes mistakes;
+};
+
+static void sample_chart_init(struct sample_chart *sample, const char *provider)
+{
+    cleanup_json json_t *document = sample_doc(provider);
+
+    *sample = (struct sample_chart){0};
+    sample->helm = helm_config_read(document, &sample->mistakes);
+    sample->config = manifest_config_for_chart(document, &sample->mistakes);
+    assert_int_equal(sample->mistakes.errors, 0);
+}
+
+static void sample_chart_done(struct sample_chart *sample)
+{
+    helm_config_free(sample->helm);
+    manifest_config_free(sample->config);
+    rendered_done(&sample->rendered);
+    mistakes_done(&sample->mistakes);
+}
+#define cleanup_sample_chart __attribute__((cleanup(sample_chart_done)))
+
+static void add(struct sample_chart *sample, const char *name, const char *text)
+{
+    rendered_add(&sample->rendered, name, text, strlen(text));
+}
+
+static int make(struct sample_chart *sample, struct error *err)
+{
+    return rendered_objects(&sample->rendered, sample->helm, "item", sample->config, err);
+}
+
+#define CONFIG_MAP(name_) "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " name_ "}\n"
+
+static void every_document_of_every_file_becomes_an_object(void **state)
+{
+    cleanup_sample_chart struct sample_chart sample = {0};
+    struct error err = {0};
+    const json_t *first = NULL;
+
+    (void)state;
+    sample_chart_init(&sample, PROVIDER(""));
+    add(&sample, "./rendered/app/b.yaml",
+        "---\n# Source: app/b.yaml\n" CONFIG_MAP("one") "---\n" CONFIG_MAP("two") "---\n# empty\n");
+    add(&sample, "rendered/app/a.yaml",
+        "apiVersion: v1\nkind: List\nitems:\n- {kind: ConfigMap, apiVersion: v1, metadata: {name: "
+        "three, namespace: other, labels: {a: b}}}\n");
+    add(&sample, "renderedX/a.yaml", "not: ours");
+    add(&sample, "other", "not: ours");
+    assert_int_equal(make(&sample, &err), 0);
+    assert_int_equal(sample.config->input_count, 3);
+    /* By name of the file: the list comes first. */
+    first = json_array_get(doc_member(sample.config->inputs[0].manifest, "items"), 0);
+    assert_string_equal(doc_text(first, "metadata.namespace"), "other");
+    assert_string_equal(
+        json_string_value(doc_member(doc_get(first, "metadata.labels"), LABEL_HELM_ITEM)), "item");
+    assert_string_equal(sample.config->inputs[1].source, "app/b.yaml (document 1)");
+    assert_string_equal(doc_text(sample.config->inputs[2].manifest, "metadata.namespace"), "apps");
+}
+
+static void a_namespace_that_is_created_is_kept(void **state)
+{
+    cleanup_sample_chart struct sample_chart sample = {0};
+    struct error err = {0};
+
+    (void)state;
+    sample_chart_init(&sample, PROVIDER(", createNamespace: true"));
+    assert_int_equal(make(&sample, &err), 0);
+    assert_int_equal(sample.config->input_count, 1);
+    assert_int_equal(sample.config->inputs[0].policy, POLICY_KEEP);
+    assert_string_equal(doc_text(sample.config->inputs[0].manifest, "kind"), "Namespace");
+}
+
+static const struct {
+    const char *text, *message;
+} broken[] = {
+    {"a: b\n---\nc: [\n", "line 4"},
+    {"- a\n", "document 1 is not an object, but a list"},
+    {CONFIG_MAP("a") "---\njust text\n", "document 2 is not an object"},
+    {"a: 1\na: 2\n", "line 2"},
+};
+
+static void a_document_that_cannot_be_parsed_is_named(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(broken); i++) {
+        cleanup_sample_chart struct sample_chart sample = {0};
+        struct error err = {0};
+
+        sample_chart_init(&sample, PROVIDER(""));
+        add(&sample, "rendered/app/x.yaml", broken[i].text);
+        assert_int_equal(make(&sample, &err), -1);
+        assert_int_equal(err.kind, ERROR_INVALID);
+        if (!strstr(err.text, "app/x.yaml") || !strstr(err.text, broken[i].message))
+            fail_msg("%zu: %s", i, err.text);
+    }
+}
+
+static const struct {
+    const char *defaults, *values, *merged;
+} merges[] = {
+    {"{a: 1}", "{b: 2}", "{\"a\":1,\"b\":2}"},
+    {"{a: {b: 1, c: 2}}", "{a: {b: 3}}", "{\"a\":{\"b\":3,\"c\":2}}"},
+    {"{a: {b: 1}}", "{a: 5}", "{\"a\":5}"},
+    {"{a: 5, b: 6}", "{a: null}", "{\"b\":6}"},
+    {"{a: {b: 1, c: 2}}", "{a: {b: null}}", "{\"a\":{\"c\":2}}"},
+    {"null", "{a: 1}", "{\"a\":1}"},
+};
+
+static void values_override_defaults(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(merges); i++) {
+        cleanup_json json_t *defaults = sample_doc(merges[i].defaults);
+        cleanup_json json_t *values = sample_doc(merges[i].values);
+        cleanup_json json_t *merged = helm_merge_values(defaults, values);
+        cleanup_free char *text = doc_dump_sorted(merged);
+
+        assert_string_equal(text, merges[i].merged);
+    }
+}
+
+static void values_are_exported_by_their_paths(void **state)
+{
+    cleanup_sample_chart struct sample_chart sample = {0};
+    cleanup_json json_t *values = NULL;
+    cleanup_json json_t *exports = NULL;
+    cleanup_free char *text = NULL;
+    struct error err = {0};
+
+    (void)state;
+    sample_chart_init(&sample,
+                      PROVIDER(", values: {a: {b: 7}}, exportsFromManifests: [{key: x.y, "
+                               "jsonPath: Values.a.b}, {key: v, jsonPath: "
+                               ".Chart.Version}], exports: {exports: [{key: name, jsonPath: "
+                               ".Release.Name}, {key: d, jsonPath: .Values.d}]}"));
+    add(&sample, "chart/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.2.3\n");
+    add(&sample, "chart/values.yaml", "d: default\n");
+    assert_int_equal(rendered_values(&sample.rendered, sample.helm, &values, &err), 0);
+    assert_int_equal(helm_value_exports(sample.config, values, &exports, &err), 0);
+    text = doc_dump_sorted(exports);
+    assert_string_equal(text,
+                        "{\"d\":\"default\",\"name\":\"app\",\"v\":\"1.2.3\",\"x\":{\"y\":7}}");
+}
+
+static void a_value_that_is_missing_is_named(void **state)
+{
+    cleanup_sample_chart struct sample_chart sample = {0};
+    cleanup_json json_t *values = sample_doc("{Values: {}}");
+    json_t *exports = NULL;
+    struct error err = {0};
+
+    (void)state;
+    sample_chart_init(&sample,
+                      PROVIDER(", exports: {exports: [{key: k, jsonPath: .Values.missing}]}"));
+    assert_int_equal(helm_value_exports(sample.config, values, &exports, &err), -1);
+    assert_non_null(strstr(err.text, "export \"k\""));
+    assert_non_null(strstr(err.text, ".Values.missing"));
+}
+
+static const struct {
+    const char *discovery, *versions;
+} discoveries[] = {
+    {"{items: [{metadata: {name: apps}, versions: [{version: v1, resources: [{responseKind: {kind: "
+     "Deployment}}, {responseKind: {kind: ReplicaSet}}]}]}, {metadata: {name: x.io}, versions: "
+     "[{version: v1}, {version: v2}]}]}",
+     "[\"apps/v1\",\"x.io/v1\",\"x.io/v2\",\"apps/v1/Deployment\",\"apps/v1/ReplicaSet\"]"},
+    {"{groups: [{versions: [{groupVersion: apps/v1}]}]}", "[\"apps/v1\"]"},
+    {"{items: [{}, 5, {metadata: {name: a}, versions: [{version: v1, resources: [{}]}]}]}",
+     "[\"a/v1\"]"},
+    {"null", "[]"},
+};
+
+static void capabilities_are_read_from_discovery(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(discoveries); i++) {
+        cleanup_json json_t *discovery = sample_doc(discoveries[i].discovery);
+        cleanup_json json_t *versions = helm_api_versions(discovery);
+        cleanup_free char *text = doc_dump(versions);
+
+        assert_string_equal(text, discoveries[i].versions);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_document_of_every_file_becomes_an_object),
+        cmocka_unit_test(a_namespace_that_is_created_is_kept),
+        cmocka_unit_test(a_document_that_cannot_be_parsed_is_named),
+        cmocka_unit_test(values_override_defaults),
+        cmocka_unit_test(values_are_exported_by_their_paths),
+        cmocka_unit_test(a_value_that_is_missing_is_named),
+        cmocka_unit_test(capabilities_are_read_from_discovery),
+    };
+
+    doc_setup();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Charts of helm items: where they come from, whose credentials are sent, and what is refused."""
+
+import base64
+import contextlib
+import gzip
+import hashlib
+import http.server
+import json
+import tarfile
+import threading
+
+import pytest
+import yaml
+
+from bench.oci import Blob
+from init.parts import context, descriptor, entry, push_artifact, push_component, tar_with
+
+CHART_TYPE = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
+CHART_CONFIG = "application/vnd.cncf.helm.config.v1+json"
+NAME = "example.com/team/chart"
+CHART_YAML = b"apiVersion: v2\nname: app\nversion: 1.0.0\n"
+VALUES = b"color: red\n"
+FILES = (entry("app/Chart.yaml", CHART_YAML), entry("app/values.yaml", VALUES), entry("app/templates/a.yaml", b"a: b\n"))
+
+
+def packed(*entries):
+    return gzip.compress(tar_with(*entries), mtime=0)
+
+
+CHART = packed(*FILES)
+
+
+def config(**chart):
+    return {"chart": chart}
+
+
+def raw(archive):
+    return config(raw=base64.b64encode(archive).decode())
+
+
+def must_have_chart(result, archive=CHART):
+    result.must_succeed()
+    assert (result.shared / "chart" / "chart.tgz").read_bytes() == archive
+    assert (result.shared / "state" / "chart" / "Chart.yaml").read_bytes() == CHART_YAML
+    assert (result.shared / "state" / "chart" / "values.yaml").read_bytes() == VALUES
+    return result
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """A web server. files: path -> bytes, or the address of a redirect."""
+
+    def __init__(self, files, credentials=None):
+        self.files, self.credentials, self.seen = files, credentials, []
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        sent = self.headers.get("Authorization", "")
+        self.server.seen.append((self.path, sent))
+        wanted = self.server.credentials and "Basic " + base64.b64encode(":".join(self.server.credentials).encode()).decode()
+        content = self.server.files.get(self.path)
+        if wanted and sent != wanted:
+            self.send_error(401)
+        elif content is None:
+            self.send_error(404)
+        elif isinstance(content, str):
+            self.send_response(302)
+            self.send_header("Location", content)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        else:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def serving(files, credentials=None):
+    server = Server(files, credentials)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def index(*entries, more=""):
+    return (yaml.safe_dump({"apiVersion": "v1", "entries": {"app": list(entries)}}) + more).encode()
+
+
+def repository(server, authorization=None, version="1.0.0"):
+    found = {"url": f"{server.url}/charts", "name": "app", "version": version}
+    if authorization:
+        user, password = authorization
+        found["authorization"] = {"url": server.url, "ca": "",
+                                  "header": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}
+    return config(repository=found)
+
+
+PLAIN = {"LONGSHORE_OCI_ALLOW_PLAIN_HTTP": "true"}
+
+
+def test_an_archive_in_the_item_or_on_a_web_server(pod):
+    must_have_chart(pod.run(raw(CHART)))
+    with serving({"/a.tgz": "/b.tgz", "/b.tgz": CHART}) as server:
+        must_have_chart(pod.run(config(url=f"{server.url}/a.tgz")))
+        pod.run(config(url=f"{server.url}/missing")).must_fail("404")
+
+
+@pytest.mark.parametrize("flavour", ["basic_registry", "token_registry"])
+def test_a_private_registry_with_wrong_valid_and_rotated_credentials(request, pod, flavour):
+    registry = request.getfixturevalue(flavour)
+    push_artifact(registry.client(), "private/charts/app", "1.0.0", Blob(CHART, CHART_TYPE), CHART_CONFIG)
+    wanted = config(ref=f"{registry.host}/private/charts/app:1.0.0")
+    pod.run(wanted, env=PLAIN).must_fail()
+    pod.pull_secret(registry.host, ("ship", "CANARY-wrong"))
+    failed = pod.run(wanted, env=PLAIN).must_fail()
+    assert "CANARY" not in failed.error and "registryPullSecrets" in failed.failure["advice"]
+    pod.pull_secret(registry.host, registry.credentials)
+    must_have_chart(pod.run(wanted, env=PLAIN))
+
+
+def test_an_artifact_that_is_not_a_chart_is_refused(pod, registry):
+    push_artifact(registry.client(), "charts/other", "1", Blob(b"x", "application/vnd.oci.image.layer.v1.tar"), "application/json")
+    pod.run(config(ref=f"{registry.host}/charts/other:1"), env=PLAIN).must_fail("not a chart")
+    pod.run(config(ref=f"{registry.host}/charts/missing:1"), env=PLAIN).must_fail("missing")
+
+
+@pytest.mark.parametrize("access", ["localBlob", "ociArtifact"])
+def test_a_resource_of_a_component(pod, registry, access):
+    blob = Blob(CHART, CHART_TYPE)
+    push_artifact(registry.client(), "charts/app", "1.0.0", blob, CHART_CONFIG)
+    found = {"localBlob": {"type": "localBlob", "localReference": blob.digest, "mediaType": CHART_TYPE},
+             "ociArtifact": {"type": "ociArtifact", "imageReference": f"{registry.url}/charts/app:1.0.0"}}[access]
+    resource = {"name": "chart", "version": "1.0.0", "type": "helmChart", "relation": "local", "access": found}
+    push_component(registry.client(), f"charts-{access.lower()}", descriptor(NAME, resources=[resource]), [blob] if access == "localBlob" else [])
+    reference = {"componentName": NAME, "version": "1.0.0", "repositoryContext": context(f"{registry.url}/charts-{access.lower()}")}
+    must_have_chart(pod.run({"componentDescriptor": {"ref": reference}, "chart": {"resource": {"name": "chart"}}}))
+    pod.run({"componentDescriptor": {"ref": reference}, "chart": {"resource": {"name": "other"}}}).must_fail("other")
+
+
+def test_a_classic_repository_with_wrong_valid_and_rotated_credentials(pod):
+    digest = hashlib.sha256(CHART).hexdigest()
+    files = {"/charts/index.yaml": index({"version": "1.0.0", "urls": ["app.tgz"], "digest": digest}), "/charts/app.tgz": CHART}
+    with serving(files, credentials=("user", "secret-1")) as server:
+        pod.run(repository(server), env=PLAIN).must_fail("401")
+        failed = pod.run(repository(server, ("user", "CANARY-wrong")), env=PLAIN).must_fail("401")
+        assert "CANARY" not in failed.error and "helmChartRepoCredentials" in failed.failure["advice"]
+        must_have_chart(pod.run(repository(server, ("user", "secret-1")), env=PLAIN))
+        server.credentials = ("user", "secret-2")
+        pod.run(repository(server, ("user", "secret-1")), env=PLAIN).must_fail("401")
+        must_have_chart(pod.run(repository(server, ("user", "secret-2")), env=PLAIN))
+        # Without TLS credentials are sent only if the operator allows it.
+        server.seen.clear()
+        pod.run(repository(server, ("user", "secret-2"))).must_fail("401")
+        assert all(not sent for _, sent in server.seen)
+
+
+def test_credentials_are_not_sent_to_other_hosts(pod):
+    """Neither to the host of an address in the index, nor to that of a redirect."""
+    with serving({"/app.tgz": CHART}) as other:
+        for files in ({"/charts/index.yaml": index({"version": "1.0.0", "urls": [f"{other.url}/app.tgz"]})},
+                      {"/charts/index.yaml": index({"version": "1.0.0", "urls": ["app.tgz"]}), "/charts/app.tgz": f"{other.url}/app.tgz"}):
+            with serving(files, credentials=("user", "secret")) as server:
+                must_have_chart(pod.run(repository(server, ("user", "secret")), env=PLAIN))
+    assert other.seen and all(not sent for _, sent in other.seen)
+
+
+def test_the_index_says_what_is_missing_and_its_digest_counts(pod):
+    files = {"/charts/index.yaml": index({"version": "1.0.0", "urls": ["app.tgz"], "digest": "0" * 64}), "/charts/app.tgz": CHART}
+    with serving(files) as server:
+        pod.run(repository(server)).must_fail("digest")
+        pod.run(repository(server, version="2.0.0")).must_fail("2.0.0", "1.0.0")
+
+
+def test_a_large_index_is_not_held_in_memory(pod):
+    """Almost 40 MB of other charts."""
+    lines = "".join(f"  chart-{i}:\n" + "".join(f"  - version: 1.0.{j}\n    description: {'x' * 960}\n" for j in range(20)) for i in range(2000))
+    text = f"apiVersion: v1\nentries:\n{lines}  app:\n  - version: 1.0.0\n    urls: [app.tgz]\n".encode()
+    with serving({"/charts/index.yaml": text, "/charts/app.tgz": CHART}) as server:
+        must_have_chart(pod.run(repository(server), wrapper=pod.measuring()))
+    assert len(text) > 39_000_000 and pod.peak() < 30_000_000
+
+
+HOSTILE = {
+    "not an archive": b"<html>",
+    "empty": b"",
+    "truncated": CHART[:-20],
+    "no chart": packed(entry("app/values.yaml", VALUES)),
+    "no version": packed(entry("app/Chart.yaml", b"apiVersion: v2\nname: app\n")),
+    "two directories": packed(*FILES, entry("other/Chart.yaml", CHART_YAML)),
+    "a way out": packed(*FILES, entry("../escaped", b"x")),
+    "an absolute name": packed(*FILES, entry("/etc/escaped", b"x")),
+    "a link that leaves": packed(*FILES, entry("app/templates/l", type=tarfile.SYMTYPE, linkname="../../../../etc/passwd")),
+    "a device": packed(*FILES, entry("app/d", type=tarfile.CHRTYPE, devmajor=1, devminor=5)),
+    "a FIFO": packed(*FILES, entry("app/f", type=tarfile.FIFOTYPE)),
+    "a bomb": packed(*FILES, *(entry(f"app/{i}", b"\0" * 8_000_000) for i in range(3))),
+    "a large file": packed(*FILES, entry("app/large", bytes(range(256)) * 40_000)),
+    "many files": packed(*FILES, *(entry(f"app/{i}", b"") for i in range(10_001))),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_archives_are_refused(pod, kind):
+    pod.run(raw(HOSTILE[kind])).must_fail("chart")
+    assert not (pod.shared / "chart" / "chart.tgz").exists()
+    assert json.dumps([str(p) for p in pod.directory.rglob("escaped")]) == "[]"
