@@ -380,6 +380,10 @@ static void report(struct kyma *kyma, const struct pass *pass, const struct choi
         .now_unix_ms = clock_unix_ms(loop_clock(kyma->lifecycle->loop)),
     });
     (void)module_state_parse(doc_text(status, "state"), &state);
+    if (state == MODULE_READY)
+        kyma->unready_since_ms = 0;
+    else if (!kyma->unready_since_ms)
+        kyma->unready_since_ms = (int64_t)loop_now_ms(kyma->lifecycle->loop);
     kyma->reported_state = state;
     write_status(kyma, pass->object, status);
     if (pass->is_connected && pass->remote)

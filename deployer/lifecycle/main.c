@@ -60,6 +60,7 @@ bool lifecycle_may_send(const void *data)
 static void on_pump(void *data)
 {
     struct lifecycle *lifecycle = data;
+    uint64_t begin_ms = loop_now_ms(lifecycle->loop);
 
     if (!lifecycle_may_write(lifecycle))
         return;
@@ -71,8 +72,10 @@ static void on_pump(void *data)
         if (!lifecycle->queue_first)
             lifecycle->queue_end = &lifecycle->queue_first;
         kyma->is_queued = false;
+        lifecycle->passes++;
         kyma_pass(kyma);
     }
+    lifecycle->pass_ms += loop_now_ms(lifecycle->loop) - begin_ms;
     if (lifecycle->queue_first)
         loop_timer_start(&lifecycle->pump, 0);
 }

@@ -124,7 +124,10 @@ struct kyma {
     struct loop_timer timer;      /* of the next attempt */
     struct loop_timer away_timer; /* until silence becomes a problem */
     struct loop_timer report_timer;
-    int64_t reported_state; /* of the metrics: enum module_state, or -1 */
+    /* For metrics. */
+    int64_t reported_state;   /* enum module_state, or -1 */
+    int64_t unready_since_ms; /* on the clock of the loop; 0: Ready */
+    char *shoot, *instance;   /* "" if unknown */
 };
 
 /* ---- One module in one cluster ---- */
@@ -135,6 +138,10 @@ struct module {
     char *name; /* of the Manifest */
     uint32_t round;
     struct kept manifest;
+    /* Of the Manifest, for metrics; the name is NULL before it is there. */
+    char *module_name;
+    bool is_mandatory;
+    enum module_state reported_state;
     bool is_awaited; /* the Manifest was written, and the watch has not shown it yet */
 
     /* Work under way: at most one of these. */
@@ -211,7 +218,7 @@ struct lifecycle {
     size_t connecting;
 
     uint64_t failures[FAILURE_COUNT];
-    uint64_t cluster_writes, control_plane_writes;
+    uint64_t cluster_writes, control_plane_writes, passes, pass_ms;
 };
 
 bool lifecycle_is_synced(const struct lifecycle *lifecycle);
