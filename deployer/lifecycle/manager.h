@@ -263,6 +263,15 @@ void kyma_on_timer(void *data);
 void kyma_on_away(void *data);
 void kyma_on_report(void *data);
 
+/* Whether a changed status has to be written now: a change of the state is written at once; details
+ * are collected for a moment, since more of them will follow. */
+bool kyma_is_write_due(struct kyma *kyma, const json_t *old, const json_t *new);
+
+/* kyma_remote.c */
+/* Creates and marks the Kyma in the cluster. Whether it is there, and ours. */
+bool kyma_keep_remote(struct kyma *kyma, const json_t *object, const json_t *remote);
+void kyma_write_remote_status(struct kyma *kyma, const json_t *remote, const json_t *status);
+
 /* kyma_connect.c */
 /* Chooses the access and connects. Whether the cluster can be used now. */
 bool kyma_connect(struct kyma *kyma, bool is_deleting);
@@ -308,6 +317,9 @@ void module_on_watch_timer(void *data);
 /* A write to the Manifest; answers are taken over. */
 void module_write(struct module *module, enum kube_verb verb, const char *subresource,
                   const json_t *body, const char *field_manager);
+
+/* module_report.c */
+void module_report(struct module *module, const json_t *manifest, const struct module_view *view);
 
 /* module_apply.c */
 void module_apply(struct module *module, const json_t *manifest, const json_t *objects,
