@@ -82,7 +82,8 @@ static bool is_state_known(const struct module *module, const json_t *manifest,
 static struct judgement judge(const struct module *module, const json_t *manifest,
                               const struct module_view *view)
 {
-    bool is_passing = module->failure == FAILURE_NETWORK || module->failure == FAILURE_BUSY;
+    bool is_passing = (module->failure == FAILURE_NETWORK || module->failure == FAILURE_BUSY) &&
+                      module->retry.attempts < 3;
 
     if (view->is_deleting)
         return (struct judgement){MODULE_DELETING, module->problem

@@ -63,7 +63,7 @@ def push_module(registry, component, version, content, media_type="application/o
     """What a module author publishes: a component whose resource raw-manifest has the objects. descriptor: other text for it."""
     layer = Blob(content, media_type)
     text = descriptor if descriptor is not None else yaml.safe_dump({"meta": {"schemaVersion": "v2"}, "component": {
-        "name": component, "version": version, "provider": "example.com", "repositoryContexts": [], "sources": [], "componentReferences": [],
+        "name": component, "version": version, "provider": "example.com", "repositoryContexts": [{"type": "OCIRegistry", "baseUrl": "example.com"}], "sources": [], "componentReferences": [],
         "resources": [{"name": "raw-manifest", "version": version, "type": "directoryTree", "relation": "local", "access": {
             "type": "localBlob", "localReference": layer.digest, "mediaType": media_type}}]}})
     archive = Blob(tar({"component-descriptor.yaml": text.encode()}), "application/vnd.ocm.software.component-descriptor.v2+yaml+tar")

@@ -11,6 +11,11 @@ from faults.proxy import Action, FaultProxy, PASS, status
 from lifecycle_harness import DEFINITIONS, GROUP, HARBOURS, KYMAS, MANIFESTS, SYSTEM, config_map, token_kubeconfig
 
 
+# A component without the resource that has the objects.
+EMPTY = """{{"meta": {{"schemaVersion": "v2"}}, "component": {{"name": "{name}", "version": "1.0.0", "provider": "p", "sources": [],
+"componentReferences": [], "resources": [], "repositoryContexts": [{{"type": "OCIRegistry", "baseUrl": "example.com"}}]}}}}"""
+
+
 @contextlib.contextmanager
 def silent_server():
     """A server that accepts connections and never answers."""
@@ -34,7 +39,7 @@ def test_a_broken_module_hides_no_other_and_says_why(world):
     program = world.start()
     long = f"example.com/module/{world.namespace}/" + "a-very-long-name-" * 3
     world.publish("fine", [config_map("fine", answer="42")])
-    world.publish("empty", b"", descriptor="component: {name: x, version: 1.0.0, provider: p, resources: []}\nmeta: {schemaVersion: v2}\n")
+    world.publish("empty", b"", descriptor=EMPTY.format(name=f"example.com/module/{world.namespace}/empty"))
     world.publish("noyaml", b"{]")
     refused = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "refused", "namespace": SYSTEM}, "spec": {"ports": "many"}}
     world.publish("refused", [config_map("before"), refused])
@@ -53,6 +58,11 @@ def test_a_broken_module_hides_no_other_and_says_why(world):
     assert "Service kyma-system/refused" in messages["refused"] and "ports" in messages["refused"], messages
     remote = wait_until(lambda: (s := world.skr.get(KYMAS, "default", SYSTEM)["status"])["state"] == "Error" and s, "Error in the cluster")
     assert {m["name"]: m.get("message", "") for m in remote["modules"]} == messages
+    # The report of an error is written once.
+    version = world.kcp.get(KYMAS, "fleet-0001", world.namespace)["metadata"]["resourceVersion"]
+    own = world.control_plane.audit.mark()
+    wait_until(lambda: world.control_plane.audit.count(own, resource="leases", user=program.user) >= 2, "renewals")
+    assert world.kcp.get(KYMAS, "fleet-0001", world.namespace)["metadata"]["resourceVersion"] == version
     assert world.status()["state"] == "Error"
     assert len({m["metadata"]["name"] for m in world.kcp.items(MANIFESTS, world.namespace)}) == 5
     # What was applied before another object failed is recorded, and goes with the module.
