@@ -19,7 +19,10 @@ enum failure_class failure_classify(const struct error *err)
         return FAILURE_NONE;
     if (err->http_status == 401)
         return FAILURE_UNAUTHORIZED;
-    if (err->http_status == 429 || err->http_status >= 500 || err->kind == ERROR_CANCELLED)
+    /* 500 is how the API server refuses an apply with a value of the wrong type. */
+    if (err->http_status == 500)
+        return FAILURE_OBJECT;
+    if (err->http_status == 429 || err->http_status > 500 || err->kind == ERROR_CANCELLED)
         return FAILURE_BUSY;
     if (err->kind == ERROR_TEMPORARY && err->http_status == 0)
         return FAILURE_NETWORK;

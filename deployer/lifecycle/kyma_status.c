@@ -62,6 +62,8 @@ static json_t *new_entry(const struct module_choice *choice)
     }
     if (*choice->channel)
         doc_set_text(entry, "channel", choice->channel);
+    /* The server adds it anyway, and the status would never be what was written. */
+    doc_set_new(entry, "maintenance", json_false());
     return entry;
 }
 
@@ -80,7 +82,6 @@ static json_t *installed_entry(const struct module_choice *choice, const json_t 
     const json_t *resource = doc_get(manifest, "spec.resource");
 
     doc_set_text(entry, "version", choice->version);
-    doc_set_new(entry, "maintenance", json_false());
     doc_set_new(entry, "template",
                 tracked(choice->template, KYMA_API_VERSION, KIND_MODULE_TEMPLATE, true));
     if (manifest)
