@@ -25,7 +25,7 @@ enum {
     MANAGER_RETRY_FIRST_MS = 1000,
     MANAGER_RETRY_MAX_MS = 5 * 60 * 1000,
     MANAGER_REPORT_MS = 1000, /* changes of a status are collected for this time */
-    MANAGER_LIST_PAGE = 200,
+    MANAGER_LIST_PAGE = 100,
     MANAGER_LOOK_AGAIN_MS = 1000,
 };
 
@@ -107,6 +107,7 @@ struct manager {
     uint64_t beats_judged_ms; /* until when lost heartbeats are reported */
     json_t *reports; /* "e/NAME", "r/NAME": statuses that have to be looked at */
     struct status_write *status_writes;
+    bool is_report_waiting; /* for the end of a write */
     bool is_draining;
     uint64_t actions, failures, renewals, events;
 };

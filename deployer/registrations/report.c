@@ -13,6 +13,8 @@
 #include "deployer/registrations/conditions.h"
 #include "deployer/registrations/manager.h"
 
+enum { WRITES_MAX = 16 }; /* under way; bounds the memory for requests */
+
 #define EVENT_NAMESPACE "default" /* the API server requires it for objects without a namespace */
 
 /* A write under way. */
@@ -110,6 +112,18 @@ static void on_written(void *data, json_t *object, const struct error *err)
     }
     write_free(write);
     manager_close(manager);
+    /* Statuses that had to wait because of WRITES_MAX. */
+    if (manager->is_report_waiting)
+        loop_timer_start(&manager->report_timer, 0);
+}
+
+static size_t count_writes(const struct manager *manager)
+{
+    size_t count = 0;
+
+    for (const struct status_write *write = manager->status_writes; write; write = write->next)
+        count++;
+    return count;
 }
 
 static bool is_under_way(const struct manager *manager, const char *key)
@@ -201,8 +215,14 @@ void report_all(void *data)
     }
     keys = manager->reports;
     manager->reports = json_object();
+    manager->is_report_waiting = false;
     doc_foreach(keys, key, value)
     {
+        if (count_writes(manager) >= WRITES_MAX) {
+            (void)json_object_set_new(manager->reports, key, json_true());
+            manager->is_report_waiting = true;
+            continue;
+        }
         report(manager, key);
         manager_close(manager);
     }
