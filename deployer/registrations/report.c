@@ -65,14 +65,14 @@ static void send_event(struct manager *manager, const json_t *object, const json
     uuid_make(id);
     timestamp_format(clock_unix_ms(loop_clock(manager->loop)), now);
     name = name_make(doc_text_or(object, "metadata.name", ""), id, NULL, 0);
-    body = json_pack(
-        "{s:s,s:s,s:{s:s,s:s},s:{s:s,s:O,s:O,s:O},s:O,s:O,s:O,s:{s:s},s:s,s:s,s:i}", "apiVersion",
-        "v1", "kind", "Event", "metadata", "name", name, "namespace", EVENT_NAMESPACE,
-        "involvedObject", "apiVersion", LANDSCAPER_API_VERSION, "kind", doc_member(object, "kind"),
-        "name", doc_get(object, "metadata.name"), "uid", doc_get(object, "metadata.uid"), "type",
-        doc_member(event, "type"), "reason", doc_member(event, "reason"), "message",
-        doc_member(event, "message"), "source", "component", REGISTRATIONS_FIELD_MANAGER,
-        "firstTimestamp", now, "lastTimestamp", now, "count", 1);
+    body = json_pack("{s:s,s:s,s:{s:s,s:s},s:{s:s,s:O,s:O,s:O},s:O,s:O,s:O,s:{s:s},s:s,s:s,s:i}",
+                     "apiVersion", "v1", "kind", "Event", "metadata", "name", name, "namespace",
+                     EVENT_NAMESPACE, "involvedObject", "apiVersion", LANDSCAPER_API_VERSION,
+                     "kind", doc_member(object, "kind"), "name", doc_get(object, "metadata.name"),
+                     "uid", doc_get(object, "metadata.uid"), "type", doc_member(event, "type"),
+                     "reason", doc_member(event, "reason"), "message", doc_member(event, "message"),
+                     "source", "component", REGISTRATIONS_FIELD_MANAGER, "firstTimestamp", now,
+                     "lastTimestamp", now, "count", 1);
     request.body = body;
     if (!body || kube_start(manager->kube, &request, NULL, &err) < 0)
         log_error("cannot write an Event", log_text("error", err.text));

@@ -169,6 +169,7 @@ def test_events_and_a_restart_write_nothing(world):
     world.kube.patch(INSTALLATIONS, "mock-one", {"metadata": {"labels": {"touched": "1"}}}, world.namespace)
     world.quiet()
     assert [w for w in world.writes(mark, process.user) if "installations" in w or "targets" in w or "accounts" in w or "bindings" in w] == []
+    world.wait_counted("one", "1/1")
     assert process.stop() == 0
     mark = world.apiserver.audit.mark()
     process = world.start()
