@@ -370,7 +370,8 @@ void act_on_pair(struct manager *manager, const struct pair *pair, enum pair_act
         write_object(task, KUBE_DELETE, KUBE_SERVICE_ACCOUNTS, SOURCE_ACCOUNTS, pair->name, NULL);
         break;
     case PAIR_REMOVE_FINALIZER:
-        patch_installation(task, installation, finalizer_patch(installation, FINALIZER_MANAGEMENT, false));
+        patch_installation(task, installation,
+                           finalizer_patch(installation, FINALIZER_MANAGEMENT, false));
         break;
     }
 }

@@ -87,8 +87,8 @@ static int ask(struct inquiry *inquiry, const struct rule *rule, const char *ver
     static const struct kube_resource reviews = {"authorization.k8s.io", "v1",
                                                  "selfsubjectaccessreviews"};
     const char *namespace_name = namespace_of(inquiry, rule->place);
-    cleanup_json json_t *attributes = json_pack("{s:s,s:s,s:s}", "group", rule->group, "resource",
-                                                rule->resource, "verb", verb);
+    cleanup_json json_t *attributes =
+        json_pack("{s:s,s:s,s:s}", "group", rule->group, "resource", rule->resource, "verb", verb);
     cleanup_json json_t *body =
         json_pack("{s:s,s:s,s:{s:O}}", "apiVersion", "authorization.k8s.io/v1", "kind",
                   "SelfSubjectAccessReview", "spec", "resourceAttributes", attributes);
@@ -101,10 +101,9 @@ static int ask(struct inquiry *inquiry, const struct rule *rule, const char *ver
     if (rule->subresource)
         (void)json_object_set_new(attributes, "subresource", json_string(rule->subresource));
     if (rule->name)
-        (void)json_object_set_new(attributes, "name",
-                                  json_string(strcmp(rule->name, "role") == 0
-                                                  ? inquiry->settings->role
-                                                  : rule->name));
+        (void)json_object_set_new(
+            attributes, "name",
+            json_string(strcmp(rule->name, "role") == 0 ? inquiry->settings->role : rule->name));
     if (kube_perform(inquiry->kube, &request, &answer, err) < 0)
         return -1;
     return doc_bool_or(answer, "status.allowed", false);
@@ -114,10 +113,9 @@ static int check_rule(struct inquiry *inquiry, const struct rule *rule, struct e
 {
     cleanup_free char *missing = xstrdup("");
     cleanup_free char *result = NULL;
-    cleanup_free char *resource = xasprintf("%s%s%s%s%s", rule->resource,
-                                            rule->subresource ? "/" : "",
-                                            rule->subresource ? rule->subresource : "",
-                                            *rule->group ? "." : "", rule->group);
+    cleanup_free char *resource =
+        xasprintf("%s%s%s%s%s", rule->resource, rule->subresource ? "/" : "",
+                  rule->subresource ? rule->subresource : "", *rule->group ? "." : "", rule->group);
     const char *namespace_name = namespace_of(inquiry, rule->place);
 
     for (const char *at = rule->verbs; *at;) {
@@ -156,9 +154,9 @@ static void check_object(struct inquiry *inquiry, const char *what, struct kube_
     int found = kube_perform(inquiry->kube, &request, NULL, &err);
 
     print_row(inquiry, namespace_name ? namespace_name : "-", label, "-",
-              found == 0                      ? "ok"
+              found == 0                    ? "ok"
               : err.kind == ERROR_NOT_FOUND ? "missing"
-                                              : "unknown",
+                                            : "unknown",
               purpose);
 }
 
@@ -179,8 +177,8 @@ static int check_definitions(struct inquiry *inquiry, struct error *err)
         bool is_found = false;
 
         for (size_t k = 0; k < json_array_size(resources); k++)
-            is_found |= strcmp(doc_text_or(json_array_get(resources, k), "name", ""),
-                               definitions[i]) == 0;
+            is_found |=
+                strcmp(doc_text_or(json_array_get(resources, k), "name", ""), definitions[i]) == 0;
         print_row(inquiry, "-", label, "-", is_found ? "ok" : "missing",
                   i < 2 ? "CustomResourceDefinition of this chart"
                         : "CustomResourceDefinition of Landscaper");

@@ -324,10 +324,9 @@ json_t *registration_status(const json_t *registration, const json_t *results, c
     add_condition(&to, CONDITION_READY, is_ready ? STATUS_TRUE : STATUS_FALSE,
                   is_ready ? "AllReady" : REASON_NOT_READY, "");
     summary = xasprintf("%zu/%zu", ready, json_object_size(results));
-    status =
-        json_pack("{s:I,s:s,s:o,s:o}", "observedGeneration",
-                  (json_int_t)doc_integer_or(registration, "metadata.generation", 0), "ready",
-                  summary, "conditions", to.conditions, "environments", entries_of(results));
+    status = json_pack("{s:I,s:s,s:o,s:o}", "observedGeneration",
+                       (json_int_t)doc_integer_or(registration, "metadata.generation", 0), "ready",
+                       summary, "conditions", to.conditions, "environments", entries_of(results));
     if (mistakes.errors > 0)
         add_last_error(status, registration, "Invalid", problem, now);
     else if (result_is_blocked(blocked))
@@ -402,10 +401,11 @@ json_t *status_events(const json_t *object, const json_t *wanted)
                       *message ? ": " : "", message);
 
         if (is_event(old, condition))
-            (void)json_array_append_new(
-                events, json_pack("{s:s,s:s,s:o}", "type", is_good(condition) ? "Normal" : "Warning",
-                                  "reason", doc_text_or(condition, "reason", ""), "message",
-                                  doc_new_text(text)));
+            (void)json_array_append_new(events,
+                                        json_pack("{s:s,s:s,s:o}", "type",
+                                                  is_good(condition) ? "Normal" : "Warning",
+                                                  "reason", doc_text_or(condition, "reason", ""),
+                                                  "message", doc_new_text(text)));
     }
     return events;
 }

@@ -6,6 +6,7 @@
 
 #include "common/base/buffer.h"
 #include "common/base/memory.h"
+#include "common/contract.h"
 
 #define ARROW " → "
 
@@ -468,7 +469,8 @@ void graph_removal(const struct graph_deployer *deployers, size_t count, const c
             ret_removal->state = REMOVAL_CYCLE;
             ret_removal->message =
                 xasprintf("%s: each of them is needed to uninstall the next; delete one of their "
-                          "Installations with the annotation for deletion without uninstallation",
+                          "Installations with the annotation " ANNOTATION_DELETE_WITHOUT_UNINSTALL
+                          ": \"true\"",
                           text);
             break;
         }

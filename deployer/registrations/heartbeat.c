@@ -28,11 +28,11 @@ void heartbeat_set(json_t *beats, const json_t *lease, uint64_t now_ms)
     uint64_t seen = is_changed ? now_ms : (uint64_t)doc_integer_or(old, "seenMs", 0);
     bool has_changed = old && (is_changed || doc_bool_or(old, "hasChanged", false));
 
-    (void)json_object_set_new(
-        beats, name,
-        json_pack("{s:o,s:o,s:I,s:I,s:b}", "holder", doc_new_text(holder), "renewed",
-                  doc_new_text(renewed), "durationMs", (json_int_t)duration_of(lease), "seenMs",
-                  (json_int_t)seen, "hasChanged", has_changed));
+    (void)json_object_set_new(beats, name,
+                              json_pack("{s:o,s:o,s:I,s:I,s:b}", "holder", doc_new_text(holder),
+                                        "renewed", doc_new_text(renewed), "durationMs",
+                                        (json_int_t)duration_of(lease), "seenMs", (json_int_t)seen,
+                                        "hasChanged", has_changed));
 }
 
 void heartbeat_remove(json_t *beats, const char *name)

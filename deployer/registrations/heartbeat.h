@@ -9,12 +9,13 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* An agent whose Lease has not changed for this time is reported as lost. A Lease can shorten it. */
+/* An agent whose Lease has not changed for this time is reported as lost. A Lease can shorten it.
+ */
 enum { HEARTBEAT_MAX_MS = 40 * 1000 };
 
 enum heartbeat_state {
-    HEARTBEAT_ABSENT,   /* there is no Lease */
-    HEARTBEAT_UNKNOWN,  /* it has not changed yet, but it is not too old either */
+    HEARTBEAT_ABSENT,  /* there is no Lease */
+    HEARTBEAT_UNKNOWN, /* it has not changed yet, but it is not too old either */
     HEARTBEAT_ALIVE,
     HEARTBEAT_RELEASED, /* the agent has ended and released it */
     HEARTBEAT_LOST,

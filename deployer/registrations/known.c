@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Watches, and the maps that are derived from their objects. */
+#include <malloc.h>
 #include <string.h>
 
 #include "common/base/log.h"
@@ -19,18 +20,17 @@ static const struct {
     const char *name;
     const struct kube_resource *resource;
     bool is_namespaced, is_metadata_only;
-    const char *owned; /* key in the map owned, or NULL */
+    int owned; /* place in the arrays of the map owned plus 1; 0: none */
 } kinds[] = {
-    [SOURCE_ENVIRONMENTS] = {RESOURCE_ENVIRONMENTS, &KUBE_ENVIRONMENTS, false, false, NULL},
+    [SOURCE_ENVIRONMENTS] = {RESOURCE_ENVIRONMENTS, &KUBE_ENVIRONMENTS, false, false, 0},
     [SOURCE_REGISTRATIONS] = {RESOURCE_DEPLOYER_REGISTRATIONS, &KUBE_DEPLOYER_REGISTRATIONS, false,
-                              false, NULL},
-    [SOURCE_INSTALLATIONS] = {RESOURCE_INSTALLATIONS, &KUBE_INSTALLATIONS, true, false, NULL},
-    [SOURCE_TARGETS] = {RESOURCE_TARGETS, &KUBE_TARGETS, true, false, "target"},
-    [SOURCE_ACCOUNTS] = {"serviceaccounts", &KUBE_SERVICE_ACCOUNTS, true, true, "account"},
-    [SOURCE_BINDINGS] = {"clusterrolebindings", &KUBE_CLUSTER_ROLE_BINDINGS, false, false,
-                         "binding"},
-    [SOURCE_ITEMS] = {RESOURCE_DEPLOY_ITEMS, &KUBE_DEPLOY_ITEMS, false, false, NULL},
-    [SOURCE_LEASES] = {"leases", &KUBE_LEASES, true, false, NULL},
+                              false, 0},
+    [SOURCE_INSTALLATIONS] = {RESOURCE_INSTALLATIONS, &KUBE_INSTALLATIONS, true, false, 0},
+    [SOURCE_TARGETS] = {RESOURCE_TARGETS, &KUBE_TARGETS, true, false, 3},
+    [SOURCE_ACCOUNTS] = {"serviceaccounts", &KUBE_SERVICE_ACCOUNTS, true, true, 1},
+    [SOURCE_BINDINGS] = {"clusterrolebindings", &KUBE_CLUSTER_ROLE_BINDINGS, false, false, 2},
+    [SOURCE_ITEMS] = {RESOURCE_DEPLOY_ITEMS, &KUBE_DEPLOY_ITEMS, false, false, 0},
+    [SOURCE_LEASES] = {"leases", &KUBE_LEASES, true, false, 0},
 };
 
 enum { INSTALLATION_DEPTH_MAX = 16 };
@@ -40,6 +40,15 @@ enum { INSTALLATION_DEPTH_MAX = 16 };
 const json_t *known_get(const json_t *map, const char *first, const char *second)
 {
     return doc_member(doc_member(map, first), second);
+}
+
+const char *known_owned_name(const json_t *names)
+{
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        if (json_is_string(json_array_get(names, i)))
+            return json_string_value(json_array_get(names, i));
+    }
+    return NULL;
 }
 
 static void map_set(json_t *map, const char *first, const char *second, json_t *value)
@@ -121,10 +130,10 @@ static void detach(struct manager *manager, enum source source, const json_t *ob
     if (source == SOURCE_INSTALLATIONS)
         map_remove(manager->installed, environment, registration);
     if (kinds[source].owned) {
-        json_t *inner = doc_writable(known_get(manager->owned, environment, registration));
+        json_t *names = doc_writable(known_get(manager->owned, environment, registration));
 
-        (void)json_object_del(inner, kinds[source].owned);
-        if (inner && json_object_size(inner) == 0)
+        (void)json_array_set_new(names, (size_t)kinds[source].owned - 1, json_null());
+        if (!known_owned_name(names))
             map_remove(manager->owned, environment, registration);
     }
 }
@@ -153,10 +162,9 @@ static void attach(struct manager *manager, enum source source, const json_t *ob
         map_set(manager->installed, environment, registration, json_string(name));
     if (kinds[source].owned) {
         if (!known_get(manager->owned, environment, registration))
-            map_set(manager->owned, environment, registration, json_object());
-        (void)json_object_set_new(
-            doc_writable(known_get(manager->owned, environment, registration)), kinds[source].owned,
-            json_string(name));
+            map_set(manager->owned, environment, registration, json_pack("[n,n,n]"));
+        (void)json_array_set_new(doc_writable(known_get(manager->owned, environment, registration)),
+                                 (size_t)kinds[source].owned - 1, json_string(name));
     }
 }
 
@@ -271,6 +279,10 @@ static void end_list(struct source_state *state)
     json_decref(steal(&state->listed));
     state->is_synced = true;
     state->is_rewound = false;
+#ifdef __GLIBC__
+    /* A list of large objects leaves much free memory behind. */
+    (void)malloc_trim(0);
+#endif
     if (state->source == SOURCE_LEASES && state->broken_ms > 0)
         beats_resume(state->manager, state->broken_ms);
     state->broken_ms = 0;

@@ -12,8 +12,8 @@
 
 static bool is_agent_silent(struct manager *manager, const json_t *environment)
 {
-    enum heartbeat_state state = heartbeat_judge(manager->beats, environment_lease(environment),
-                                                 loop_now_ms(manager->loop));
+    enum heartbeat_state state =
+        heartbeat_judge(manager->beats, environment_lease(environment), loop_now_ms(manager->loop));
 
     return state == HEARTBEAT_ABSENT || state == HEARTBEAT_RELEASED || state == HEARTBEAT_LOST;
 }

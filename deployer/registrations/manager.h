@@ -25,7 +25,7 @@ enum {
     MANAGER_RETRY_FIRST_MS = 1000,
     MANAGER_RETRY_MAX_MS = 5 * 60 * 1000,
     MANAGER_REPORT_MS = 1000, /* changes of a status are collected for this time */
-    MANAGER_LIST_PAGE = 200,
+    MANAGER_LIST_PAGE = 50,
     MANAGER_LOOK_AGAIN_MS = 1000,
 };
 
@@ -87,7 +87,7 @@ struct manager {
     struct source_state sources[SOURCE_COUNT];
 
     json_t *installed; /* environment -> registration -> name of the Installation */
-    json_t *owned;     /* environment -> registration -> "account", "binding", "target" -> name */
+    json_t *owned;     /* environment -> registration -> names of account, binding, Target */
     json_t *children;  /* Installation -> names of its sub-installations */
     json_t *rendered;  /* Installation -> name of a DeployItem -> [type, target] */
     json_t *served;    /* identity of a deployer -> number of DeployItems */
@@ -105,8 +105,9 @@ struct manager {
     size_t running;
     struct loop_timer pass_timer, report_timer, renewal_timer, beat_timer;
     uint64_t beats_judged_ms; /* until when lost heartbeats are reported */
-    json_t *reports; /* "e/NAME", "r/NAME": statuses that have to be looked at */
+    json_t *reports;          /* "e/NAME", "r/NAME": statuses that have to be looked at */
     struct status_write *status_writes;
+    bool is_report_waiting; /* for the end of a write */
     bool is_draining;
     uint64_t actions, failures, renewals, events;
 };
@@ -146,6 +147,8 @@ void known_stop(struct manager *manager);
 void known_answer(struct manager *manager, enum source source, const json_t *object);
 void known_set(struct manager *manager, enum source source, const json_t *object);
 void known_remove(struct manager *manager, enum source source, const char *name);
+/* The first name in an element of the map owned; NULL: none. */
+const char *known_owned_name(const json_t *names);
 /* Members of a two-level map; NULL if absent. */
 const json_t *known_get(const json_t *map, const char *first, const char *second);
 

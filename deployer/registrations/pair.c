@@ -57,7 +57,12 @@ bool pair_of_object(const json_t *object, const char **ret_registration,
 {
     const json_t *annotations = doc_get(object, "metadata.annotations");
     const json_t *labels = doc_get(object, "metadata.labels");
+    const json_t *reduced = doc_member(doc_member(object, "metadata"), REDUCED_PAIR);
 
+    *ret_registration = json_string_value(json_array_get(reduced, 0));
+    *ret_environment = json_string_value(json_array_get(reduced, 1));
+    if (*ret_registration && *ret_environment)
+        return true;
     *ret_registration = json_string_value(doc_member(annotations, ANNOTATION_PAIR_REGISTRATION));
     *ret_environment = json_string_value(doc_member(annotations, ANNOTATION_PAIR_ENVIRONMENT));
     if (*ret_registration && *ret_environment)

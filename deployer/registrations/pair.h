@@ -23,8 +23,8 @@ struct pair {
     const char *name;
     const char *role; /* ClusterRole of deployers in Landscaper's cluster */
     int64_t renewals; /* how often the token in the Target was replaced */
-    /* Identifies the jobs of the deployers that it needs, as of the job that is triggered; NULL: not
-     * recorded. */
+    /* Identifies the jobs of the deployers that it needs, as of the job that is triggered; NULL:
+     * not recorded. */
     const char *providers;
 };
 
@@ -80,8 +80,8 @@ bool pair_kubeconfig_leads_to(const char *kubeconfig, const json_t *cluster_conf
  * nothing has changed. Fields of the spec that the pair does not set are left alone. The patch
  * fails if the Installation was replaced by another one of its name. */
 json_t *pair_installation_patch(const struct pair *pair, const json_t *installation);
-/* A JSON patch that triggers a job (operation "reconcile") or interrupts the running one, or neither
- * (NULL), and sets one annotation. */
+/* A JSON patch that triggers a job (operation "reconcile") or interrupts the running one, or
+ * neither (NULL), and sets one annotation. */
 json_t *pair_operation_patch(const json_t *installation, const char *operation,
                              const char *annotation, const char *value);
 /* Whether the Target has a kubeconfig for the environment's address of Landscaper's cluster. */

@@ -33,7 +33,9 @@ static bool has_labels(const struct pair *pair, const json_t *object)
     const char *registration = NULL;
     const char *environment = NULL;
 
-    return json_object_get(doc_get(object, "metadata.annotations"), ANNOTATION_PAIR_REGISTRATION) &&
+    return (doc_member(doc_member(object, "metadata"), REDUCED_PAIR) ||
+            json_object_get(doc_get(object, "metadata.annotations"),
+                            ANNOTATION_PAIR_REGISTRATION)) &&
            pair_of_object(object, &registration, &environment) &&
            strcmp(registration, doc_text_or(pair->registration, "metadata.name", "")) == 0 &&
            strcmp(environment, doc_text_or(pair->environment, "metadata.name", "")) == 0;
@@ -193,6 +195,11 @@ json_t *pair_operation_patch(const json_t *installation, const char *operation,
 {
     json_t *patch = start_patch(installation);
 
+    /* A job that continues does not count as interrupted any more: Landscaper may remove the
+     * operation before it stores the new job, and the old one must not be continued twice. */
+    if (operation && strcmp(operation, OPERATION_ANNOTATION_RECONCILE) == 0 &&
+        json_object_get(doc_get(installation, "metadata.annotations"), ANNOTATION_INTERRUPTED))
+        add_annotation(patch, ANNOTATION_INTERRUPTED, "");
     add_annotation(patch, annotation, value);
     if (operation)
         add_annotation(patch, ANNOTATION_OPERATION, operation);

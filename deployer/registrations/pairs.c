@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One pair: describes its situation, decides, starts what has to be done, and remembers what is to be
- * reported. */
+/* One pair: describes its situation, decides, starts what has to be done, and remembers what is to
+ * be reported. */
 #include <string.h>
 
 #include "common/base/memory.h"
@@ -15,9 +15,8 @@
 /* The name that its objects have already, else a new one. Belongs to the caller. */
 static char *name_of_pair(const struct environment_view *view, const struct candidate *candidate)
 {
-    static const char *const owned[] = {"account", "binding", "target"};
     struct manager *manager = view->manager;
-    const json_t *mine = known_get(manager->owned, view->name, candidate->name);
+    const char *known = known_owned_name(known_get(manager->owned, view->name, candidate->name));
     const char *release =
         doc_text(candidate->installation, "spec.importDataMappings." IMPORT_RELEASE_NAME);
     cleanup_free char *plain = NULL;
@@ -27,12 +26,8 @@ static char *name_of_pair(const struct environment_view *view, const struct cand
 
     if (release && name_is_dns_subdomain(release))
         return xstrdup(release);
-    for (size_t i = 0; i < array_length(owned); i++) {
-        const char *name = json_string_value(doc_member(mine, owned[i]));
-
-        if (name)
-            return xstrdup(name);
-    }
+    if (known)
+        return xstrdup(known);
     plain = pair_name(candidate->name, view->name, false);
     other = manager_find(manager, SOURCE_INSTALLATIONS, plain);
     if (!other)
@@ -150,13 +145,12 @@ static void remember(const struct environment_view *view, size_t index,
                         : *decision->reason            ? decision->reason
                         : view->deployers[index].phase ? view->deployers[index].phase
                                                        : "Pending";
-    cleanup_json json_t *result =
-        result_make(candidate->installation
-                        ? doc_text_or(candidate->installation, "metadata.name", "")
-                        : pair->name,
-                    phase, task && task->problem ? task->problem : message, is_ready,
-                    !candidate->is_leaving && view->is_accepted &&
-                        graph_is_blocked(view->graph.verdicts[index].state));
+    cleanup_json json_t *result = result_make(
+        candidate->installation ? doc_text_or(candidate->installation, "metadata.name", "")
+                                : pair->name,
+        phase, task && task->problem ? task->problem : message, is_ready,
+        !candidate->is_leaving && view->is_accepted &&
+            graph_is_blocked(view->graph.verdicts[index].state));
     json_t *all = json_object_get(view->manager->results, candidate->name);
 
     if (!all) {
@@ -268,8 +262,9 @@ void evaluate_pair(struct environment_view *view, size_t index)
         .items = (size_t)json_integer_value(doc_member(manager->served, name)),
         .is_forced = view_annotation(view->environment, ANNOTATION_FORCE_REMOVAL) ||
                      view_annotation(candidate->registration, ANNOTATION_FORCE_REMOVAL),
-        .is_without_uninstall = view->is_leaving && view_annotation(view->environment,
-                                                    ANNOTATION_DELETE_WITHOUT_UNINSTALL),
+        .is_without_uninstall =
+            view->is_leaving &&
+            view_annotation(view->environment, ANNOTATION_DELETE_WITHOUT_UNINSTALL),
     };
     struct pair_decision decision = {0};
     const char *detail = NULL;
@@ -303,4 +298,3 @@ void evaluate_pair(struct environment_view *view, size_t index)
         remember(view, index, &decision, message, &pair);
     free(removal.message);
 }
-

@@ -8,7 +8,7 @@
 #include "common/data/digest.h"
 #include "common/data/doc.h"
 
-enum { KUBECONFIG_MAX = 1 << 20 };
+enum { KUBECONFIG_MAX = 1 << 20, HASH_DIGITS = 32 };
 
 /* In reduced objects only. */
 #define HASHES "hashes"
@@ -48,7 +48,7 @@ static json_t *owners_of(const json_t *owners)
     return copies;
 }
 
-/* Annotations of ours and of Landscaper. */
+/* Annotations of ours and of Landscaper, without the names of the pair. */
 static json_t *annotations_of(const json_t *annotations)
 {
     json_t *copies = json_object();
@@ -57,17 +57,29 @@ static json_t *annotations_of(const json_t *annotations)
 
     doc_foreach(annotations, key, value)
     {
-        if (strstr(key, LANDSCAPER_GROUP))
+        if (strstr(key, LANDSCAPER_GROUP) && strcmp(key, ANNOTATION_PAIR_REGISTRATION) != 0 &&
+            strcmp(key, ANNOTATION_PAIR_ENVIRONMENT) != 0)
             (void)json_object_set_new(copies, key, json_deep_copy(value));
     }
     return copies;
 }
 
+static void add_pair(json_t *metadata, const json_t *annotations)
+{
+    const char *registration =
+        json_string_value(doc_member(annotations, ANNOTATION_PAIR_REGISTRATION));
+    const char *environment =
+        json_string_value(doc_member(annotations, ANNOTATION_PAIR_ENVIRONMENT));
+
+    if (registration && environment)
+        (void)json_object_set_new(metadata, REDUCED_PAIR,
+                                  json_pack("[s,s]", registration, environment));
+}
+
 static json_t *metadata_of(const json_t *object)
 {
     static const char *const members[] = {
-        "name",       "uid",        "resourceVersion",   "generation",
-        "finalizers", "deletionTimestamp", NULL};
+        "name", "uid", "resourceVersion", "generation", "finalizers", "deletionTimestamp", NULL};
     static const char *const labels[] = {LABEL_ENVIRONMENT, LABEL_REGISTRATION, NULL};
     const json_t *metadata = doc_member(object, "metadata");
     json_t *copy = copy_of(metadata, members);
@@ -76,10 +88,16 @@ static json_t *metadata_of(const json_t *object)
     if (json_is_object(doc_member(metadata, "annotations")))
         (void)json_object_set_new(copy, "annotations",
                                   annotations_of(doc_member(metadata, "annotations")));
+    if (json_is_array(doc_member(metadata, REDUCED_PAIR)))
+        (void)json_object_set_new(copy, REDUCED_PAIR,
+                                  json_deep_copy(doc_member(metadata, REDUCED_PAIR)));
+    else
+        add_pair(copy, doc_member(metadata, "annotations"));
     if (json_array_size(doc_member(metadata, "ownerReferences")) > 0)
         (void)json_object_set_new(copy, "ownerReferences",
                                   owners_of(doc_member(metadata, "ownerReferences")));
-    if (json_object_size(kept) > 0)
+    /* The labels of our own objects say the same as their annotations. */
+    if (json_object_size(kept) > 0 && !json_object_get(copy, REDUCED_PAIR))
         (void)json_object_set(copy, "labels", kept);
     return copy;
 }
@@ -92,7 +110,7 @@ static char *hash_of(const json_t *value)
     char hex[DIGEST_HEX_MAX] = {0};
 
     digest_sha256_hex(text, strlen(text), hex);
-    return xstrdup(hex);
+    return xstrndup(hex, HASH_DIGITS);
 }
 
 /* An absent member and an empty one mean the same, and so do absent and empty data imports. */
@@ -182,9 +200,8 @@ json_t *reduce_installation(const json_t *installation)
         (void)json_object_set_new(hashes, REDUCE_MEMBERS[i], json_string(hash));
     }
     if (release)
-        (void)json_object_set_new(
-            kept, "importDataMappings",
-            json_pack("{s:o}", IMPORT_RELEASE_NAME, doc_new_text(release)));
+        (void)json_object_set_new(kept, "importDataMappings",
+                                  json_pack("{s:o}", IMPORT_RELEASE_NAME, doc_new_text(release)));
     return json_pack("{s:o,s:o,s:o}", "metadata", metadata_of(installation), "spec", kept, "status",
                      status_of(doc_member(installation, "status")));
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of an object that is kept in memory. A thousand environments with five deployers each are
- * twenty thousand objects, so large members are replaced by their hashes. Pure. */
+/* The part of an object that is kept in memory. A thousand environments with five deployers each
+ * are twenty thousand objects, so large members are replaced by their hashes. Pure. */
 #pragma once
 
 #include <jansson.h>
+
+/* Member of the metadata of a reduced object: [registration, environment] from its annotations. */
+#define REDUCED_PAIR "pair"
 
 /* All return new references. */
 
@@ -22,8 +25,8 @@ json_t *reduce_lease(const json_t *lease);
 char *reduce_member_hash(const json_t *spec, const char *member);
 /* Hash of the "cluster" of a kubeconfig. Belongs to the caller. */
 char *reduce_cluster_hash(const json_t *cluster);
-/* The same for the text of a kubeconfig; NULL: it has no cluster, or neither a token nor a file with
- * one. Belongs to the caller. */
+/* The same for the text of a kubeconfig; NULL: it has no cluster, or neither a token nor a file
+ * with one. Belongs to the caller. */
 char *reduce_kubeconfig_hash(const char *kubeconfig);
 /* The hash for a Target, whole or reduced; NULL: no kubeconfig with a cluster and a token. Belongs
  * to the caller. */

@@ -13,6 +13,8 @@
 #include "deployer/registrations/conditions.h"
 #include "deployer/registrations/manager.h"
 
+enum { WRITES_MAX = 16 }; /* under way; bounds the memory for requests */
+
 #define EVENT_NAMESPACE "default" /* the API server requires it for objects without a namespace */
 
 /* A write under way. */
@@ -63,14 +65,14 @@ static void send_event(struct manager *manager, const json_t *object, const json
     uuid_make(id);
     timestamp_format(clock_unix_ms(loop_clock(manager->loop)), now);
     name = name_make(doc_text_or(object, "metadata.name", ""), id, NULL, 0);
-    body = json_pack(
-        "{s:s,s:s,s:{s:s,s:s},s:{s:s,s:O,s:O,s:O},s:O,s:O,s:O,s:{s:s},s:s,s:s,s:i}", "apiVersion",
-        "v1", "kind", "Event", "metadata", "name", name, "namespace", EVENT_NAMESPACE,
-        "involvedObject", "apiVersion", LANDSCAPER_API_VERSION, "kind", doc_member(object, "kind"),
-        "name", doc_get(object, "metadata.name"), "uid", doc_get(object, "metadata.uid"), "type",
-        doc_member(event, "type"), "reason", doc_member(event, "reason"), "message",
-        doc_member(event, "message"), "source", "component", REGISTRATIONS_FIELD_MANAGER,
-        "firstTimestamp", now, "lastTimestamp", now, "count", 1);
+    body = json_pack("{s:s,s:s,s:{s:s,s:s},s:{s:s,s:O,s:O,s:O},s:O,s:O,s:O,s:{s:s},s:s,s:s,s:i}",
+                     "apiVersion", "v1", "kind", "Event", "metadata", "name", name, "namespace",
+                     EVENT_NAMESPACE, "involvedObject", "apiVersion", LANDSCAPER_API_VERSION,
+                     "kind", doc_member(object, "kind"), "name", doc_get(object, "metadata.name"),
+                     "uid", doc_get(object, "metadata.uid"), "type", doc_member(event, "type"),
+                     "reason", doc_member(event, "reason"), "message", doc_member(event, "message"),
+                     "source", "component", REGISTRATIONS_FIELD_MANAGER, "firstTimestamp", now,
+                     "lastTimestamp", now, "count", 1);
     request.body = body;
     if (!body || kube_start(manager->kube, &request, NULL, &err) < 0)
         log_error("cannot write an Event", log_text("error", err.text));
@@ -110,6 +112,18 @@ static void on_written(void *data, json_t *object, const struct error *err)
     }
     write_free(write);
     manager_close(manager);
+    /* Statuses that had to wait because of WRITES_MAX. */
+    if (manager->is_report_waiting)
+        loop_timer_start(&manager->report_timer, 0);
+}
+
+static size_t count_writes(const struct manager *manager)
+{
+    size_t count = 0;
+
+    for (const struct status_write *write = manager->status_writes; write; write = write->next)
+        count++;
+    return count;
 }
 
 static bool is_under_way(const struct manager *manager, const char *key)
@@ -201,8 +215,14 @@ void report_all(void *data)
     }
     keys = manager->reports;
     manager->reports = json_object();
+    manager->is_report_waiting = false;
     doc_foreach(keys, key, value)
     {
+        if (count_writes(manager) >= WRITES_MAX) {
+            (void)json_object_set_new(manager->reports, key, json_true());
+            manager->is_report_waiting = true;
+            continue;
+        }
         report(manager, key);
         manager_close(manager);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The configuration of `longshore registrations`: a LandscaperConfiguration, of which only
- * deployerManagement is read, or a document with the fields of deployerManagement, or options of the
- * command line, which replace single fields. No I/O but reading the file. */
+ * deployerManagement is read, or a document with the fields of deployerManagement, or options of
+ * the command line, which replace single fields. No I/O but reading the file. */
 #pragma once
 
 #include <jansson.h>
@@ -13,10 +13,10 @@
 #include "deployer/validation/rules.h"
 
 struct settings {
-    char *namespace_name;    /* of the objects of deployers */
-    char *role;              /* ClusterRole of deployers */
-    json_t *external_types;  /* array of strings */
-    int64_t token_seconds;   /* lifetime of tokens of deployers */
+    char *namespace_name;      /* of the objects of deployers */
+    char *role;                /* ClusterRole of deployers */
+    json_t *external_types;    /* array of strings */
+    int64_t token_seconds;     /* lifetime of tokens of deployers */
     bool is_acceptance_manual; /* environments need the annotation ANNOTATION_ACCEPTED */
 };
 

@@ -114,12 +114,12 @@ static void manual_acceptance_needs_the_annotation(void **state)
 static void deployers_are_counted_and_a_blocked_one_is_named_first(void **state)
 {
     cleanup_json json_t *environment = sample_doc(ENVIRONMENT);
-    cleanup_json json_t *results = json_pack(
-        "{s:{s:o},s:{s:o},s:{s:o},s:{s:o}}", "a", "default",
-        result_make("a-default", "Ready", "", true, false), "b", "default",
-        result_make("b-default", "Creating", "", false, false), "c", "default",
-        result_make("c-default", "DependencyCycle", "c -> c", false, true), "d", "other",
-        result_make("d-other", "Creating", "", false, false));
+    cleanup_json json_t *results =
+        json_pack("{s:{s:o},s:{s:o},s:{s:o},s:{s:o}}", "a", "default",
+                  result_make("a-default", "Ready", "", true, false), "b", "default",
+                  result_make("b-default", "Creating", "", false, false), "c", "default",
+                  result_make("c-default", "DependencyCycle", "c -> c", false, true), "d", "other",
+                  result_make("d-other", "Creating", "", false, false));
     struct environment_facts facts = facts_of(environment);
     cleanup_json json_t *status = NULL;
 
@@ -157,8 +157,8 @@ static void a_registration_is_blocked_or_waits(void **state)
         assert_string_equal(doc_text(status, "ready"), "1/2");
         assert_string_equal(doc_text_or(status, "lastError.reason", ""), cases[i].last_error);
         /* Not ready first. */
-        assert_string_equal(
-            doc_text(json_array_get(doc_member(status, "environments"), 0), "name"), "two");
+        assert_string_equal(doc_text(json_array_get(doc_member(status, "environments"), 0), "name"),
+                            "two");
     }
 }
 

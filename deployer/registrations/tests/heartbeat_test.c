@@ -87,7 +87,8 @@ static void a_lease_cannot_ask_for_more_time(void **state)
     cleanup_json json_t *beats = json_object();
 
     (void)state;
-    set(beats, "{metadata: {name: one}, spec: {holderIdentity: a, leaseDurationSeconds: 86400}}", 0);
+    set(beats, "{metadata: {name: one}, spec: {holderIdentity: a, leaseDurationSeconds: 86400}}",
+        0);
     assert_int_equal(heartbeat_judge(beats, "one", HEARTBEAT_MAX_MS), HEARTBEAT_LOST);
     set(beats, "{metadata: {name: two}, spec: {holderIdentity: a, leaseDurationSeconds: 2}}", 0);
     assert_int_equal(heartbeat_judge(beats, "two", 2000), HEARTBEAT_LOST);

@@ -89,8 +89,7 @@ static void a_new_pair_is_what_v098_makes(void **state)
     cleanup_json json_t *installation = pair_installation(&sample.pair);
     cleanup_json json_t *binding = pair_binding(&sample.pair);
     cleanup_json json_t *account = pair_account(&sample.pair);
-    cleanup_json json_t *target =
-        pair_target(&sample.pair, "TOKEN", START_MS, 5184000);
+    cleanup_json json_t *target = pair_target(&sample.pair, "TOKEN", START_MS, 5184000);
     cleanup_json json_t *host = pair_host_target(sample.environment, "ls-system");
 
     (void)state;
@@ -276,8 +275,8 @@ static void a_wrong_clock_renews_early_or_on_time_but_never_late(void **state)
     } cases[] = {
         {"right, fresh", START_MS, START_MS, 3600, false},
         {"a day behind all the time, fresh", START_MS - DAY_MS, START_MS - DAY_MS, 3600, false},
-        {"a day behind all the time, half", START_MS - DAY_MS, START_MS - DAY_MS + 1800 * 1000, 3600,
-         true},
+        {"a day behind all the time, half", START_MS - DAY_MS, START_MS - DAY_MS + 1800 * 1000,
+         3600, true},
         {"a day ahead all the time, fresh", START_MS + DAY_MS, START_MS + DAY_MS + 1, 3600, false},
         {"a day ahead all the time, half", START_MS + DAY_MS, START_MS + DAY_MS + 1800 * 1000, 3600,
          true},
@@ -310,6 +309,18 @@ static void a_renewal_has_time_for_an_outage(void **state)
     assert_true(pair_renewal_unix_ms(target, due + 3600 * 1000) <= due + 3600 * 1000);
 }
 
+static void an_interrupted_job_continues_once(void **state)
+{
+    cleanup_json json_t *installation =
+        sample_doc("{metadata: {uid: u, annotations: {" ANNOTATION_INTERRUPTED ": job-1}}}");
+    cleanup_json json_t *patch = pair_operation_patch(installation, OPERATION_ANNOTATION_RECONCILE,
+                                                      ANNOTATION_PROVIDERS, "hash");
+    cleanup_free char *text = doc_dump(patch);
+
+    (void)state;
+    assert_non_null(strstr(text, "interrupted-job\",\"value\":\"\""));
+}
+
 static void the_jobs_of_providers_are_recorded_with_each_job(void **state)
 {
     cleanup_pair struct sample_pair sample = make(ENVIRONMENT, REGISTRATION);
@@ -322,10 +333,9 @@ static void the_jobs_of_providers_are_recorded_with_each_job(void **state)
     sample.pair.providers = "hash";
     assert_null(pair_installation_patch(&sample.pair, same)); /* alone it is no reason for a job */
     installation = pair_installation(&sample.pair);
-    assert_string_equal(
-        json_string_value(json_object_get(doc_get(installation, "metadata.annotations"),
-                                          ANNOTATION_PROVIDERS)),
-        "hash");
+    assert_string_equal(json_string_value(json_object_get(
+                            doc_get(installation, "metadata.annotations"), ANNOTATION_PROVIDERS)),
+                        "hash");
     sample.pair.renewals = 2;
     patch = pair_installation_patch(&sample.pair, same);
     text = doc_dump(patch);
@@ -497,6 +507,7 @@ int main(void)
         cmocka_unit_test(a_renewed_token_restarts_the_deployer),
         cmocka_unit_test(a_wrong_clock_renews_early_or_on_time_but_never_late),
         cmocka_unit_test(a_renewal_has_time_for_an_outage),
+        cmocka_unit_test(an_interrupted_job_continues_once),
         cmocka_unit_test(the_jobs_of_providers_are_recorded_with_each_job),
         cmocka_unit_test(the_kubeconfig_has_every_setting),
         cmocka_unit_test(another_address_needs_another_target),

@@ -108,7 +108,7 @@ def test_every_object_is_accepted_and_definitions_stay(registrations_server):
     for values in ({}, full):
         things = helm.template(values, chart=CHART)
         for thing in things:
-            if thing["kind"] != "CustomResourceDefinition":
+            if thing["kind"] not in ("CustomResourceDefinition", "Pod"):
                 path = registrations_server.kube.path(registrations_server.kube.resource_of(thing), thing["metadata"]["name"],
                                                       thing["metadata"].get("namespace"))
                 registrations_server.kube.request("PATCH", path, query={"dryRun": "All", "fieldManager": "test"}, body=thing,

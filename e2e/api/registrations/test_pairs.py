@@ -83,6 +83,7 @@ def test_the_life_of_a_pair(world):
 
 
 def test_deployers_wait_for_each_other_and_are_removed_in_reverse(world):
+    """X2, R11: declared needs give the order of installation and removal; lastError is cleared with its reason."""
     world.start()
     world.create(environment("one"))
     world.create(registration("beta", required=["example.com/alpha"]))
@@ -173,7 +174,7 @@ def test_objects_of_v098_are_adopted_without_a_write(world):
 
 
 def test_names_that_collide_and_foreign_objects(world):
-    """N1, N3: pairs with the same plain name get different ones; an object of somebody else is never written."""
+    """N1, N3, R2, R3: pairs with the same plain name get different ones; an object of somebody else is never written."""
     world.create(registration("a-b"))
     world.create(registration("a"))
     world.create(environment("c"))
