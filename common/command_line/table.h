@@ -75,6 +75,13 @@ struct registrations_values {
     bool is_help;
 };
 
+struct agent_values {
+    const char *config, *kubeconfig, *landscaper_kubeconfig, *metrics_address, *health_address;
+    const char *directory, *timeout;
+    struct log_values log;
+    bool is_leave, is_register, is_prepare, is_check, is_version, is_help;
+};
+
 struct version_values {
     bool is_json, is_help;
 };
@@ -98,11 +105,11 @@ struct wait_values {
 extern const struct option_command COMMAND_LONGSHORE; /* its commands are the following */
 extern const struct option_command COMMAND_RUN, COMMAND_VALIDATE, COMMAND_RENDER, COMMAND_DIFF;
 extern const struct option_command COMMAND_STATUS, COMMAND_LOGS;
-extern const struct option_command COMMAND_CONTROLLER, COMMAND_REGISTRATIONS;
+extern const struct option_command COMMAND_CONTROLLER, COMMAND_REGISTRATIONS, COMMAND_AGENT;
 extern const struct option_command COMMAND_SCHEMA, COMMAND_VERSION;
 extern const struct option_command COMMAND_COMPLETION, COMMAND_MAN, COMMAND_HELP;
-/* COMMAND_CONTROLLER and COMMAND_REGISTRATIONS are in table_services.c, the following in
- * table_helpers.c. */
+/* COMMAND_CONTROLLER, COMMAND_REGISTRATIONS and COMMAND_AGENT are in table_services.c, the
+ * following in table_helpers.c. */
 extern const struct option_command COMMAND_INIT, COMMAND_WAIT;
 
 /* Rows for the member log of a record. */

@@ -16,7 +16,7 @@
 #include "deployer/registrations/manager.h"
 #include "deployer/registrations/registrations.h"
 #include "deployer/serve/daemon.h"
-#include "deployer/serve/server.h"
+#include "deployer/serve/plain.h"
 
 #define LEASE_NAME "longshore-registrations"
 
@@ -98,10 +98,7 @@ static void on_lease_problem(void *data, const struct error *err)
 static int write_metrics(const struct manager *manager, struct buffer *ret_body,
                          const char **ret_content_type)
 {
-    const struct {
-        const char *name, *type, *help;
-        uint64_t value;
-    } rows[] = {
+    const struct metric_row rows[] = {
         {"longshore_environments", "gauge", "Environments",
          json_object_size(manager->sources[SOURCE_ENVIRONMENTS].objects)},
         {"longshore_deployer_registrations", "gauge", "DeployerRegistrations",
@@ -113,45 +110,19 @@ static int write_metrics(const struct manager *manager, struct buffer *ret_body,
         {"longshore_registrations_leader", "gauge", "1 if this process leads",
          manager->lease && lease_is_held(manager->lease)},
     };
-    struct error err = {0};
 
-    *ret_content_type = "text/plain; version=0.0.4; charset=utf-8";
-    for (size_t i = 0; i < array_length(rows); i++) {
-        if (buffer_append_text(ret_body, &err, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n",
-                               rows[i].name, rows[i].help, rows[i].name, rows[i].type, rows[i].name,
-                               (unsigned long long)rows[i].value) < 0)
-            return 503;
-    }
-    return 200;
+    return serve_rows(rows, array_length(rows), ret_body, ret_content_type);
 }
 
 static int on_request(void *data, const char *path, struct buffer *ret_body,
                       const char **ret_content_type)
 {
     const struct process *process = data;
-    struct error err = {0};
 
     if (strcmp(path, "/metrics") == 0)
         return write_metrics(&process->manager, ret_body, ret_content_type);
-    if (strcmp(path, "/readyz") == 0 &&
-        (!manager_is_synced(&process->manager) || process->manager.is_draining))
-        return 503;
-    if (strcmp(path, "/healthz") != 0 && strcmp(path, "/readyz") != 0)
-        return 404;
-    return buffer_append_text(ret_body, &err, "ok\n") < 0 ? 503 : 200;
-}
-
-static int listen_at(struct process *process, const char *address, struct server **ret_server,
-                     struct error *err)
-{
-    cleanup_free char *host = NULL;
-    uint16_t port = 0;
-
-    if (address_parse(address, &host, &port, err) < 0)
-        return -1;
-    return port
-               ? server_new(process->manager.loop, host, port, on_request, process, ret_server, err)
-               : 0;
+    return serve_probe(path, manager_is_synced(&process->manager) && !process->manager.is_draining,
+                       ret_body);
 }
 
 /* ---- life ---- */
@@ -236,8 +207,10 @@ static int start(struct process *process, const struct registrations_values *val
     manager->deleted = json_object();
     manager->dirty = json_object();
     manager->reports = json_object();
-    if (listen_at(process, values->health_address, &process->health, err) < 0 ||
-        listen_at(process, values->metrics_address, &process->metrics, err) < 0 ||
+    if (serve_listen(manager->loop, values->health_address, on_request, process, &process->health,
+                     err) < 0 ||
+        serve_listen(manager->loop, values->metrics_address, on_request, process, &process->metrics,
+                     err) < 0 ||
         daemon_enter_sandbox(err) < 0 ||
         start_lease(process, manager->options.namespace_name, err) < 0 ||
         known_start(manager, err) < 0)

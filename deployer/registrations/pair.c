@@ -239,9 +239,8 @@ json_t *pair_host_target(const json_t *environment, const char *namespace_name)
 /* ---- the way to Landscaper's cluster ---- */
 
 /* The cluster of a kubeconfig. New reference. */
-static json_t *cluster_of(const json_t *environment)
+static json_t *cluster_of(const json_t *config)
 {
-    const json_t *config = doc_get(environment, "spec.landscaperClusterConfig");
     const char *host = doc_text_or(config, "host", "");
     const char *authority = doc_text_or(config, "caData", "");
     const char *server_name = doc_text_or(config, "serverName", "");
@@ -258,17 +257,6 @@ static json_t *cluster_of(const json_t *environment)
     return cluster;
 }
 
-char *pair_kubeconfig(const json_t *environment, const char *token)
-{
-    cleanup_json json_t *config = json_pack(
-        "{s:s,s:s,s:s,s:[{s:s,s:o}],s:[{s:s,s:{s:s,s:s}}],s:[{s:s,s:{s:s}}]}", "apiVersion", "v1",
-        "kind", "Config", "current-context", CONTEXT_NAME, "clusters", "name", CONTEXT_NAME,
-        "cluster", cluster_of(environment), "contexts", "name", CONTEXT_NAME, "context", "cluster",
-        CONTEXT_NAME, "user", CONTEXT_NAME, "users", "name", CONTEXT_NAME, "user", "token", token);
-
-    return doc_dump_yaml(config);
-}
-
 /* What v0.98 wrote may lack the scheme, and has explicit defaults. */
 static void normalise_cluster(json_t *cluster)
 {
@@ -281,21 +269,46 @@ static void normalise_cluster(json_t *cluster)
         (void)json_object_del(cluster, "insecure-skip-tls-verify");
 }
 
-bool pair_target_is_current(const struct pair *pair, const json_t *target)
+char *pair_kubeconfig_with(const json_t *cluster_config, const char *credential, const char *value)
 {
-    const char *text = doc_text_or(target, "spec.config.kubeconfig", "");
+    cleanup_json json_t *config =
+        json_pack("{s:s,s:s,s:s,s:[{s:s,s:o}],s:[{s:s,s:{s:s,s:s}}],s:[{s:s,s:{s:s}}]}",
+                  "apiVersion", "v1", "kind", "Config", "current-context", CONTEXT_NAME, "clusters",
+                  "name", CONTEXT_NAME, "cluster", cluster_of(cluster_config), "contexts", "name",
+                  CONTEXT_NAME, "context", "cluster", CONTEXT_NAME, "user", CONTEXT_NAME, "users",
+                  "name", CONTEXT_NAME, "user", credential, value);
+
+    return doc_dump_yaml(config);
+}
+
+char *pair_kubeconfig(const json_t *environment, const char *token)
+{
+    return pair_kubeconfig_with(doc_get(environment, "spec.landscaperClusterConfig"), "token",
+                                token);
+}
+
+bool pair_kubeconfig_leads_to(const char *kubeconfig, const json_t *cluster_config)
+{
     cleanup_json json_t *config = NULL;
-    cleanup_json json_t *wanted = cluster_of(pair->environment);
+    cleanup_json json_t *wanted = cluster_of(cluster_config);
     cleanup_json json_t *cluster = NULL;
+    const json_t *user = NULL;
     struct error err = {0};
 
-    if (doc_parse_yaml(text, strlen(text), KUBECONFIG_MAX, &config, &err) < 0)
+    if (doc_parse_yaml(kubeconfig, strlen(kubeconfig), KUBECONFIG_MAX, &config, &err) < 0)
         return false;
     cluster = json_incref(
         json_object_get(json_array_get(json_object_get(config, "clusters"), 0), "cluster"));
+    user = doc_member(json_array_get(json_object_get(config, "users"), 0), "user");
     if (!json_is_object(cluster) ||
-        !*doc_text_or(json_array_get(json_object_get(config, "users"), 0), "user.token", ""))
+        (!*doc_text_or(user, "token", "") && !*doc_text_or(user, "tokenFile", "")))
         return false;
     normalise_cluster(cluster);
     return json_equal(cluster, wanted);
+}
+
+bool pair_target_is_current(const struct pair *pair, const json_t *target)
+{
+    return pair_kubeconfig_leads_to(doc_text_or(target, "spec.config.kubeconfig", ""),
+                                    doc_get(pair->environment, "spec.landscaperClusterConfig"));
 }

@@ -60,6 +60,11 @@ json_t *pair_host_target(const json_t *environment, const char *namespace_name);
 /* A kubeconfig for the API server of spec.landscaperClusterConfig. Secret; the caller frees it with
  * wipe_free(). */
 char *pair_kubeconfig(const json_t *environment, const char *token);
+/* The same for an object like landscaperClusterConfig and one credential: "token" or "tokenFile".
+ */
+char *pair_kubeconfig_with(const json_t *cluster_config, const char *credential, const char *value);
+/* Whether a kubeconfig has a token for this address. */
+bool pair_kubeconfig_leads_to(const char *kubeconfig, const json_t *cluster_config);
 
 /* ---- what has to be written ---- */
 

@@ -15,7 +15,6 @@ enum { ENVIRONMENTS_MAX = 100, MESSAGE_MAX = 1000 };
 
 #define CONDITION_VALID "Valid"
 #define CONDITION_BLOCKED "Blocked"
-#define CONDITION_DEPLOYERS_READY "DeployersReady"
 
 /* A write under way. */
 struct status_write {
