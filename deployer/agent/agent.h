@@ -26,7 +26,6 @@ enum {
     AGENT_RETRY_MAX_MS = 60 * 1000,
     AGENT_LEASE_MS = 40 * 1000,
     AGENT_LEASE_DEADLINE_MS = 30 * 1000,
-    AGENT_LEASE_RENEW_MS = 12 * 1000, /* five requests per minute */
     AGENT_RELEASE_MS = 3000,
 };
 

@@ -12,7 +12,14 @@
 #include "deployer/validation/selector.h"
 #include "deployer/validation/shared_rules.h"
 
-enum { FILE_MAX = 1 << 20, TOKEN_SECONDS = 86400, TOKEN_SECONDS_MAX = 1 << 30, RULES_MAX = 500 };
+enum {
+    FILE_MAX = 1 << 20,
+    TOKEN_SECONDS = 86400,
+    TOKEN_SECONDS_MAX = 1 << 30,
+    RULES_MAX = 500,
+    HEARTBEAT_SECONDS = 12,
+    HEARTBEAT_SECONDS_MAX = 20
+};
 
 #define CREDENTIAL_SECRET_PREFIX "landscaper-agent-"
 
@@ -115,6 +122,12 @@ const struct field_rule AGENT_CONFIG_FIELDS[] = {
      .max = TOKEN_SECONDS_MAX,
      .fallback = "86400",
      .help = "lifetime of tokens, which are renewed at half of it"},
+    {.name = "heartbeatSeconds",
+     .types = RULE_INTEGER,
+     .min = 1,
+     .max = HEARTBEAT_SECONDS_MAX,
+     .fallback = "12",
+     .help = "time between two renewals of the Lease, which expires after 40 seconds"},
     {.name = "types",
      ROW_TEXT_LIST,
      .help = "types of items that the deployer beside the agent serves"},
@@ -254,6 +267,7 @@ int agent_config_parse(const json_t *doc, struct agent_config **ret_config,
     if (!config->types)
         config->types = json_pack("[s]", DEPLOY_ITEM_TYPE_MANIFEST);
     config->token_seconds = field_integer(&fields, "tokenSeconds", TOKEN_SECONDS);
+    config->heartbeat_seconds = field_integer(&fields, "heartbeatSeconds", HEARTBEAT_SECONDS);
     config->is_host_access = !is_choice(&fields, "hostAccess", "none");
     config->is_access_agent = is_choice(&fields, "access", ACCESS_BY_AGENT);
     config->is_manual = is_choice(&fields, "acceptance", "manual");

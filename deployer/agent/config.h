@@ -22,7 +22,7 @@ struct agent_config {
     char *credential_secret; /* in the host namespace: own token, and that the agent has left */
     json_t *namespace_rules, *cluster_rules; /* PolicyRules of the host account; arrays */
     json_t *types; /* of items that the deployer beside the agent serves; array */
-    int64_t token_seconds;
+    int64_t token_seconds, heartbeat_seconds;
     bool is_host_access;  /* hostAccess: token (default) or none */
     bool is_access_agent; /* access: agent requests the tokens of deployers */
     bool is_manual;       /* acceptance: wait until the Environment is accepted */

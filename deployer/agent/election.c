@@ -42,7 +42,8 @@ void agent_elect(struct agent *agent)
                                           .identity = agent->identity,
                                           .duration_ms = AGENT_LEASE_MS,
                                           .renew_deadline_ms = AGENT_LEASE_DEADLINE_MS,
-                                          .retry_ms = AGENT_LEASE_RENEW_MS,
+                                          .retry_ms =
+                                              (uint32_t)agent->config->heartbeat_seconds * 1000,
                                           .on_change = on_leadership,
                                           .on_problem = on_problem,
                                           .data = agent};

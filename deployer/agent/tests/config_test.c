@@ -42,6 +42,7 @@ static void fills_in_the_defaults_of_v098(void **state)
     assert_false(config->is_access_agent);
     assert_false(config->is_manual);
     assert_int_equal(config->token_seconds, 86400);
+    assert_int_equal(config->heartbeat_seconds, 12); /* five requests per minute */
     selectors = doc_dump(config->target_selectors);
     assert_string_equal(selectors,
                         "[{\"annotations\":[{\"key\":\"landscaper.gardener.cloud/environment\","

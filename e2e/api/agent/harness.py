@@ -71,7 +71,7 @@ class AgentWorld:
     def config(self, **fields):
         path = paths.fresh_directory("agent") / "config.yaml"
         path.write_text(json.dumps({"apiVersion": CONFIG, "kind": "AgentConfiguration", "name": self.name, "namespace": self.namespace,
-                                    "landscaperNamespace": self.namespace, **fields}))
+                                    "landscaperNamespace": self.namespace, "heartbeatSeconds": 1, **fields}))
         return path
 
     def kubeconfig(self, server, account, proxy=None):
