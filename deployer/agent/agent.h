@@ -91,6 +91,9 @@ struct agent {
 
     struct loop_timer pass_timer; /* the next evaluation */
     struct loop_timer leave_timer;
+    struct loop_timer cluster_timer; /* the next attempt to identify the cluster */
+    struct retry cluster_retry;
+    struct loop_timer trim_timer; /* returns memory that is not used between two heartbeats */
     uint64_t writes, failures, renewals;
     int result; /* of --leave and --prepare */
 };

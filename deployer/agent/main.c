@@ -9,6 +9,7 @@
 
 #include "common/base/log.h"
 #include "common/base/memory.h"
+#include "common/base/memory_trim.h"
 #include "common/command_line/logging.h"
 #include "common/command_line/table.h"
 #include "common/contract.h"
@@ -25,6 +26,7 @@
 enum {
     RENEWAL_RETRY_MAX_MS = 10 * 60 * 1000, /* an agent may not be allowed to renew its token */
     NS_PER_MS = 1000 * 1000,
+    TRIM_MS = 10 * 1000,
 };
 
 struct process {
@@ -95,38 +97,52 @@ static void on_leave_timeout(void *data)
     loop_stop(agent->loop);
 }
 
-/* The uid of this namespace identifies a cluster for as long as it exists. */
+static void on_trim(void *data)
+{
+    struct agent *agent = data;
+
+    memory_trim();
+    loop_timer_start(&agent->trim_timer, TRIM_MS);
+}
+
+static void ask_for_cluster(void *data);
+
+/* The uid of this namespace identifies a cluster for as long as it exists. Nothing else does: the
+ * certificate authority and the address may change. */
 static void on_cluster(void *data, json_t *object, const struct error *err)
 {
     struct agent *agent = data;
     const char *uid = doc_text(object, "metadata.uid");
-    char hash[NAME_HASH_SIZE] = {0};
     char id[UUID_TEXT_SIZE] = {0};
 
     agent->cluster_call = NULL;
-    if (err->kind != ERROR_NONE) {
-        log_info("namespace kube-system cannot be read: the cluster is identified by its address "
-                 "and certificate",
-                 log_text("error", err->text));
-        kube_config_hash(kube_get_config(agent->host), hash);
-        uid = hash;
+    if (err->kind != ERROR_NONE || !uid) {
+        log_error(
+            "the cluster of the agent cannot be identified, retrying; the agent needs get for "
+            "the namespace kube-system",
+            log_text("error", err->text));
+        loop_timer_start(&agent->cluster_timer, retry_next_ms(&agent->cluster_retry, err));
+        return;
     }
     uuid_make(id);
-    agent->cluster_id = xstrdup(uid ? uid : "");
-    agent->identity = xasprintf("%s_%s_%s", agent->cluster_id, agent->pod_name, id);
+    agent->cluster_id = xstrdup(uid);
+    agent->identity = xasprintf("%s_%s_%s", uid, agent->pod_name, id);
     agent_touch(agent);
 }
 
-static int ask_for_cluster(struct agent *agent, struct error *err)
+static void ask_for_cluster(void *data)
 {
+    struct agent *agent = data;
     const struct kube_request request = {.verb = KUBE_GET,
                                          .resource = KUBE_NAMESPACES,
                                          .name = "kube-system",
                                          .grace_seconds = -1,
                                          .on_done = on_cluster,
                                          .data = agent};
+    struct error err = {0};
 
-    return kube_start(agent->host, &request, &agent->cluster_call, err);
+    if (kube_start(agent->host, &request, &agent->cluster_call, &err) < 0)
+        on_cluster(agent, NULL, &err);
 }
 
 /* ---- life ---- */
@@ -206,6 +222,7 @@ static void prepare_state(struct agent *agent, const struct agent_values *values
     agent->pod_name = xstrdup(daemon_variable(ENV_MY_POD_NAME, MY_POD_NAME_DEFAULT));
     agent->deleted = json_object();
     agent->deadlines = json_object();
+    retry_init(&agent->cluster_retry, AGENT_RETRY_FIRST_MS, AGENT_RETRY_MAX_MS);
     for (size_t i = 0; i < AGENT_ACTION_COUNT; i++)
         retry_init(&agent->retries[i], AGENT_RETRY_FIRST_MS,
                    i == AGENT_RENEW_OWN_TOKEN ? RENEWAL_RETRY_MAX_MS : AGENT_RETRY_MAX_MS);
@@ -228,6 +245,8 @@ static int connect(struct process *process, const struct agent_values *values, s
         return -1;
     loop_timer_init(&agent->pass_timer, agent->loop, agent_evaluate, agent);
     loop_timer_init(&agent->leave_timer, agent->loop, on_leave_timeout, agent);
+    loop_timer_init(&agent->cluster_timer, agent->loop, ask_for_cluster, agent);
+    loop_timer_init(&agent->trim_timer, agent->loop, on_trim, agent);
     return 0;
 }
 
@@ -241,8 +260,10 @@ static int start(struct process *process, const struct agent_values *values, str
                                             process, &process->metrics, err) < 0)) ||
         daemon_enter_sandbox_with(agent->directory, err) < 0 ||
         (values->is_leave && start_leaving(agent, values->timeout, err) < 0) ||
-        ask_for_cluster(agent, err) < 0 || agent_known_start(agent, err) < 0)
+        agent_known_start(agent, err) < 0)
         return -1;
+    loop_timer_start(&agent->cluster_timer, 0);
+    loop_timer_start(&agent->trim_timer, TRIM_MS);
     log_info("started", log_text("version", LONGSHORE_VERSION),
              log_text("environment", agent->config->name),
              log_text("landscaper", kube_server(agent->landscaper)),
@@ -262,6 +283,8 @@ static void process_done(struct process *process)
     lease_release(agent->lease, AGENT_RELEASE_MS);
     loop_timer_stop(&agent->pass_timer);
     loop_timer_stop(&agent->leave_timer);
+    loop_timer_stop(&agent->cluster_timer);
+    loop_timer_stop(&agent->trim_timer);
     kube_free(agent->host);
     kube_free(agent->landscaper);
     http_client_free(agent->http);
@@ -344,6 +367,7 @@ int agent_main(int argc, char **argv)
     int first = 0;
 
     daemon_block_signals();
+    memory_trim_set_up();
     sandbox_no_core();
     log_configure("landscaper-agent", level, format);
     if (options_parse(&COMMAND_AGENT, argc, argv, &values, &first, &err) < 0 ||
