@@ -3,7 +3,7 @@
 
 import yaml
 
-from agent_harness import AGENT_FINALIZER, ENVIRONMENTS, LANDSCAPER, PREFIX, RBAC, claims_of, value
+from agent_harness import AGENT_FINALIZER, CHART, ENVIRONMENTS, EVERYTHING, LANDSCAPER, PREFIX, RBAC, claims_of, value
 from bench.kube import ApiError
 from bench.waiting import wait_until
 
@@ -46,6 +46,11 @@ def test_the_life_of_a_registration(world):
         except ApiError as error:
             assert error.status == 403
 
+    # The defaults of program and chart are the same.
+    rules = yaml.safe_load((CHART / "values.yaml").read_text())["agent"]["hostRules"]
+    assert world.host.get(f"{RBAC}/roles", f"deployer-{world.name}", world.namespace)["rules"] == rules["namespace"]
+    assert world.host.get(f"{RBAC}/clusterroles", f"landscaper:agent:deployer:{world.name}")["rules"] == rules["cluster"]
+
     # A restart writes nothing.
     assert agent.stop() == 0
     marks = world.marks()
@@ -74,7 +79,6 @@ def test_the_life_of_a_registration(world):
     assert world.writes(marks) == ["patch environments/status"]
 
 
-EVERYTHING = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
 EMPTY = []
 
 
