@@ -10,7 +10,7 @@ from bench.modules import load
 HERE = pathlib.Path(__file__).parent
 
 load("controller_harness", HERE.parent / "controller" / "harness.py")
-load("registrations_harness", HERE.parent / "registrations" / "harness.py")
+registrations = load("registrations_harness", HERE.parent / "registrations" / "harness.py")
 killers = load("controller_killer", HERE.parent / "controller" / "killer.py")
 harness = load("agent_harness", HERE / "harness.py")
 
@@ -18,7 +18,7 @@ harness = load("agent_harness", HERE / "harness.py")
 @pytest.fixture(scope="session")
 def landscaper(apiserver):
     """Landscaper's cluster: the shared API server with the CRD of Environments."""
-    crds.install(apiserver.kube, crds.load(harness.DEFINITIONS))
+    crds.install(apiserver.kube, crds.load(registrations.DEFINITIONS))
     return apiserver
 
 

@@ -11,11 +11,11 @@ import yaml
 
 from bench import paths
 from bench.audit import resource_of
-from bench.kube import LANDSCAPER, ApiError
+from bench.kube import ApiError
 from bench.waiting import wait_until
 from controller_harness import PROGRAM, Controller
 from faults.proxy import FaultProxy
-from registrations_harness import AGENT_FINALIZER, DEFINITIONS, ENVIRONMENTS, LEASES, MANAGEMENT_FINALIZER  # noqa: F401
+from registrations_harness import ENVIRONMENTS, LEASES, MANAGEMENT_FINALIZER
 
 CHART = paths.CHECKOUT / "charts" / "landscaper-agent"
 CONFIG = "config.landscaper.gardener.cloud/v1alpha1"

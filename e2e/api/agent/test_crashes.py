@@ -3,10 +3,11 @@
 
 import pytest
 
-from agent_harness import ENVIRONMENTS, value
+from agent_harness import value
 from bench.waiting import wait_until
 from controller_killer import PASS, Killer
 from faults.clock import Clock
+from registrations_harness import ENVIRONMENTS
 
 LIMIT = 40  # requests; the tests end when a round completes without a crash
 

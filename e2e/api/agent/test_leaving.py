@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """An agent leaves in every direction, and remembers it."""
 
-from agent_harness import ENVIRONMENTS, PREFIX
+from agent_harness import PREFIX
 from bench.waiting import wait_until
+from registrations_harness import ENVIRONMENTS
 
 
 def test_an_environment_that_is_deleted_goes_with_everything(world):

@@ -3,9 +3,10 @@
 
 import yaml
 
-from agent_harness import AGENT_FINALIZER, CHART, ENVIRONMENTS, EVERYTHING, LANDSCAPER, PREFIX, RBAC, claims_of, value
-from bench.kube import ApiError
+from agent_harness import CHART, EVERYTHING, PREFIX, RBAC, claims_of, value
+from bench.kube import LANDSCAPER, ApiError
 from bench.waiting import wait_until
+from registrations_harness import AGENT_FINALIZER, ENVIRONMENTS
 
 
 def test_the_life_of_a_registration(world):
