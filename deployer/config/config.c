@@ -58,6 +58,7 @@ void config_free(struct deployer_config *config)
     container_done(&config->wait);
     container_done(&config->default_image);
     container_done(&config->script);
+    free(config->host_target);
     free(config->lease_name);
     free(config->lease_namespace);
     free(config->serve_address);
@@ -222,6 +223,7 @@ static void read_types(const struct fields *root, bool is_manifest, struct deplo
     struct fields fields = section(root, "manifest");
 
     config->is_manifest_enabled = field_bool(&fields, "enabled", is_manifest);
+    config->host_target = field_text_copy(&fields, "hostTarget", NULL);
     config->is_container_enabled = !is_manifest;
     config->is_script_enabled = config->is_script_enabled && !is_manifest;
     fields = (struct fields){field_object(&fields, "lateChanges"), "manifest.lateChanges",

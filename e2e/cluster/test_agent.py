@@ -64,7 +64,9 @@ class Environment(Cluster):
         mappings = installation["spec"]["importDataMappings"]
         things = [thing for thing in helm.template({"deployer": {
             "landscaperClusterKubeconfig": {"kubeconfig": access}, "identity": mappings["identity"],
-            "targetSelector": mappings["targetSelectors"], "oci": {"allowPlainHttp": True}, "waitContainer": {"args": ["--quiet=4"]}}},
+            "targetSelector": mappings["targetSelectors"], "oci": {"allowPlainHttp": True}, "waitContainer": {"args": ["--quiet=4"]}},
+            # The host account may not create admission policies.
+            "admissionPolicy": {"enabled": False}},
             release=mappings["releaseName"], namespace=mappings["releaseNamespace"]) if thing["kind"] not in ("Pod",)]
         target, = [t["target"] for t in installation["spec"]["imports"]["targets"] if t["name"] == "cluster"]
         self.kube.create({"apiVersion": LANDSCAPER, "kind": "DeployItem", "metadata": {

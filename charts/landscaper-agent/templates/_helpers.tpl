@@ -95,6 +95,9 @@ landscaper.gardener.cloud/component: controller
 {{- $_ := set $config "identity" (printf "agent-helm-deployer-%s" $environment) -}}
 {{- $_ := set $config "namespace" (include "agent.namespace" .) -}}
 {{- $_ := set $config "targetSelector" $selector -}}
+{{- if eq .Values.agent.hostAccess "none" }}
+{{- $_ := set $config "manifest" (dict "hostTarget" (printf "%s/%s" (default "ls-system" .Values.agent.landscaperNamespace) $environment)) -}}
+{{- end -}}
 {{- $_ := set $config "leaderElection" (dict "enabled" true "leaseName" (printf "%s-deployer" (include "agent.fullname" .))) -}}
 {{- $_ := set $config "serve" (dict "metricsPort" 8082 "healthPort" 8083) -}}
 {{- toYaml (mergeOverwrite $config (deepCopy .Values.deployer.configuration)) -}}
