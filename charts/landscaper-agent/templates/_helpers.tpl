@@ -98,7 +98,7 @@ landscaper.gardener.cloud/component: controller
 {{- if eq .Values.agent.hostAccess "none" }}
 {{- $_ := set $config "manifest" (dict "hostTarget" (printf "%s/%s" (default "ls-system" .Values.agent.landscaperNamespace) $environment)) -}}
 {{- end -}}
-{{- $_ := set $config "leaderElection" (dict "enabled" true "leaseName" (printf "%s-deployer" (include "agent.fullname" .))) -}}
+{{- $_ := set $config "leaderElection" (dict "enabled" true "leaseName" (printf "%s-deployer" (include "agent.fullname" .)) "leaseNamespace" (include "agent.namespace" .)) -}}
 {{- $_ := set $config "serve" (dict "metricsPort" 8082 "healthPort" 8083) -}}
 {{- toYaml (mergeOverwrite $config (deepCopy .Values.deployer.configuration)) -}}
 {{- end -}}
