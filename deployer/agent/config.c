@@ -234,9 +234,7 @@ static bool is_choice(const struct fields *fields, const char *key, const char *
 
 static void check_selectors(const json_t *selectors, struct mistakes *mistakes)
 {
-    cleanup_selector struct selector *selector = NULL;
-
-    selector = selector_parse(selectors, "targetSelectors", mistakes);
+    selector_free(selector_parse(selectors, "targetSelectors", mistakes));
     if (template_find(selectors))
         mistakes_add(mistakes, MISTAKE_INVALID, "targetSelectors",
                      "contains \"((\", which starts a template expression");
