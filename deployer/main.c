@@ -7,6 +7,7 @@
 #include "common/base/process.h"
 #include "common/command_line/table.h"
 #include "common/data/doc.h"
+#include "deployer/agent/main.h"
 #include "deployer/commands/commands.h"
 #include "deployer/lifecycle/lifecycle.h"
 #include "deployer/registrations/registrations.h"
@@ -14,6 +15,7 @@
 
 /* The name of the controller in images of the Go deployer; charts start it by this name. */
 #define CONTROLLER_PROGRAM "container-deployer-controller"
+#define AGENT_PROGRAM "landscaper-agent" /* the same for the agent of Landscaper v0.98 */
 
 static int help_main(int argc, char **argv);
 
@@ -29,6 +31,7 @@ static const struct runner {
     {&COMMAND_CONTROLLER, controller_main},
     {&COMMAND_REGISTRATIONS, registrations_main},
     {&COMMAND_LIFECYCLE, lifecycle_main},
+    {&COMMAND_AGENT, agent_main},
     {&COMMAND_STATUS, status_main},
     {&COMMAND_LOGS, logs_main},
     {&COMMAND_SCHEMA, schema_main},
@@ -108,6 +111,8 @@ int main(int argc, char **argv)
     doc_setup();
     if (argc > 0 && is_called(argv[0], CONTROLLER_PROGRAM))
         return controller_main(argc, argv);
+    if (argc > 0 && is_called(argv[0], AGENT_PROGRAM))
+        return agent_main(argc, argv);
     if (argc < 2) {
         options_print_help(&COMMAND_LONGSHORE, stderr);
         return EXIT_USAGE;

@@ -10,7 +10,7 @@
 #include "common/sandbox/sandbox.h"
 #include "wait/activity.h"
 #include "wait/exit_pipe.h"
-#include "wait/memory_trim.h"
+#include "common/base/memory_trim.h"
 #include "wait/pod_watch.h"
 #include "wait/sink.h"
 #include "wait/store.h"

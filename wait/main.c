@@ -11,7 +11,7 @@
 #include "common/data/doc.h"
 #include "common/sandbox/sandbox.h"
 #include "wait/life.h"
-#include "wait/memory_trim.h"
+#include "common/base/memory_trim.h"
 
 enum { EXIT_USAGE = 2 };
 

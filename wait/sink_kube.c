@@ -9,7 +9,7 @@
 #include "common/data/names.h"
 #include "common/kube/list.h"
 #include "common/state/generation.h"
-#include "wait/memory_trim.h"
+#include "common/base/memory_trim.h"
 #include "wait/request.h"
 #include "wait/secrets.h"
 #include "wait/sink.h"

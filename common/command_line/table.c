@@ -398,11 +398,10 @@ static const struct option_row longshore_rows[] = {
 };
 
 static const struct option_command *const longshore_commands[] = {
-    &COMMAND_RUN,        &COMMAND_VALIDATE,      &COMMAND_RENDER,
-    &COMMAND_DIFF,       &COMMAND_STATUS,        &COMMAND_LOGS,
-    &COMMAND_CONTROLLER, &COMMAND_REGISTRATIONS, &COMMAND_LIFECYCLE,
-    &COMMAND_SCHEMA,     &COMMAND_VERSION,       &COMMAND_COMPLETION,
-    &COMMAND_MAN,        &COMMAND_HELP,          NULL,
+    &COMMAND_RUN,        &COMMAND_VALIDATE, &COMMAND_RENDER,     &COMMAND_DIFF,
+    &COMMAND_STATUS,     &COMMAND_LOGS,     &COMMAND_CONTROLLER, &COMMAND_REGISTRATIONS,
+    &COMMAND_LIFECYCLE,  &COMMAND_AGENT,    &COMMAND_SCHEMA,     &COMMAND_VERSION,
+    &COMMAND_COMPLETION, &COMMAND_MAN,      &COMMAND_HELP,       NULL,
 };
 
 const struct option_command COMMAND_LONGSHORE = {

@@ -82,6 +82,13 @@ struct lifecycle_values {
     bool is_own_cluster, is_check, is_help;
 };
 
+struct agent_values {
+    const char *config, *kubeconfig, *landscaper_kubeconfig, *metrics_address, *health_address;
+    const char *directory, *timeout;
+    struct log_values log;
+    bool is_leave, is_register, is_prepare, is_check, is_version, is_help;
+};
+
 struct version_values {
     bool is_json, is_help;
 };
@@ -106,10 +113,11 @@ extern const struct option_command COMMAND_LONGSHORE; /* its commands are the fo
 extern const struct option_command COMMAND_RUN, COMMAND_VALIDATE, COMMAND_RENDER, COMMAND_DIFF;
 extern const struct option_command COMMAND_STATUS, COMMAND_LOGS;
 extern const struct option_command COMMAND_CONTROLLER, COMMAND_REGISTRATIONS, COMMAND_LIFECYCLE;
+extern const struct option_command COMMAND_AGENT;
 extern const struct option_command COMMAND_SCHEMA, COMMAND_VERSION;
 extern const struct option_command COMMAND_COMPLETION, COMMAND_MAN, COMMAND_HELP;
-/* COMMAND_CONTROLLER, COMMAND_REGISTRATIONS and COMMAND_LIFECYCLE are in table_services.c, the
- * following in table_helpers.c. */
+/* COMMAND_CONTROLLER, COMMAND_REGISTRATIONS, COMMAND_AGENT and COMMAND_LIFECYCLE are in
+ * table_services.c, the following in table_helpers.c. */
 extern const struct option_command COMMAND_INIT, COMMAND_WAIT;
 
 /* Rows for the member log of a record. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands that run for long: controller, registrations and lifecycle. */
+/* The commands that run for long: controller, registrations, lifecycle and agent. */
 #include "common/command_line/table.h"
 #include "common/contract.h"
 
@@ -159,4 +159,58 @@ const struct option_command COMMAND_LIFECYCLE = {
         "be, and reports one state per cluster. Runs in the control plane",
     .rows = lifecycle_rows,
     .facts = lifecycle_facts,
+};
+
+/* ---- agent ---- */
+
+static const struct option_row agent_rows[] = {
+    option_text("config", 0, struct agent_values, config, "FILE",
+                "configuration file (AgentConfiguration), YAML or JSON; required"),
+    option_text("landscaper-kubeconfig", 0, struct agent_values, landscaper_kubeconfig, "FILE",
+                "kubeconfig of Landscaper's cluster; required"),
+    option_text("kubeconfig", 0, struct agent_values, kubeconfig, "FILE",
+                "kubeconfig of the cluster of the agent (default: $KUBECONFIG, the pod's service "
+                "account, ~/.kube/config)"),
+    option_flag("leave", 0, struct agent_values, is_leave,
+                "remove the environment with everything that belongs to it, and exit"),
+    option_text_with("timeout", 0, struct agent_values, timeout, "TIME",
+                     "how long --leave waits until all deployers are uninstalled", NULL, "10m"),
+    option_flag("register", 0, struct agent_values, is_register,
+                "register again although this agent has left before"),
+    option_text("credential-directory", 0, struct agent_values, directory, "DIR",
+                "write a kubeconfig with the agent's token for Landscaper's cluster to this "
+                "directory, for the deployer beside the agent"),
+    option_flag("prepare", 0, struct agent_values, is_prepare,
+                "write the files of --credential-directory once, and exit"),
+    option_flag("check", 0, struct agent_values, is_check,
+                "print which permissions and CustomResourceDefinitions are missing, and exit"),
+    option_text_with("metrics-address", 0, struct agent_values, metrics_address, "HOST:PORT",
+                     "address for /metrics, or 'off'", NULL, ":8080"),
+    option_text_with("health-address", 0, struct agent_values, health_address, "HOST:PORT",
+                     "address for /healthz and /readyz, or 'off'", NULL, ":8081"),
+    TABLE_LOG_ROWS(struct agent_values),
+    TABLE_PROGRAM_ROWS(struct agent_values),
+};
+
+static const struct option_fact agent_facts[] = {
+    TABLE_EXIT_DONE,
+    TABLE_EXIT_FAILED,
+    TABLE_EXIT_INVALID,
+    {"ENVIRONMENT", ENV_MY_POD_NAME, "identity of this process in the Lease"},
+    {"ENVIRONMENT", "KUBECONFIG",
+     "kubeconfig of the cluster of the agent, unless --kubeconfig is given"},
+    {"SIGNALS", "SIGTERM, SIGINT", "releases the lease and exits; the environment remains"},
+    {"SIGNALS", "SIGUSR1, SIGUSR2", "raise and lower the log level"},
+    {0},
+};
+
+const struct option_command COMMAND_AGENT = {
+    .program = "longshore agent",
+    .brief = "register a cluster as an environment of a Landscaper",
+    .synopsis = "--config FILE --landscaper-kubeconfig FILE [OPTIONS]",
+    .summary = "Registers the cluster in which it runs as an Environment, renews the credentials, "
+               "and removes all of it when the Environment is deleted. It only opens outgoing "
+               "connections. Also answers to the program name landscaper-agent",
+    .rows = agent_rows,
+    .facts = agent_facts,
 };

@@ -105,6 +105,15 @@ int kube_new(struct loop *loop, struct http_client *http, struct kube_config *co
     return 0;
 }
 
+void kube_set_token(struct kube *kube, const char *token)
+{
+    kube_token_done(&kube->token);
+    if (token)
+        kube_token_init(&kube->token, token, NULL);
+    else
+        kube_token_init(&kube->token, kube->config->token, kube->config->token_file);
+}
+
 static bool is_sleeping(const struct kube_call *call)
 {
     return call->state == KUBE_CALL_SLEEPING ||

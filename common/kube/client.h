@@ -102,6 +102,10 @@ void kube_free(struct kube *kube);
 define_cleanup(struct kube *, kube_free)
 #define cleanup_kube __attribute__((cleanup(kube_freep)))
 
+/* Uses this token from the next request on, or again the credentials of the configuration (NULL).
+ */
+void kube_set_token(struct kube *kube, const char *token);
+
 /* For a server that may be away for long while many users send requests: when it cannot be reached
  * or is silent, calls, lists and watches fail at once with ERROR_TEMPORARY (retry_after_ms says
  * when to come back), except for one attempt at a time, with back-off up to half a minute. */

@@ -58,6 +58,22 @@ void kube_config_identity(const struct kube_config *config, bool has_credentials
     digest_hex(digest, ret_identity);
 }
 
+struct kube_server_address kube_config_address(const struct kube_config *config)
+{
+    return (struct kube_server_address){.url = config->server,
+                                        .ca_pem = config->ca_pem,
+                                        .server_name = config->server_name,
+                                        .is_insecure = config->is_insecure};
+}
+
+int kube_config_token(const struct kube_config *config, char **ret_token, struct error *err)
+{
+    if (config->token_file)
+        return kube_config_read_token(config->token_file, ret_token, err);
+    *ret_token = xstrdup_or_null(config->token);
+    return 0;
+}
+
 struct kube_config *kube_config_copy(const struct kube_config *config)
 {
     struct kube_config *copy = xcalloc(1, sizeof(*copy));

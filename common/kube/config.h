@@ -45,6 +45,18 @@ void kube_config_identity(const struct kube_config *config, bool has_credentials
  * Belongs to the caller, wipe_free() it. */
 int kube_config_text(const struct kube_config *config, char **ret_text, struct error *err)
     must_check;
+/* Address and verification of the server. Borrowed. */
+struct kube_server_address {
+    const char *url;         /* without a slash at the end */
+    const char *ca_pem;      /* NULL: the CA bundle of the system */
+    const char *server_name; /* NULL: that of the URL */
+    bool is_insecure;
+};
+struct kube_server_address kube_config_address(const struct kube_config *config);
+/* The token, also from a file. *ret_token belongs to the caller, who frees it with wipe_free();
+ * NULL: there are other credentials or none. */
+int kube_config_token(const struct kube_config *config, char **ret_token, struct error *err)
+    must_check;
 struct kube_config *kube_config_copy(const struct kube_config *config);
 /* A configuration of the same server and CA with a token instead of its credentials. */
 struct kube_config *kube_config_with_token(const struct kube_config *config, const char *token);

@@ -73,6 +73,7 @@ void config_free(struct deployer_config *config)
     container_done(&config->default_image);
     container_done(&config->script);
     container_done(&config->helm);
+    free(config->host_target);
     free(config->lease_name);
     free(config->lease_namespace);
     free(config->serve_address);
@@ -271,6 +272,7 @@ static void read_types(const struct fields *root, enum deployer_kind kind,
     config->is_helm_enabled = field_bool(&fields, "enabled", kind == DEPLOYER_HELM);
     fields = section(root, "manifest");
     config->is_manifest_enabled = field_bool(&fields, "enabled", kind == DEPLOYER_MANIFEST);
+    config->host_target = field_text_copy(&fields, "hostTarget", NULL);
     config->is_container_enabled = kind == DEPLOYER_CONTAINER;
     config->is_script_enabled = config->is_script_enabled && config->is_container_enabled;
     fields = (struct fields){field_object(&fields, "lateChanges"), "manifest.lateChanges",

@@ -55,6 +55,8 @@ struct deployer_config {
     bool is_late_trigger;         /* manifest.lateChanges.trigger: jobs may be triggered */
     int64_t late_interval_ms;     /* manifest.lateChanges.minimumInterval between two of an item */
 
+    char *host_target; /* manifest.hostTarget: "namespace/name"; NULL if not given */
+
     bool is_collecting; /* !garbageCollection.disable */
     int64_t collection_ms;
     bool is_pod_kept; /* debug.keepPod */

@@ -272,6 +272,11 @@ static const struct field_rule manifest_fields[] = {
     {.name = "enabled",
      .types = RULE_BOOL,
      .help = "manifest items are served; default: only with a document of the manifest deployer"},
+    {.name = "hostTarget",
+     .types = RULE_TEXT,
+     .is_empty_allowed = true,
+     .help = "NAMESPACE/NAME of the Target that may use an account of the host cluster "
+             "(" TARGET_HOST_CONFIG "); for the deployer beside an agent"},
     {.name = "lateChanges",
      .types = RULE_OBJECT,
      .fields = late_fields,

@@ -99,6 +99,8 @@ json_t *config_document(const struct deployer_config *config)
     doc_set_new(doc, "helm.version", json_integer(config->helm_version));
     doc_set_new(doc, "manifest.enabled", json_boolean(config->is_manifest_enabled));
     if (config->is_manifest_enabled) {
+        if (config->host_target)
+            doc_set_text(doc, "manifest.hostTarget", config->host_target);
         doc_set_new(doc, "manifest.lateChanges.trigger", json_boolean(config->is_late_trigger));
         set_duration(doc, "manifest.lateChanges.minimumInterval", config->late_interval_ms);
     }

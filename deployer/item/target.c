@@ -182,7 +182,8 @@ int target_validate(const char *content, size_t size, struct error *err)
     if (doc_parse_yaml(content, size, SECRET_MAX_BYTES, &doc, err) < 0)
         return error_set(err, ERROR_INVALID, "the target's content is not a YAML document");
     inner = doc_member(doc, "kubeconfig");
-    if (!inner && !doc_member(doc, "oidcConfig") && !doc_member(doc, "selfConfig"))
+    if (!inner && !doc_member(doc, "oidcConfig") && !doc_member(doc, "selfConfig") &&
+        !doc_member(doc, TARGET_HOST_CONFIG))
         return json_is_null(doc) ? 0 : check_kubeconfig(doc, err);
     if (!inner || json_is_null(inner))
         return 0;

@@ -16,6 +16,7 @@ void target_access_done(struct target_access *access)
     free(access->server);
     free(access->ca_data);
     free(access->account);
+    free(access->account_namespace);
     json_decref(access->audiences);
     *access = (struct target_access){0};
 }
@@ -92,6 +93,19 @@ static int read_oidc(const json_t *config, struct target_access *access, struct 
     return 0;
 }
 
+static int read_host(const json_t *config, struct target_access *access, struct error *err)
+{
+    const char *namespace_name = NULL;
+
+    access->kind = ACCESS_HOST;
+    if (read_account(config, TARGET_HOST_CONFIG, access, err) < 0)
+        return -1;
+    if (doc_want_text_required(config, "serviceAccount.namespace", &namespace_name, err) < 0)
+        return error_wrap(err, "the target's " TARGET_HOST_CONFIG);
+    access->account_namespace = xstrdup(namespace_name);
+    return 0;
+}
+
 static bool is_given(const json_t *document, const char *key)
 {
     const json_t *value = doc_member(document, key);
@@ -111,6 +125,8 @@ static int read_content(const json_t *document, const char *content, size_t size
         access->kind = ACCESS_SELF;
         return read_account(doc_member(document, "selfConfig"), "selfConfig", access, err);
     }
+    if (is_given(document, TARGET_HOST_CONFIG))
+        return read_host(doc_member(document, TARGET_HOST_CONFIG), access, err);
     access->kind = ACCESS_KUBECONFIG;
     access->kubeconfig = xstrndup(content, size);
     return 0;
@@ -170,8 +186,8 @@ static int oidc_config(const struct target_access *access, const char *token,
 }
 
 int target_access_config(const struct target_access *access, const char *token,
-                         const struct kube *landscaper, struct kube_config **ret_config,
-                         struct error *err)
+                         const struct kube *landscaper, const struct kube *host,
+                         struct kube_config **ret_config, struct error *err)
 {
     int result = 0;
 
@@ -184,6 +200,9 @@ int target_access_config(const struct target_access *access, const char *token,
         break;
     case ACCESS_SELF:
         *ret_config = kube_config_with_token(kube_get_config(landscaper), token);
+        break;
+    case ACCESS_HOST:
+        *ret_config = kube_config_with_token(kube_get_config(host), token);
         break;
     }
     return result < 0 ? error_wrap(err, "the target") : 0;
@@ -233,6 +252,10 @@ char *token_cache_key(const struct target_access *access, const char *namespace_
 {
     cleanup_free char *audiences = access->audiences ? doc_dump(access->audiences) : xstrdup("");
 
+    /* An account of the host cluster is another one than that of the same name. */
+    if (access->kind == ACCESS_HOST)
+        return xasprintf("host %s/%s %lld", access->account_namespace, access->account,
+                         (long long)access->seconds);
     return xasprintf("%s/%s %lld %s", namespace_name, access->account, (long long)access->seconds,
                      audiences);
 }

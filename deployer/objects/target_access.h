@@ -18,6 +18,7 @@ enum access_kind {
     ACCESS_OIDC, /* a token of a service account for another API server, which trusts Landscaper's
                   */
     ACCESS_SELF, /* a token of a service account for Landscaper's API server itself */
+    ACCESS_HOST, /* the same for the cluster in which the deployer runs; see manifest.hostTarget */
 };
 
 enum { ACCESS_TOKEN_SECONDS = 86400, ACCESS_TOKEN_SECONDS_MIN = 600 };
@@ -27,8 +28,9 @@ struct target_access {
     char *kubeconfig;       /* ACCESS_KUBECONFIG; wiped when freed */
     char *server, *ca_data; /* ACCESS_OIDC; ca_data as given, in base64; NULL: that of the system */
     char *account;          /* name of the service account in the Target's namespace */
-    json_t *audiences;      /* array of strings, or NULL */
-    int64_t seconds;        /* requested lifetime of the token */
+    char *account_namespace; /* ACCESS_HOST: the namespace of the account in the host cluster */
+    json_t *audiences;       /* array of strings, or NULL */
+    int64_t seconds;         /* requested lifetime of the token */
 };
 
 void target_access_done(struct target_access *access);
@@ -40,11 +42,12 @@ int target_access_parse(const char *content, size_t size, struct target_access *
                         struct error *err) must_check;
 /* The TokenRequest. A new reference. */
 json_t *target_access_token_request(const struct target_access *access);
-/* The client configuration. token is NULL for ACCESS_KUBECONFIG. landscaper is the client of
- * Landscaper's API server. *ret_config belongs to the caller. */
+/* The client configuration. token is NULL for ACCESS_KUBECONFIG. landscaper and host are the
+ * clients of Landscaper's API server and of that of the host cluster; they may be NULL if access is
+ * of another kind. *ret_config belongs to the caller. */
 int target_access_config(const struct target_access *access, const char *token,
-                         const struct kube *landscaper, struct kube_config **ret_config,
-                         struct error *err) must_check;
+                         const struct kube *landscaper, const struct kube *host,
+                         struct kube_config **ret_config, struct error *err) must_check;
 
 /* ---- Tokens, kept for half their lifetime ---- */
 

@@ -58,8 +58,8 @@ static void connect_target(struct task *task, const char *token)
     struct cluster *cluster = NULL;
     struct error err = {0};
 
-    if (target_access_config(&targets->access, token, task->controller->landscaper, &config, &err) <
-            0 ||
+    if (target_access_config(&targets->access, token, task->controller->landscaper,
+                             task->controller->host, &config, &err) < 0 ||
         cluster_get(objects_engine(task)->pool, config, &cluster, &err) < 0) {
         fail(task, "ensureTargetAccess", &err, NULL);
         return;
@@ -112,7 +112,27 @@ static void request_token(struct task *task)
                                    .subresource = "token",
                                    .body = body};
 
-    task_request(task, task->controller->landscaper, &request, on_token);
+    if (targets->access.kind == ACCESS_HOST) {
+        request.namespace_name = targets->access.account_namespace;
+        task_request(task, task->controller->host, &request, on_token);
+    } else {
+        task_request(task, task->controller->landscaper, &request, on_token);
+    }
+}
+
+/* Whoever may create Targets must not get an account of the host cluster by that: only the Target
+ * that the configuration names may use one. */
+static int check_host_access(const struct task *task, const struct targets *targets,
+                             struct error *err)
+{
+    const char *allowed = task->controller->config->host_target;
+    cleanup_free char *name = xasprintf("%s/%s", task->record->namespace_name, name_of(targets));
+
+    if (targets->access.kind != ACCESS_HOST || (allowed && strcmp(allowed, name) == 0))
+        return 0;
+    return error_set(err, ERROR_INVALID,
+                     "a Target with " TARGET_HOST_CONFIG " must be allowed by manifest.hostTarget "
+                     "in the configuration of the deployer");
 }
 
 static void use_content(struct task *task, const char *content, size_t size)
@@ -123,7 +143,8 @@ static void use_content(struct task *task, const char *content, size_t size)
     struct error err = {0};
 
     target_access_done(&targets->access);
-    if (target_access_parse(content, size, &targets->access, &err) < 0) {
+    if (target_access_parse(content, size, &targets->access, &err) < 0 ||
+        check_host_access(task, targets, &err) < 0) {
         fail(task, "ValidateTarget", &err, CODE_CONFIGURATION_PROBLEM);
         return;
     }

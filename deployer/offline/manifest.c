@@ -83,11 +83,11 @@ static int connect(const struct offline_manifest_options *options, const struct 
         explicit_bzero(content.data, content.size);
     if (result == 0 && access.kind != ACCESS_KUBECONFIG)
         result = error_set(err, ERROR_INVALID,
-                           "it needs a token of Landscaper's cluster, which only the controller "
+                           "it needs a token, which only the controller "
                            "requests; use a Target with a kubeconfig, or --kubeconfig FILE for the "
                            "item's own cluster");
     if (result == 0)
-        result = target_access_config(&access, NULL, NULL, ret_config, err);
+        result = target_access_config(&access, NULL, NULL, NULL, ret_config, err);
     return result < 0 ? error_wrap(err, "target \"%s\"", name) : 0;
 }
 

@@ -43,10 +43,16 @@ bool daemon_changes_level(int signal_number)
 
 int daemon_enter_sandbox(struct error *err)
 {
-    /* Tokens, certificates and resolver files are read repeatedly; nothing is ever written. */
-    const struct sandbox_path paths[] = {{.path = "/", .is_writable = false}};
+    return daemon_enter_sandbox_with(NULL, err);
+}
+
+int daemon_enter_sandbox_with(const char *directory, struct error *err)
+{
+    /* Tokens, certificates and resolver files are read repeatedly. */
+    const struct sandbox_path paths[] = {{.path = "/", .is_writable = false},
+                                         {.path = directory, .is_writable = true}};
     const struct sandbox_options options = {.paths = paths,
-                                            .path_count = array_length(paths),
+                                            .path_count = directory ? 2 : 1,
                                             .is_network_allowed = true,
                                             .is_listening = true};
     struct sandbox_result result = {0};

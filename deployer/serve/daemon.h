@@ -19,6 +19,8 @@ void daemon_block_signals(void);
 bool daemon_changes_level(int signal_number);
 /* Reads any file, writes none, connects and listens. */
 int daemon_enter_sandbox(struct error *err) must_check;
+/* The same, but files beneath this directory may be written. NULL: none. */
+int daemon_enter_sandbox_with(const char *directory, struct error *err) must_check;
 /* A variable of the environment that is set and not empty, else the fallback. */
 const char *daemon_variable(const char *name, const char *fallback);
 

@@ -2,7 +2,7 @@
 """Memory of longshore-wait next to main, in a dynamic build.
 
 RSS is the sum of anonymous memory (RssAnon) and mapped pages of program and libraries (RssFile). Most of the latter belong to
-dependencies of Debian's libcurl (GnuTLS, Kerberos, LDAP ...). wait/memory_trim.c unmaps them while the program is idle.
+dependencies of Debian's libcurl (GnuTLS, Kerberos, LDAP ...). common/base/memory_trim.c unmaps them while the program is idle.
 """
 
 import random

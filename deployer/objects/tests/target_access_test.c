@@ -36,7 +36,7 @@ static void a_kubeconfig_is_text_object_or_the_whole_content(void **state)
 
         assert_int_equal(parse(contents[i], &access, &err), 0);
         assert_int_equal(access.kind, ACCESS_KUBECONFIG);
-        if (target_access_config(&access, NULL, NULL, &config, &err) < 0)
+        if (target_access_config(&access, NULL, NULL, NULL, &config, &err) < 0)
             fail_msg("%s: %s", contents[i], err.text);
     }
 }
@@ -70,6 +70,8 @@ static const struct {
     {"{oidcConfig: {server: 'https://e', serviceAccount: {name: a}, audience: [5]}}", "audience"},
     {"{selfConfig: {serviceAccount: {name: ../../CANARY}}}", "ServiceAccount"},
     {"{selfConfig: {serviceAccount: {name: a}, expirationSeconds: 1}}", "expirationSeconds"},
+    {"{hostConfig: {serviceAccount: {name: a}}}", "serviceAccount.namespace"},
+    {"{hostConfig: {serviceAccount: {name: ../CANARY, namespace: b}}}", "ServiceAccount"},
 };
 
 static void what_would_leave_the_configuration_is_refused(void **state)
@@ -81,7 +83,7 @@ static void what_would_leave_the_configuration_is_refused(void **state)
         struct error err = {0};
 
         if (parse(refused[i].content, &access, &err) == 0 &&
-            target_access_config(&access, "token", NULL, &config, &err) == 0)
+            target_access_config(&access, "token", NULL, NULL, &config, &err) == 0)
             fail_msg("%s is accepted", refused[i].content);
         if (!strstr(err.text, refused[i].expected) || strstr(err.text, "CANARY"))
             fail_msg("%s: %s", refused[i].content, err.text);
@@ -103,6 +105,10 @@ static void a_token_is_requested_as_the_target_says(void **state)
          "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"TokenRequest\",\"spec\":{"
          "\"expirationSeconds\":86400}}",
          "n/a 86400 "},
+        {"{hostConfig: {serviceAccount: {name: a, namespace: b}}}",
+         "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"TokenRequest\",\"spec\":{"
+         "\"expirationSeconds\":86400}}",
+         "host b/a 86400"},
     };
 
     (void)state;

@@ -254,3 +254,19 @@ def test_tokens_are_requested_once_for_self_and_oidc_targets(world):
             world.deploy(f"{target}-{number}", [managed(config_map(f"{target}-{number}", world.namespace))], target=target)
             world.succeeded(f"{target}-{number}")
     assert len(world.apiserver.audit.entries(mark, user=controller.user, resource="serviceaccounts/token")) == 2
+
+
+def test_an_account_of_the_host_cluster_is_used_for_the_configured_target_only(world):
+    """hostAccess none of an agent: no other Target, and nobody who may create Targets, gets that access."""
+    world.kube.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "host", "namespace": world.namespace}})
+    world.kube.allow(f"{world.namespace}:host", [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]}],
+                     namespace=world.namespace, kind="ServiceAccount")
+    for name in ("allowed", "other"):
+        world.target(name, config={"hostConfig": {"serviceAccount": {"name": "host", "namespace": world.namespace}}})
+    world.start(config={"manifest": {"hostTarget": f"{world.namespace}/allowed"}})
+    world.deploy("item", [managed(config_map("by-host-account", world.namespace))], target="allowed")
+    world.succeeded("item")
+    world.deploy("refused", [managed(config_map("never", world.namespace))], target="other")
+    status = world.finished("refused")
+    assert status["phase"] == "Failed" and "manifest.hostTarget" in status["lastError"]["message"], status
+    assert world.kube.find("configmaps", "never", world.namespace) is None

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "wait/memory_trim.h"
+#include "common/base/memory_trim.h"
 
 #include <link.h>
 #include <stdint.h>

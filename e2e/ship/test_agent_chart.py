@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chart of the agent: it accepts the values of the chart of Landscaper v0.98 and grants only what is used (C1 to C4, S3)."""
+
+import base64
+import json
+import os
+import subprocess
+
+import pytest
+import yaml
+
+from bench import paths
+from ship import helm
+from ship.test_chart import BUILD, dry_run
+
+CHART = paths.CHECKOUT / "charts" / "landscaper-agent"
+ENVIRONMENT = "landscaper.gardener.cloud/environment"
+# Every value that the chart of v0.98 knows.
+OLD_VALUES = {
+    "agent": {"verbosity": "info", "name": "env", "namespace": "deployers", "landscaperNamespace": "ls-user",
+              "landscaperClusterKubeconfig": {"secretRef": {"name": "my-kubeconfig-secret"}},
+              "targetSelectors": [{"annotations": [{"key": "a", "operator": "exists"}]}],
+              "registryConfig": {"allowPlainHttpRegistries": False, "insecureSkipVerify": False, "secrets": {"default": {"auths": {}}},
+                                 "cache": {"useInMemoryOverlay": False}}},
+    "image": {"repository": "example.com/landscaper-agent", "pullPolicy": "IfNotPresent", "tag": "sha256:" + "0" * 64},
+    "imagePullSecrets": [{"name": "pull"}], "nameOverride": "", "fullnameOverride": "",
+    "serviceAccount": {"create": True, "annotations": {}, "name": ""}, "podAnnotations": {"a": "b"}, "podSecurityContext": {},
+    "securityContext": {}, "resources": {"requests": {"cpu": "100m", "memory": "100Mi"}},
+    "nodeSelector": {}, "tolerations": [], "affinity": {},
+}
+KUBECONFIG = {"agent": {"landscaperClusterKubeconfig": {"kubeconfig": "apiVersion: v1\n"}}}
+# C2: the documentation of v0.98 shows this form, which its chart rejects.
+REFERENCE = {"agent": {"landscaperClusterKubeconfig": {"secretRef": "a-secret"}, "access": "agent", "hostAccess": "none",
+                       "acceptance": "manual"}}
+
+
+def config_of(things, key="config.yaml"):
+    secret, = [t for t in things if t["kind"] == "Secret" and t["metadata"]["name"].endswith("-config")]
+    return yaml.safe_load(base64.b64decode(secret["data"][key]))
+
+
+@pytest.mark.parametrize("values", [OLD_VALUES, KUBECONFIG, REFERENCE], ids=["v0.98", "kubeconfig", "reference"])
+def test_the_api_server_accepts_every_object_and_the_programs_their_configurations(kube, namespace, tmp_path, values):
+    things = helm.template(values, namespace=namespace, chart=CHART)
+    refused = {f"{t['kind']} {t['metadata']['name']}": str(e) for t in things if (e := dry_run(kube, t, namespace))
+               and t["metadata"].get("namespace", namespace) == namespace}
+    assert not refused
+    agent, deployer = tmp_path / "agent.yaml", tmp_path / "deployer.yaml"
+    agent.write_text(json.dumps(config_of(things)))
+    deployer.write_text(json.dumps(config_of(things, "deployer.yaml")))
+    # The configuration is read before the kubeconfig, which does not exist.
+    done = subprocess.run([BUILD / "deployer" / "longshore", "agent", "--config", agent, "--landscaper-kubeconfig", tmp_path / "none"],
+                          capture_output=True, text=True)
+    assert "none" in done.stderr and "configuration" not in done.stderr and "unknown" not in done.stderr, done.stderr
+    done = subprocess.run([BUILD / "deployer" / "longshore", "validate", "--strict", deployer], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    name = config_of(things)["name"]
+    assert config_of(things, "deployer.yaml")["targetSelector"] == [{"annotations": [
+        {"key": ENVIRONMENT, "operator": "==", "values": [name]}, {"key": "landscaper.gardener.cloud/deployer-only", "operator": "exists"}]}]
+    assert config_of(things, "deployer.yaml")["identity"] == f"agent-helm-deployer-{name}"
+
+
+def test_the_values_of_v098_have_their_effect():
+    """C1, C3, C4: every way to give a kubeconfig renders, selectors are used, an update never runs two agents."""
+    things = helm.template(OLD_VALUES, release="rel", namespace="ns", chart=CHART)
+    config = config_of(things)
+    assert config["name"] == "env" and config["namespace"] == "deployers" and config["landscaperNamespace"] == "ls-user"
+    assert config["targetSelectors"] == OLD_VALUES["agent"]["targetSelectors"]
+    deployment = helm.find(things, "Deployment")
+    assert deployment["metadata"]["name"] == "rel-landscaper-agent" and deployment["spec"]["strategy"] == {"type": "Recreate"}
+    pod = deployment["spec"]["template"]["spec"]
+    assert [c["name"] for c in pod["containers"]] == ["landscaper-agent", "deployer"]
+    assert {c["image"] for c in pod["containers"] + pod["initContainers"]} == {"example.com/landscaper-agent@sha256:" + "0" * 64}
+    assert [v["secret"]["secretName"] for v in pod["volumes"] if v["name"] == "landscaper-cluster-kubeconfig"] == ["my-kubeconfig-secret"]
+    hook = helm.find(things, "Job")
+    assert hook["metadata"]["annotations"]["helm.sh/hook"] == "pre-delete"
+    assert "--leave" in hook["spec"]["template"]["spec"]["containers"][0]["args"]
+    with pytest.raises(helm.HelmError, match="needs kubeconfig or secretRef"):
+        helm.template({}, chart=CHART)
+
+
+def test_no_role_is_that_of_an_administrator():
+    """S3: no wildcards; nothing but rules for the host account reaches objects by other than their names."""
+    for values in (OLD_VALUES, KUBECONFIG, REFERENCE):
+        things = helm.template(values, chart=CHART)
+        rules = [rule for t in things if t["kind"] in ("Role", "ClusterRole") for rule in t["rules"]]
+        assert not [rule for rule in rules if "*" in rule["verbs"] + rule["resources"] + rule["apiGroups"]]
+        cluster = [rule for t in things if t["kind"] == "ClusterRole" for rule in t["rules"]]
+        assert not [rule for rule in cluster if "secrets" in rule["resources"] or "escalate" in rule["verbs"] or "bind" in rule["verbs"]]
+
+
+def test_helm_lint_reports_nothing():
+    for values in (OLD_VALUES, KUBECONFIG, REFERENCE):
+        helm.run("lint", "--strict", CHART, kube_version="1.34.0", values=values)
+
+
+def test_check_finds_that_chart_and_documented_role_grant_everything(make_apiserver, apiserver, tmp_path):
+    """--check with exactly the permissions of the chart in one cluster, and of files/landscaper-access.yaml in the other."""
+    namespace = "deployers"
+    values = {**KUBECONFIG, "agent": {**KUBECONFIG["agent"], "name": "env"}}
+    apiserver.kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    for thing in helm.template(values, release="one", namespace=namespace, chart=CHART):
+        if thing["kind"] in ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"):
+            apiserver.kube.apply(thing)
+    access = [yaml.safe_load(part) for part in (CHART / "files" / "landscaper-access.yaml").read_text().replace("ENVIRONMENT", "env").split("\n---\n")]
+    landscaper = make_apiserver()
+    landscaper.kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ls-system"}})
+    for thing in access:
+        landscaper.kube.apply(thing)
+    config = tmp_path / "config.yaml"
+    config.write_text(json.dumps(config_of(helm.template(values, release="one", namespace=namespace, chart=CHART))))
+    host = apiserver.token_kubeconfig(apiserver.kube.token("one-landscaper-agent", namespace))
+    there = landscaper.token_kubeconfig(landscaper.kube.token("landscaper-agent-env", "ls-system"))
+
+    def check():
+        return subprocess.run([BUILD / "deployer" / "longshore", "agent", "--check", "--config", config, "--landscaper-kubeconfig", there],
+                              capture_output=True, text=True, env={**os.environ, "KUBECONFIG": str(host)})
+    done = check()
+    missing = [line for line in done.stdout.splitlines() if not line.startswith("ok")]
+    assert done.returncode == 1 and len(missing) == 1 and "CRD" in missing[0], done.stdout + done.stderr
+    landscaper.kube.delete("rbac.authorization.k8s.io/v1/rolebindings", "landscaper-agent-env", "ls-system")
+    assert "missing  landscaper  update    leases.coordination.k8s.io env in namespace ls-system" in check().stdout
+    for kind in ("clusterroles", "clusterrolebindings"):
+        apiserver.kube.delete(f"rbac.authorization.k8s.io/v1/{kind}", "one-landscaper-agent")
