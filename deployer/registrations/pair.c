@@ -313,33 +313,9 @@ bool pair_kubeconfig_leads_to(const char *kubeconfig, const json_t *cluster_conf
     return is_hash_of(hash, cluster_config);
 }
 
-char *pair_kubeconfig_with(const json_t *cluster_config, const char *credential, const char *value)
-{
-    cleanup_json json_t *config =
-        json_pack("{s:s,s:s,s:s,s:[{s:s,s:o}],s:[{s:s,s:{s:s,s:s}}],s:[{s:s,s:{s:s}}]}",
-                  "apiVersion", "v1", "kind", "Config", "current-context", CONTEXT_NAME, "clusters",
-                  "name", CONTEXT_NAME, "cluster", cluster_of(cluster_config), "contexts", "name",
-                  CONTEXT_NAME, "context", "cluster", CONTEXT_NAME, "user", CONTEXT_NAME, "users",
-                  "name", CONTEXT_NAME, "user", credential, value);
-
-    return doc_dump_yaml(config);
-}
-
-char *pair_kubeconfig(const json_t *environment, const char *token)
-{
-    return pair_kubeconfig_with(doc_get(environment, "spec.landscaperClusterConfig"), "token",
-                                token);
-}
-
-bool pair_kubeconfig_leads_to(const char *kubeconfig, const json_t *cluster_config)
+bool pair_target_is_current(const struct pair *pair, const json_t *target)
 {
     cleanup_free char *hash = reduce_target_hash(target);
 
     return is_hash_of(hash, doc_get(pair->environment, "spec.landscaperClusterConfig"));
-}
-
-bool pair_target_is_current(const struct pair *pair, const json_t *target)
-{
-    return pair_kubeconfig_leads_to(doc_text_or(target, "spec.config.kubeconfig", ""),
-                                    doc_get(pair->environment, "spec.landscaperClusterConfig"));
 }
