@@ -119,7 +119,7 @@ class Browser:
         self.run(f"document.querySelector({json.dumps(selector)}).click()")
 
     def press(self, key):
-        code, text = KEYS.get(key, (ord(key.upper()), key))
+        code, text = KEYS[key]
         for kind in ("keyDown", "keyUp"):
             more = {"text": text} if text and kind == "keyDown" else {}
             self._call("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, **more)

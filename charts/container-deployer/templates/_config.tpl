@@ -38,5 +38,6 @@
 {{- range $key, $value := $given.leaderElection }}{{ $_ := set $election $key $value }}{{ end -}}
 {{- $_ := set $config "leaderElection" $election -}}
 {{- $_ := set $config "serve" (dict "metricsPort" (int .Values.metrics.port) "healthPort" (ternary (int .Values.probes.port) 0 .Values.probes.enabled)) -}}
+{{- if .Values.ui.enabled }}{{ $_ := set $config "ui" .Values.ui }}{{ end -}}
 {{- toYaml $config -}}
 {{- end -}}

@@ -14,17 +14,21 @@ SCRIPT = "landscaper.gardener.cloud/script"
 MANIFEST = "landscaper.gardener.cloud/kubernetes-manifest"
 # In everything that must not leave the controller: imports, exports, logs, later lines of errors.
 CANARY = "canary-9f1b7c"
-# Names of items, how many, their type, and the reason if they failed.
+# Names of items, how many, their type, and reason and message if they failed.
 GROUPS = [
+    ("team-platform", "image-mirror", 27, TYPE, ("ImagePullBackOff", "container main: ImagePullBackOff: manifest unknown")),
     ("team-payments", "checkout-db-migration", 3200, TYPE, None),
     ("team-payments", "invoice-schema", 1500, SCRIPT, None),
     ("team-network", "ingress-controller", 2500, MANIFEST, None),
     ("team-network", "dns-zones", 1700, TYPE, None),
     ("team-platform", "node-bootstrap", 1000, SCRIPT, None),
-    ("team-platform", "backup-verify", 60, TYPE, "MainFailed"),
-    ("team-platform", "image-mirror", 27, TYPE, "ImagePull"),
+    ("team-platform", "backup-verify", 60, TYPE, ("Error", "container main: Error, exit code 3")),
 ]
-COUNT = sum(count for _, _, count, _, _ in GROUPS) + 13
+PARTS = 6
+FINISHED = sum(count for _, _, count, _, _ in GROUPS)
+FAILED = sum(count for _, _, count, _, reason in GROUPS if reason)
+RUNNING = 4  # items whose pods run
+COUNT = FINISHED + RUNNING
 
 
 def at(seconds_ago):
@@ -55,8 +59,8 @@ def status_of(kind, ago, took, reason):
                 "waitContainerStatus": {**container(begun - 7, ago + 1, 1 if reason else 0), "message": CANARY}}}
     if reason:
         status["conditions"] = []
-        status["lastError"] = {"operation": "RunPod", "reason": reason, "lastTransitionTime": at(ago), "lastUpdateTime": at(ago),
-                               "message": f"main ended with exit code 3: migration 0042 failed\nlast line of the log {CANARY}"}
+        status["lastError"] = {"operation": "RunMainContainer", "reason": reason[0], "lastTransitionTime": at(ago), "lastUpdateTime": at(ago),
+                               "message": f"{reason[1]}\nlast line of the log {CANARY}"}
     return status
 
 
@@ -71,26 +75,35 @@ def create_group(world, namespace, name, count, kind, reason, ago, took):
     assert done["failed"] == 0, done
 
 
+def part_size(count, part):
+    """Items of a group end at PARTS different times."""
+    return count // PARTS + (count % PARTS if part == 0 else 0)
+
+
 def create_items(world):
     for namespace in sorted({group[0] for group in GROUPS}):
         world.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
         world.context(namespace=namespace)
     for number, (namespace, name, count, kind, reason) in enumerate(GROUPS):
-        parts = 6  # that ended at different times
-        for part in range(parts):
-            share = count // parts + (count % parts if part == 0 else 0)
-            create_group(world, namespace, f"{name}-{part}", share, kind, reason, 120 + 500 * part + 83 * number, 20 + 9 * part + 5 * number)
+        for part in range(PARTS):
+            create_group(world, namespace, f"{name}-{part}", part_size(count, part), kind, reason, 120 + 500 * part + 83 * number, 20 + 9 * part + 5 * number)
 
 
 class Page:
     """The page of a running controller."""
 
     def __init__(self, world, **ui):
+        self.world, self.ui = world, {"enabled": True, **ui}
         self.port = ports.free_port()
         self.address = f"http://127.0.0.1:{self.port}/ui/"
-        self.controller = world.start(
+        self.restart()
+
+    def restart(self):
+        for controller in self.world.controllers:
+            controller.stop()
+        self.controller = self.world.start(
             verbosity="info", arguments=[f"--metrics-address=127.0.0.1:{self.port}"],
-            config={"ui": {"enabled": True, **ui}, "manifest": {"enabled": True}})
+            config={"ui": self.ui, "manifest": {"enabled": True}})
         self.controller.wait_until(lambda: "items listed" in self.controller.output(), "items listed")
 
     def get(self, path, headers=None, **parameters):
