@@ -4,19 +4,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <arpa/inet.h>
 #include <cmocka.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 
 #include "common/base/clock.h"
-#include "common/base/memory.h"
-#include "common/data/doc.h"
 #include "deployer/page/page.h"
-
-enum { ANSWER_MAX = 1 << 17 };
+#include "deployer/page/tests/ask.h"
 
 static const struct page_kind kinds[] = {
     {.name = "things",
@@ -40,32 +33,21 @@ static const struct page_source SOURCE = {
 
 struct place {
     struct clock_fake clock;
-    struct loop *loop;
-    struct server *server;
+    struct asker asker;
     struct page *page;
-    char answer[ANSWER_MAX];
 };
-
-static int no_metrics(void *data, const char *path, struct buffer *ret_body,
-                      const char **ret_content_type)
-{
-    (void)data, (void)path, (void)ret_body, (void)ret_content_type;
-    return 404;
-}
 
 static int set_up(void **state)
 {
     struct place *place = xcalloc(1, sizeof(*place));
     struct page_options options = {.source = &SOURCE};
-    struct error err = {0};
 
     clock_fake_init(&place->clock, (int64_t)1700000000 * 1000);
-    if (loop_new(&place->clock.clock, &place->loop, &err) < 0 ||
-        server_new(place->loop, "127.0.0.1", 0, no_metrics, NULL, &place->server, &err) < 0)
+    if (ask_start(&place->asker, &place->clock.clock) < 0)
         return -1;
-    options.loop = place->loop;
+    options.loop = place->asker.loop;
     place->page = page_new(&options);
-    page_attach(place->page, place->server);
+    page_attach(place->page, place->asker.server);
     *state = place;
     return 0;
 }
@@ -74,74 +56,11 @@ static int tear_down(void **state)
 {
     struct place *place = *state;
 
-    server_free(place->server);
+    server_free(place->asker.server);
     page_free(place->page);
-    loop_free(place->loop);
+    loop_free(place->asker.loop);
     free(place);
     return 0;
-}
-
-static int send_request(struct place *place, const char *path, const char *host)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons(server_port(place->server)),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    cleanup_free char *request = xasprintf("GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, host);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    assert_true(fd >= 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-    assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
-    return fd;
-}
-
-/* Reads what arrives until the connection is closed or nothing comes any more. */
-static void receive(struct place *place, int fd)
-{
-    struct error err = {0};
-    size_t got = 0;
-    int silent = 0;
-
-    while (silent < 3) {
-        ssize_t more = 0;
-
-        assert_int_equal(loop_run_once(place->loop, 10, &err), 0);
-        more = recv(fd, place->answer + got, ANSWER_MAX - 1 - got, MSG_DONTWAIT);
-        if (more == 0)
-            break;
-        silent = more > 0 ? 0 : silent + 1;
-        got += more > 0 ? (size_t)more : 0;
-    }
-    place->answer[got] = '\0';
-}
-
-static int get_from(struct place *place, const char *path, const char *host)
-{
-    int fd = send_request(place, path, host);
-    int status = 0;
-
-    receive(place, fd);
-    (void)close(fd);
-    if (strncmp(place->answer, "HTTP/1.1 ", 9) == 0)
-        status = (int)strtol(place->answer + 9, NULL, 10);
-    return status;
-}
-
-static int get(struct place *place, const char *path)
-{
-    return get_from(place, path, "127.0.0.1:8080");
-}
-
-/* The document of the last answer. */
-static json_t *document(const struct place *place)
-{
-    const char *body = strstr(place->answer, "\r\n\r\n");
-    json_t *doc = NULL;
-    struct error err = {0};
-
-    assert_non_null(body);
-    assert_int_equal(doc_parse_json(body + 4, strlen(body + 4), ANSWER_MAX, &doc, &err), 0);
-    return doc;
 }
 
 static void add(struct place *place, const char *name, uint8_t state_number)
@@ -191,10 +110,10 @@ static void every_path_has_a_status(void **state)
     add(place, "a", 0);
     add(place, "gone", 0);
     for (size_t i = 0; i < array_length(cases); i++) {
-        assert_int_equal(get(place, cases[i].path), cases[i].status);
+        assert_int_equal(ask(&place->asker, cases[i].path), cases[i].status);
         if (cases[i].status != 308)
             assert_non_null(
-                strstr(place->answer, "\r\nContent-Security-Policy: default-src 'none'"));
+                strstr(place->asker.answer, "\r\nContent-Security-Policy: default-src 'none'"));
     }
 }
 
@@ -202,9 +121,9 @@ static void other_hosts_are_refused_without_authentication(void **state)
 {
     struct place *place = *state;
 
-    assert_int_equal(get_from(place, "/ui/api/v1/overview", "attacker.example"), 403);
-    assert_int_equal(get_from(place, "/ui/", "attacker.example"), 403);
-    assert_int_equal(get_from(place, "/ui/api/v1/overview", "localhost"), 200);
+    assert_int_equal(ask_from(&place->asker, "/ui/api/v1/overview", "attacker.example"), 403);
+    assert_int_equal(ask_from(&place->asker, "/ui/", "attacker.example"), 403);
+    assert_int_equal(ask_from(&place->asker, "/ui/api/v1/overview", "localhost"), 200);
 }
 
 static void the_api_lists_and_counts_rows(void **state)
@@ -214,15 +133,15 @@ static void the_api_lists_and_counts_rows(void **state)
 
     add(place, "a", 0);
     add(place, "b", 1);
-    assert_int_equal(get(place, "/ui/api/v1/rows?state=Bad"), 200);
-    doc = document(place);
+    assert_int_equal(ask(&place->asker, "/ui/api/v1/rows?state=Bad"), 200);
+    doc = ask_document(&place->asker);
     assert_int_equal(doc_integer_or(doc, "total", -1), 1);
     assert_string_equal(doc_text(json_array_get(doc_member(doc, "rows"), 0), "name"), "b");
     assert_string_equal(doc_text(json_array_get(doc_member(doc, "rows"), 0), "state"), "Bad");
     json_decref(doc);
     page_remove_row(place->page, 0, "ns", "b");
-    assert_int_equal(get(place, "/ui/api/v1/overview"), 200);
-    doc = document(place);
+    assert_int_equal(ask(&place->asker, "/ui/api/v1/overview"), 200);
+    doc = ask_document(&place->asker);
     assert_int_equal(doc_integer_or(json_array_get(doc_member(doc, "kinds"), 0), "total", -1), 1);
     assert_int_equal(json_array_size(doc_member(doc, "minutes")), HISTORY_MINUTES);
     json_decref(doc);
@@ -240,8 +159,8 @@ static void a_detail_contains_the_row_and_its_runs(void **state)
 
     add(place, "a", 0);
     page_add_run(place->page, &run);
-    assert_int_equal(get(place, "/ui/api/v1/row?namespace=ns&name=a"), 200);
-    doc = document(place);
+    assert_int_equal(ask(&place->asker, "/ui/api/v1/row?namespace=ns&name=a"), 200);
+    doc = ask_document(&place->asker);
     assert_string_equal(doc_text(doc, "row.name"), "a");
     assert_string_equal(doc_text(json_array_get(doc_member(doc, "runs"), 0), "job"), "job");
     json_decref(doc);
@@ -254,44 +173,44 @@ static void a_client_that_leaves_ends_its_request(void **state)
     int fd = -1;
 
     add(place, "later", 0);
-    fd = send_request(place, "/ui/api/v1/row?namespace=ns&name=later", "localhost");
-    receive(place, fd);
-    assert_string_equal(place->answer, "");
+    fd = ask_send(&place->asker, "/ui/api/v1/row?namespace=ns&name=later", "localhost");
+    ask_receive(&place->asker, fd);
+    assert_string_equal(place->asker.answer, "");
     (void)close(fd);
-    assert_int_equal(loop_run_once(place->loop, 100, &err), 0);
+    assert_int_equal(loop_run_once(place->asker.loop, 100, &err), 0);
     /* One that is still open is ended by tear_down(). */
-    fd = send_request(place, "/ui/api/v1/row?namespace=ns&name=later", "localhost");
-    receive(place, fd);
+    fd = ask_send(&place->asker, "/ui/api/v1/row?namespace=ns&name=later", "localhost");
+    ask_receive(&place->asker, fd);
     (void)close(fd);
 }
 
 static void updates_are_collected_and_bounded(void **state)
 {
     struct place *place = *state;
-    int fd = send_request(place, "/ui/api/v1/events", "localhost");
+    int fd = ask_send(&place->asker, "/ui/api/v1/events", "localhost");
     char name[16];
 
-    receive(place, fd);
-    assert_non_null(strstr(place->answer, "\r\nContent-Type: text/event-stream\r\n"));
-    assert_non_null(strstr(place->answer, "event: update\ndata: {\"version\":0,"));
+    ask_receive(&place->asker, fd);
+    assert_non_null(strstr(place->asker.answer, "\r\nContent-Type: text/event-stream\r\n"));
+    assert_non_null(strstr(place->asker.answer, "event: update\ndata: {\"version\":0,"));
     add(place, "a", 0);
     add(place, "b", 1);
-    receive(place, fd);
-    assert_string_equal(place->answer, "");
+    ask_receive(&place->asker, fd);
+    assert_string_equal(place->asker.answer, "");
     clock_fake_advance(&place->clock, PAGE_UPDATE_MS);
-    receive(place, fd);
-    assert_non_null(strstr(place->answer, "\"counts\":{\"things\":{\"Good\":1,\"Bad\":1}}"));
-    assert_non_null(strstr(place->answer, "\"changed\":[\"things/ns/a\",\"things/ns/b\"]"));
+    ask_receive(&place->asker, fd);
+    assert_non_null(strstr(place->asker.answer, "\"counts\":{\"things\":{\"Good\":1,\"Bad\":1}}"));
+    assert_non_null(strstr(place->asker.answer, "\"changed\":[\"things/ns/a\",\"things/ns/b\"]"));
     for (int i = 0; i < PAGE_KEYS_MAX + 1; i++) {
         (void)snprintf(name, sizeof(name), "row-%d", i);
         add(place, name, 0);
     }
     clock_fake_advance(&place->clock, PAGE_UPDATE_MS);
-    receive(place, fd);
-    assert_non_null(strstr(place->answer, "\"changed\":null"));
+    ask_receive(&place->asker, fd);
+    assert_non_null(strstr(place->asker.answer, "\"changed\":null"));
     clock_fake_advance(&place->clock, PAGE_HEARTBEAT_MS);
-    receive(place, fd);
-    assert_string_equal(place->answer, ": still here\n\n");
+    ask_receive(&place->asker, fd);
+    assert_string_equal(place->asker.answer, ": still here\n\n");
     (void)close(fd);
 }
 
@@ -301,23 +220,23 @@ static void the_number_of_streams_and_their_time_are_limited(void **state)
     int fds[PAGE_STREAMS_MAX];
 
     for (size_t i = 0; i < PAGE_STREAMS_MAX; i++) {
-        fds[i] = send_request(place, "/ui/api/v1/events", "localhost");
-        receive(place, fds[i]);
-        assert_memory_equal(place->answer, "HTTP/1.1 200", 12);
+        fds[i] = ask_send(&place->asker, "/ui/api/v1/events", "localhost");
+        ask_receive(&place->asker, fds[i]);
+        assert_memory_equal(place->asker.answer, "HTTP/1.1 200", 12);
     }
-    assert_int_equal(get(place, "/ui/api/v1/events"), 429);
+    assert_int_equal(ask(&place->asker, "/ui/api/v1/events"), 429);
     (void)close(fds[0]);
-    fds[0] = send_request(place, "/ui/api/v1/overview", "localhost"); /* notices the end */
-    receive(place, fds[0]);
+    fds[0] = ask_send(&place->asker, "/ui/api/v1/overview", "localhost"); /* notices the end */
+    ask_receive(&place->asker, fds[0]);
     (void)close(fds[0]);
-    fds[0] = send_request(place, "/ui/api/v1/events", "localhost");
-    receive(place, fds[0]);
-    assert_memory_equal(place->answer, "HTTP/1.1 200", 12);
+    fds[0] = ask_send(&place->asker, "/ui/api/v1/events", "localhost");
+    ask_receive(&place->asker, fds[0]);
+    assert_memory_equal(place->asker.answer, "HTTP/1.1 200", 12);
     clock_fake_advance(&place->clock, PAGE_STREAM_MS);
     for (size_t i = 0; i < PAGE_STREAMS_MAX; i++) {
         char byte = 0;
 
-        receive(place, fds[i]);
+        ask_receive(&place->asker, fds[i]);
         assert_int_equal(recv(fds[i], &byte, 1, MSG_DONTWAIT), 0);
         (void)close(fds[i]);
     }
