@@ -6,12 +6,16 @@ import json
 import time
 import urllib.parse
 
-from bench import load, ports
+import jsonschema
+
+from bench import load, paths, ports
 from bench.kube import DEPLOYITEMS
+from bench.proc import memory
 from controller_harness import GROUP, ITEM_FINALIZER, TYPE
 
 SCRIPT = "landscaper.gardener.cloud/script"
 MANIFEST = "landscaper.gardener.cloud/kubernetes-manifest"
+SCHEMA = json.loads((paths.CHECKOUT / "docs/schemas/status-page.schema.json").read_text())
 # In everything that must not leave the controller: imports, exports, logs, later lines of errors.
 CANARY = "canary-9f1b7c"
 # Names of items, how many, their type, and reason and message if they failed.
@@ -89,6 +93,11 @@ def create_items(world):
             create_group(world, namespace, f"{name}-{part}", part_size(count, part), kind, reason, 120 + 500 * part + 83 * number, 20 + 9 * part + 5 * number)
 
 
+def check(document, definition):
+    """Whether the document is as the JSON Schema of the API says."""
+    jsonschema.validate(document, {**SCHEMA, "anyOf": [{"$ref": f"#/$defs/{definition}"}]}, cls=jsonschema.Draft202012Validator)
+
+
 class Page:
     """The page of a running controller."""
 
@@ -105,6 +114,7 @@ class Page:
             verbosity="info", arguments=[f"--metrics-address=127.0.0.1:{self.port}"],
             config={"ui": self.ui, "manifest": {"enabled": True}})
         self.controller.wait_until(lambda: "items listed" in self.controller.output(), "items listed")
+        self.first_memory = memory(self.controller.pid)["VmRSS"]
 
     def get(self, path, headers=None, **parameters):
         """(status, headers, body) of one request."""
@@ -119,4 +129,6 @@ class Page:
     def api(self, path, **parameters):
         status, _, body = self.get(f"api/v1/{path}", **parameters)
         assert status == 200, (path, parameters, status, body)
-        return json.loads(body)
+        document = json.loads(body)
+        check(document, {"row": "detail"}.get(path, path))
+        return document
