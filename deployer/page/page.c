@@ -87,6 +87,16 @@ static struct exchange *release(struct page_detail *request)
     return exchange;
 }
 
+size_t page_detail_kind(const struct page_detail *detail)
+{
+    return detail->kind;
+}
+
+void *page_detail_data(const struct page_detail *detail)
+{
+    return detail->page->data;
+}
+
 void page_detail_set_call(struct page_detail *detail, struct kube_call *call)
 {
     detail->call = call;

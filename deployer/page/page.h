@@ -88,6 +88,8 @@ void page_add_run(struct page *page, const struct history_run *run);
 void page_detail_answer(struct page_detail *detail, json_t *doc, const struct error *err);
 /* The call is cancelled if the browser closes the connection. NULL: it is over. */
 void page_detail_set_call(struct page_detail *detail, struct kube_call *call);
+size_t page_detail_kind(const struct page_detail *detail);
+void *page_detail_data(const struct page_detail *detail); /* of the source */
 
 /* ---- Parts of documents ---- */
 

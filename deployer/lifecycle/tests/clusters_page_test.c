@@ -14,7 +14,7 @@
 struct place {
     struct clock_fake clock;
     struct asker asker;
-    struct clusters_page *page;
+    struct watched_page *page;
 };
 
 static bool is_leader(const void *data)
@@ -26,13 +26,15 @@ static bool is_leader(const void *data)
 static int set_up(void **state)
 {
     struct place *place = xcalloc(1, sizeof(*place));
-    struct clusters_page_options options = {.namespace_name = "kcp-system", .is_leader = is_leader};
+    struct watched_options options = CLUSTERS_PAGE;
 
     clock_fake_init(&place->clock, (int64_t)1700000000 * 1000);
     if (ask_start(&place->asker, &place->clock.clock) < 0)
         return -1;
+    options.namespace_name = "kcp-system";
+    options.is_leader = is_leader;
     options.loop = place->asker.loop;
-    place->page = clusters_page_new(&options, place->asker.server);
+    place->page = watched_page_new(&options, place->asker.server);
     *state = place;
     return 0;
 }
@@ -42,7 +44,7 @@ static int tear_down(void **state)
     struct place *place = *state;
 
     server_free(place->asker.server);
-    clusters_page_free(place->page);
+    watched_page_free(place->page);
     loop_free(place->asker.loop);
     free(place);
     return 0;
@@ -57,7 +59,7 @@ static void show(struct place *place, enum clusters_page_kind kind, enum kube_ev
                   "spec", "channel", "regular", "version", "1.2.3", "status", "state", state,
                   "conditions", "type", "Modules", "status", "False", "reason", "NotYet");
 
-    clusters_page_event(place->page, kind, event, object);
+    watched_page_event(place->page, kind, event, object);
     json_decref(object);
 }
 
@@ -86,10 +88,10 @@ static void clusters_and_modules_follow_the_watches(void **state)
 {
     struct place *place = *state;
 
-    clusters_page_event(place->page, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_LISTING, NULL);
+    watched_page_event(place->page, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_LISTING, NULL);
     show(place, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_LISTED, "lake", "Ready");
     show(place, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_LISTED, "sea", "Error");
-    clusters_page_event(place->page, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_SYNCED, NULL);
+    watched_page_event(place->page, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_SYNCED, NULL);
     show(place, CLUSTERS_PAGE_MANIFESTS, KUBE_EVENT_ADDED, "sea-harbour", "");
     assert_rows(place, "clusters", "/lake regular Ready -, /sea regular Error NotYet, ");
     assert_rows(place, "modules", "sea/sea-harbour harbour 1.2.3 Processing NotYet, ");
@@ -104,11 +106,11 @@ static void what_a_new_list_does_not_have_is_gone(void **state)
     struct place *place = *state;
 
     for (int round = 0; round < 2; round++) {
-        clusters_page_event(place->page, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_LISTING, NULL);
+        watched_page_event(place->page, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_LISTING, NULL);
         show(place, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_LISTED, "sea", "Ready");
         if (round == 0)
             show(place, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_LISTED, "lake", "Ready");
-        clusters_page_event(place->page, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_SYNCED, NULL);
+        watched_page_event(place->page, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_SYNCED, NULL);
     }
     assert_rows(place, "clusters", "/sea regular Ready -, ");
     assert_int_equal(ask(&place->asker, "/ui/api/v1/row?kind=clusters&name=lake"), 404);
@@ -117,8 +119,8 @@ static void what_a_new_list_does_not_have_is_gone(void **state)
 static void without_a_page_events_are_ignored(void **state)
 {
     (void)state;
-    clusters_page_event(NULL, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_SYNCED, NULL);
-    clusters_page_free(NULL);
+    watched_page_event(NULL, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_SYNCED, NULL);
+    watched_page_free(NULL);
 }
 
 int main(void)
