@@ -141,8 +141,11 @@ static json_t *describe(void *data, const json_t *object)
 }
 
 static const struct watched_kind watched[CLUSTERS_PAGE_KINDS] = {
-    [CLUSTERS_PAGE_KYMAS] = {{KYMA_GROUP, "v1beta2", "kymas"}, read_kyma, describe},
-    [CLUSTERS_PAGE_MANIFESTS] = {{KYMA_GROUP, "v1beta2", "manifests"}, read_manifest, describe},
+    [CLUSTERS_PAGE_KYMAS] = {{KYMA_GROUP, "v1beta2", "kymas"}, read_kyma, describe, NULL},
+    [CLUSTERS_PAGE_MANIFESTS] = {{KYMA_GROUP, "v1beta2", "manifests"},
+                                 read_manifest,
+                                 describe,
+                                 NULL},
 };
 
 const struct watched_options CLUSTERS_PAGE = {

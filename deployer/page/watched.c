@@ -56,6 +56,8 @@ static void remove_row(struct watched_page *page, size_t kind, const char *name)
 
     if (!namespace_name)
         return;
+    if (page->options.watched[kind].forget)
+        page->options.watched[kind].forget(page->options.data, name);
     page_remove_row(page->page, kind, namespace_name, name);
     (void)json_object_del(page->kinds[kind].shown, name);
 }

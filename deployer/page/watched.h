@@ -20,6 +20,7 @@ struct watched_kind {
     void (*read)(void *data, const json_t *object, struct row *row, char scratch[ROWS_TEXT_MAX]);
     /* The document of page_detail_answer(). New reference. */
     json_t *(*describe)(void *data, const json_t *object);
+    void (*forget)(void *data, const char *name); /* the object is gone; may be NULL */
 };
 
 struct watched_options {
