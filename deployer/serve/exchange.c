@@ -203,6 +203,13 @@ void exchange_on_close(struct exchange *exchange, exchange_fn *closed, void *dat
     exchange->closed_data = data;
 }
 
+void server_set_pages(struct server *server, const char *prefix, exchange_fn *handle, void *data)
+{
+    server->pages = prefix;
+    server->handle = handle;
+    server->handle_data = data;
+}
+
 static bool is_page(const struct server *server, const char *path)
 {
     size_t size = server->handle ? strlen(server->pages) : 0;

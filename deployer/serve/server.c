@@ -16,37 +16,6 @@
 
 enum { ACCEPT_PAUSE_MS = 1000 };
 
-/* ---- The request ---- */
-
-static const char *find_end(const char *head, size_t size)
-{
-    const char *end = memmem(head, size, "\r\n\r\n", 4);
-
-    return end ? end : memmem(head, size, "\n\n", 2);
-}
-
-int serve_parse(const char *head, size_t size, char **ret_path, int *ret_status, int *ret_is_head)
-{
-    const char *path = NULL, *end = NULL;
-
-    *ret_status = 400;
-    if (!find_end(head, size))
-        return 0;
-    *ret_is_head = size > 5 && memcmp(head, "HEAD ", 5) == 0;
-    if (!*ret_is_head && !(size > 4 && memcmp(head, "GET ", 4) == 0)) {
-        *ret_status = 405;
-        return -1;
-    }
-    path = head + (*ret_is_head ? 5 : 4);
-    end = path;
-    while ((size_t)(end - head) < size && (unsigned char)*end > ' ' && *end != '?')
-        end++;
-    if (*path != '/' || (size_t)(end - head) == size || (*end != ' ' && *end != '?'))
-        return -1;
-    *ret_path = xstrndup(path, (size_t)(end - path));
-    return 1;
-}
-
 /* ---- Listening ---- */
 
 static void on_accept(void *data, uint32_t events);
@@ -178,13 +147,6 @@ void server_free(struct server *server)
     loop_remove_fd(server->loop, server->fd);
     (void)close(server->fd);
     free(server);
-}
-
-void server_set_pages(struct server *server, const char *prefix, exchange_fn *handle, void *data)
-{
-    server->pages = prefix;
-    server->handle = handle;
-    server->handle_data = data;
 }
 
 uint16_t server_port(const struct server *server)

@@ -28,8 +28,3 @@ uint16_t server_port(const struct server *server);
 /* Requests for prefix and everything below it ("/ui", "/ui/...") go to handle instead. prefix and
  * data are borrowed until server_free(), which ends the exchanges that are open. */
 void server_set_pages(struct server *server, const char *prefix, exchange_fn *handle, void *data);
-
-/* Parses the head of a request. Returns 1 and the path without its query, which belongs to the
- * caller; 0 if the head is incomplete; -1 if the request is rejected with *ret_status (400, 405).
- */
-int serve_parse(const char *head, size_t size, char **ret_path, int *ret_status, int *ret_is_head);
