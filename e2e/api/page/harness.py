@@ -20,8 +20,8 @@ SCHEMA = json.loads((paths.CHECKOUT / "docs/schemas/status-page.schema.json").re
 CANARY = "canary-9f1b7c"
 # Names of items, how many, their type, and reason and message if they failed.
 GROUPS = [
-    ("team-platform", "image-mirror", 27, TYPE, ("ImagePullBackOff", "container main: ImagePullBackOff: manifest unknown")),
-    ("team-payments", "checkout-db-migration", 3200, TYPE, None),
+    ("team-platform", "image-mirror", 13, TYPE, ("ImagePullBackOff", "container main: ImagePullBackOff: manifest unknown")),
+    ("team-payments", "checkout-db-migration", 3240, TYPE, None),
     ("team-payments", "invoice-schema", 1500, SCRIPT, None),
     ("team-network", "ingress-controller", 2500, MANIFEST, None),
     ("team-network", "dns-zones", 1700, TYPE, None),
@@ -29,6 +29,7 @@ GROUPS = [
     ("team-platform", "backup-verify", 60, TYPE, ("Error", "container main: Error, exit code 3")),
 ]
 PARTS = 6
+LOADED_AT = time.time()
 FINISHED = sum(count for _, _, count, _, _ in GROUPS)
 FAILED = sum(count for _, _, count, _, reason in GROUPS if reason)
 RUNNING = 4  # items whose pods run
@@ -36,7 +37,8 @@ COUNT = FINISHED + RUNNING
 
 
 def at(seconds_ago):
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - seconds_ago))
+    """Before this module was loaded: creating the items takes a while, which must not change the picture."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(LOADED_AT - seconds_ago))
 
 
 def container(started, finished, code=0):

@@ -103,7 +103,7 @@ def test_ten_thousand_items_are_listed_by_page_and_searched_on_the_server(browse
     browser.wait("document.querySelector('#empty').innerText == 'Nothing matches the filter.'")
 
     fresh(browser, page, "#state=Failed,DeleteFailed&search=image-mirror")
-    wait_total(browser, 27)
+    wait_total(browser, 13)
     assert browser.run("document.querySelector('#search').value") == "image-mirror"
     assert browser.run("document.querySelector('button[data-state=Failed]').getAttribute('aria-pressed')") == "true"
     browser.click("button[data-state=Failed]")
