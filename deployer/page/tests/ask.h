@@ -10,6 +10,7 @@
 
 #include "common/base/loop.h"
 #include "common/base/memory.h"
+#include "common/base/number.h"
 #include "common/data/doc.h"
 #include "deployer/serve/server.h"
 
@@ -79,11 +80,13 @@ static inline void ask_receive(struct asker *asker, int fd)
 static inline int ask_from(struct asker *asker, const char *path, const char *host)
 {
     int fd = ask_send(asker, path, host);
+    uint64_t status = 0;
 
     ask_receive(asker, fd);
     (void)close(fd);
-    return strncmp(asker->answer, "HTTP/1.1 ", 9) == 0 ? (int)strtol(asker->answer + 9, NULL, 10)
-                                                       : 0;
+    if (strncmp(asker->answer, "HTTP/1.1 ", 9) == 0)
+        (void)number_scan(asker->answer + 9, 999, &status);
+    return (int)status;
 }
 
 static inline int ask(struct asker *asker, const char *path)

@@ -115,7 +115,7 @@ class Page:
         self.controller = self.world.start(
             verbosity="info", arguments=[f"--metrics-address=127.0.0.1:{self.port}"],
             config={"ui": self.ui, "manifest": {"enabled": True}})
-        self.controller.wait_until(lambda: "items listed" in self.controller.output(), "items listed")
+        self.controller.wait_until(lambda: "items listed" in self.controller.output(), "items listed", 600)
         self.first_memory = memory(self.controller.pid)["VmRSS"]
 
     def get(self, path, headers=None, **parameters):
