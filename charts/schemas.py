@@ -96,6 +96,7 @@ CHARTS = {
         "metrics": closed(port=integer(0, 65535), serviceMonitor=closed(enabled=FLAG, interval={"type": "string"}, labels=TEXT_MAP),
                           rules=closed(enabled=FLAG, labels=TEXT_MAP), dashboard=closed(enabled=FLAG, labels=TEXT_MAP, annotations=TEXT_MAP)),
         "runs": RUNS, "admissionPolicy": closed(enabled=FLAG), "crds": closed(install=FLAG, keep=FLAG),
+        "ui": closed(enabled=FLAG, authentication=FLAG),
     },
     "helm-deployer": COMMON | {
         "deployer": closed(**PODS | {"helm": closed(**HELM)}),

@@ -231,6 +231,9 @@ static void read_operation_sections(const struct fields *root, enum deployer_kin
     config->serve_address = field_text_copy(&fields, "address", "");
     config->metrics_port = field_integer(&fields, "metricsPort", METRICS_PORT);
     config->health_port = field_integer(&fields, "healthPort", HEALTH_PORT);
+    fields = section(root, "ui");
+    config->is_page_enabled = field_bool(&fields, "enabled", false);
+    config->is_page_authenticated = field_bool(&fields, "authentication", false);
 }
 
 static void read_grace(const struct fields *pod, struct deployer_config *config)

@@ -74,6 +74,8 @@ struct deployer_config {
     int64_t lease_ms;          /* leaderElection.leaseDuration: whole seconds */
     int64_t metrics_port, health_port; /* serve.metricsPort, serve.healthPort; 0: off */
     char *serve_address;               /* serve.address */
+    bool is_page_enabled;              /* ui.enabled: the status page */
+    bool is_page_authenticated;        /* ui.authentication: it needs a bearer token */
 
     /* pod.*: settings of every pod. Items can add to them, but not change them. */
     char *shared_volume_size;            /* pod.sharedVolumeSizeLimit */

@@ -226,6 +226,18 @@ static const struct field_rule serve_fields[] = {
     RULES_END,
 };
 
+static const struct field_rule ui_fields[] = {
+    {.name = "enabled",
+     .types = RULE_BOOL,
+     .fallback = "false",
+     .help = "serve the status page at /ui/ on the port of /metrics"},
+    {.name = "authentication",
+     .types = RULE_BOOL,
+     .fallback = "false",
+     .help = "the page needs a bearer token of a user who may list DeployItems"},
+    RULES_END,
+};
+
 static const struct field_rule pod_fields[] = {
     {.name = "sharedVolumeSizeLimit",
      .types = RULE_TEXT,
@@ -365,6 +377,7 @@ const struct field_rule CONFIG_FIELDS[] = {
      .fields = election_fields,
      .help = "choice of the replica that works"},
     {.name = "serve", .types = RULE_OBJECT, .fields = serve_fields, .help = "probes and metrics"},
+    {.name = "ui", .types = RULE_OBJECT, .fields = ui_fields, .help = "status page in the browser"},
     {.name = "pod",
      .types = RULE_OBJECT,
      .fields = pod_fields,

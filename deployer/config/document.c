@@ -64,6 +64,8 @@ static void add_operations(json_t *doc, const struct deployer_config *config)
         doc_set_text(doc, "serve.address", config->serve_address);
     doc_set_new(doc, "serve.metricsPort", json_integer(config->metrics_port));
     doc_set_new(doc, "serve.healthPort", json_integer(config->health_port));
+    doc_set_new(doc, "ui.enabled", json_boolean(config->is_page_enabled));
+    doc_set_new(doc, "ui.authentication", json_boolean(config->is_page_authenticated));
 }
 
 json_t *config_document(const struct deployer_config *config)

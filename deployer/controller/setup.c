@@ -12,6 +12,7 @@
 #include "common/data/doc.h"
 #include "deployer/controller/check.h"
 #include "deployer/controller/clusters.h"
+#include "deployer/controller/items_page.h"
 #include "deployer/protocol/act.h"
 #include "deployer/protocol/controller.h"
 #include "deployer/protocol/election.h"
@@ -26,6 +27,7 @@ enum { DRAIN_MS = 10 * 1000, RELEASE_MS = 3 * 1000 };
 struct process {
     struct controller controller;
     struct server *health, *metrics;
+    struct items_page *page; /* or NULL */
     struct loop_timer drain_timer;
     struct clusters clusters;
     struct check *check;
@@ -161,6 +163,25 @@ static int start_serving(struct process *process, const struct controller_option
         return 0;
     return listen_for(process, options->metrics_address, config->metrics_port, &process->metrics,
                       err);
+}
+
+/* The page is served where the metrics are. */
+static void start_page(struct process *process)
+{
+    const struct deployer_config *config = process->controller.config;
+    bool is_shared = config->metrics_port && config->metrics_port == config->health_port;
+    struct server *server = process->metrics || !is_shared ? process->metrics : process->health;
+
+    if (!config->is_page_enabled)
+        return;
+    if (!server) {
+        log_error("the status page is not served",
+                  log_text("reason", "ui.enabled needs the port of the metrics, which is off; set "
+                                     "serve.metricsPort"));
+        return;
+    }
+    process->page = items_page_new(&process->controller, server);
+    log_info("serving the status page", log_number("port", server_port(server)));
 }
 
 /* ---- Signals ---- */
@@ -321,6 +342,7 @@ static void process_done(struct process *process)
      * reads the watches. */
     server_free(process->health);
     server_free(process->metrics);
+    items_page_free(process->page);
     for (size_t i = 0; i < controller->source_count; i++)
         kube_watch_stop(controller->sources[i].watch);
     if (controller->index)
@@ -370,6 +392,7 @@ static int start(struct process *process, const struct controller_options *optio
                        err) < 0 ||
         start_engines(controller, options->engines, err) < 0 || watch_items(controller, err) < 0)
         return -1;
+    start_page(process);
     log_info("started", log_text("version", LONGSHORE_VERSION),
              log_text("identity", controller->identity),
              log_text("landscaper", kube_server(controller->landscaper)),

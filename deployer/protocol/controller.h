@@ -37,6 +37,14 @@ enum {
 };
 
 struct election;
+struct item;
+
+/* Who wants to know every version of every item of ours, and which are gone: the status page. */
+struct item_listener {
+    void (*seen)(void *data, const struct item *item);
+    void (*gone)(void *data, const char *namespace_name, const char *name);
+    void *data;
+};
 
 /* The watch on the DeployItems of one namespace, or of all. */
 struct item_source {
@@ -76,6 +84,7 @@ struct controller {
     struct loop_timer pump_timer;
 
     struct metrics metrics;
+    const struct item_listener *listener; /* or NULL */
 };
 
 int64_t controller_now_unix_ms(const struct controller *controller);

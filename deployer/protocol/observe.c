@@ -31,6 +31,9 @@ void observe_item_gone(struct controller *controller, struct record *record)
 
     if (engine->class->item_gone)
         engine->class->item_gone(engine, record->namespace_name, record->name);
+    if (controller->listener)
+        controller->listener->gone(controller->listener->data, record->namespace_name,
+                                   record->name);
     set_known(controller, record, false);
     if (index_drop_unused(controller->index, record))
         return;

@@ -118,6 +118,8 @@ static bool show_item(struct controller *controller, struct record *record, cons
 {
     struct engine *engine = controller->engines[record->engine];
 
+    if (controller->listener)
+        controller->listener->seen(controller->listener->data, item);
     return engine->class->item_seen ? engine->class->item_seen(engine, record, item)
                                     : record->tracked != NULL;
 }

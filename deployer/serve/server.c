@@ -12,188 +12,9 @@
 #include <unistd.h>
 
 #include "common/base/memory.h"
+#include "deployer/serve/server_internal.h"
 
-enum { BODY_MAX = 1 << 20, ACCEPT_PAUSE_MS = 1000 };
-
-struct connection {
-    struct connection *next;
-    struct server *server;
-    int fd;
-    struct buffer in, out;
-    size_t sent;
-    struct loop_timer timer;
-};
-
-struct server {
-    struct loop *loop;
-    int fd;
-    uint16_t port;
-    serve_fn *serve;
-    void *data;
-    struct connection *connections;
-    size_t connection_count;
-    struct loop_timer accept_timer; /* runs while no connection can be accepted */
-};
-
-/* ---- The request ---- */
-
-static const char *find_end(const char *head, size_t size)
-{
-    const char *end = memmem(head, size, "\r\n\r\n", 4);
-
-    return end ? end : memmem(head, size, "\n\n", 2);
-}
-
-int serve_parse(const char *head, size_t size, char **ret_path, int *ret_status, int *ret_is_head)
-{
-    const char *path = NULL, *end = NULL;
-
-    *ret_status = 400;
-    if (!find_end(head, size))
-        return 0;
-    *ret_is_head = size > 5 && memcmp(head, "HEAD ", 5) == 0;
-    if (!*ret_is_head && !(size > 4 && memcmp(head, "GET ", 4) == 0)) {
-        *ret_status = 405;
-        return -1;
-    }
-    path = head + (*ret_is_head ? 5 : 4);
-    end = path;
-    while ((size_t)(end - head) < size && (unsigned char)*end > ' ' && *end != '?')
-        end++;
-    if (*path != '/' || (size_t)(end - head) == size || (*end != ' ' && *end != '?'))
-        return -1;
-    *ret_path = xstrndup(path, (size_t)(end - path));
-    return 1;
-}
-
-/* ---- One connection ---- */
-
-static void connection_free(struct connection *connection)
-{
-    struct server *server = connection->server;
-
-    for (struct connection **place = &server->connections; *place; place = &(*place)->next) {
-        if (*place == connection) {
-            *place = connection->next;
-            break;
-        }
-    }
-    server->connection_count--;
-    loop_timer_stop(&connection->timer);
-    loop_remove_fd(server->loop, connection->fd);
-    (void)close(connection->fd);
-    buffer_done(&connection->in);
-    buffer_done(&connection->out);
-    free(connection);
-}
-
-static void on_slow(void *data)
-{
-    connection_free(data);
-}
-
-static const char *status_words(int status)
-{
-    switch (status) {
-    case 200:
-        return "OK";
-    case 404:
-        return "Not Found";
-    case 405:
-        return "Method Not Allowed";
-    case 503:
-        return "Service Unavailable";
-    default:
-        return "Bad Request";
-    }
-}
-
-static int answer(struct connection *connection, int status, const char *content_type,
-                  const struct buffer *body, bool is_head, struct error *err)
-{
-    if (buffer_append_text(&connection->out, err,
-                           "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
-                           "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-                           "Connection: close\r\n\r\n",
-                           status, status_words(status), content_type, body->size) < 0)
-        return -1;
-    if (is_head || !body->size)
-        return 0;
-    return buffer_append(&connection->out, body->data, body->size, err);
-}
-
-static void on_connection(void *data, uint32_t events);
-
-/* Sends the rest of the answer. Frees the connection, or waits until the socket is writable again.
- */
-static void send_more(struct connection *connection)
-{
-    struct error err = {0};
-
-    while (connection->sent < connection->out.size) {
-        ssize_t sent = send(connection->fd, connection->out.data + connection->sent,
-                            connection->out.size - connection->sent, MSG_NOSIGNAL);
-
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent < 0 && errno == EAGAIN) {
-            if (loop_set_fd(connection->server->loop, connection->fd, EPOLLOUT, on_connection,
-                            connection, &err) < 0)
-                break;
-            return;
-        }
-        if (sent <= 0)
-            break;
-        connection->sent += (size_t)sent;
-    }
-    (void)shutdown(connection->fd, SHUT_WR);
-    connection_free(connection);
-}
-
-static void respond(struct connection *connection)
-{
-    struct server *server = connection->server;
-    cleanup_free char *path = NULL;
-    cleanup_buffer struct buffer body = {0};
-    const char *content_type = "text/plain; charset=utf-8";
-    struct error err = {0};
-    int status = 400, is_head = 0;
-    int parsed = serve_parse(connection->in.data, connection->in.size, &path, &status, &is_head);
-
-    if (parsed == 0 && connection->in.size < SERVE_REQUEST_MAX)
-        return;
-    buffer_init(&body, BODY_MAX);
-    if (parsed > 0)
-        status = server->serve(server->data, path, &body, &content_type);
-    if (status != 200 && !body.size)
-        (void)!buffer_append_text(&body, &err, "%s\n", status_words(status));
-    if (answer(connection, status, content_type, &body, is_head != 0, &err) < 0) {
-        connection_free(connection);
-        return;
-    }
-    send_more(connection);
-}
-
-static void on_connection(void *data, uint32_t events)
-{
-    struct connection *connection = data;
-    char bytes[2048];
-    struct error err = {0};
-    ssize_t got = 0;
-
-    if (events & EPOLLOUT) {
-        send_more(connection);
-        return;
-    }
-    got = recv(connection->fd, bytes, sizeof(bytes), 0);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (got <= 0 || buffer_append(&connection->in, bytes, (size_t)got, &err) < 0) {
-        connection_free(connection);
-        return;
-    }
-    respond(connection);
-}
+enum { ACCEPT_PAUSE_MS = 1000 };
 
 /* ---- Listening ---- */
 
@@ -220,7 +41,7 @@ static void pause_accepting(struct server *server)
 static void on_accept(void *data, uint32_t events)
 {
     struct server *server = data;
-    struct connection *connection = NULL;
+    struct exchange *connection = NULL;
     struct error err = {0};
     int fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
@@ -238,13 +59,13 @@ static void on_accept(void *data, uint32_t events)
     connection->server = server;
     connection->fd = fd;
     buffer_init(&connection->in, SERVE_REQUEST_MAX + 2048);
-    buffer_init(&connection->out, BODY_MAX + 4096);
-    loop_timer_init(&connection->timer, server->loop, on_slow, connection);
+    buffer_init(&connection->out, BODY_MAX + HEAD_MAX);
+    loop_timer_init(&connection->timer, server->loop, exchange_on_slow, connection);
     connection->next = server->connections;
     server->connections = connection;
     server->connection_count++;
-    if (loop_set_fd(server->loop, fd, EPOLLIN, on_connection, connection, &err) < 0) {
-        connection_free(connection);
+    if (loop_set_fd(server->loop, fd, EPOLLIN, exchange_on_event, connection, &err) < 0) {
+        exchange_free(connection);
         return;
     }
     loop_timer_start(&connection->timer, SERVE_PATIENCE_MS);
@@ -321,7 +142,7 @@ void server_free(struct server *server)
     if (!server)
         return;
     while (server->connections)
-        connection_free(server->connections);
+        exchange_free(server->connections);
     loop_timer_stop(&server->accept_timer);
     loop_remove_fd(server->loop, server->fd);
     (void)close(server->fd);

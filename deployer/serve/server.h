@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An HTTP server for probes and metrics, on the loop: GET and HEAD, one request per connection.
- * Requests, connections and time are bounded; a slow client is disconnected. */
+/* An HTTP server for probes, metrics and pages, on the loop: GET and HEAD, one request per
+ * connection. Requests, connections and time are bounded; a slow client is disconnected. */
 #pragma once
 
 #include <stddef.h>
@@ -9,6 +9,7 @@
 #include "common/base/buffer.h"
 #include "common/base/error.h"
 #include "common/base/loop.h"
+#include "deployer/serve/exchange.h"
 
 enum { SERVE_REQUEST_MAX = 8 * 1024, SERVE_CONNECTIONS_MAX = 64, SERVE_PATIENCE_MS = 10 * 1000 };
 
@@ -24,8 +25,6 @@ int server_new(struct loop *loop, const char *address, uint16_t port, serve_fn *
                struct server **ret_server, struct error *err) must_check;
 void server_free(struct server *server); /* NULL is fine */
 uint16_t server_port(const struct server *server);
-
-/* Parses the head of a request. Returns 1 and the path without its query, which belongs to the
- * caller; 0 if the head is incomplete; -1 if the request is rejected with *ret_status (400, 405).
- */
-int serve_parse(const char *head, size_t size, char **ret_path, int *ret_status, int *ret_is_head);
+/* Requests for prefix and everything below it ("/ui", "/ui/...") go to handle instead. prefix and
+ * data are borrowed until server_free(), which ends the exchanges that are open. */
+void server_set_pages(struct server *server, const char *prefix, exchange_fn *handle, void *data);

@@ -27,7 +27,7 @@ class Process:
     """A running program. Its stdout and stderr go to the log file."""
 
     def __init__(self, name, command, *, env=None, cwd=None, log=None, stdin=subprocess.DEVNULL, outlive=False,
-                 wrapped=False):
+                 wrapped=False, pass_fds=()):
         """With outlive the process keeps running when the bench ends (for `cluster up`).
 
         With wrapped the actual program is the child of the started one (nsenter) and receives the signals.
@@ -40,7 +40,7 @@ class Process:
             self._popen = subprocess.Popen(
                 self.command if outlive else [*_DYING_WITH_PARENT, *self.command], stdin=stdin, stdout=output, stderr=subprocess.STDOUT, cwd=cwd, env=env,
                 # Its own process group: Ctrl-C in the terminal reaches only pytest, which then stops everything in order.
-                start_new_session=True)
+                start_new_session=True, pass_fds=pass_fds)
         self._wrapped = wrapped
         self._test_began_at = 0
         _started.append(self)

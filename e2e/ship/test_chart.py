@@ -173,6 +173,15 @@ def test_values_of_the_original_chart_keep_their_meaning(apiserver, tmp_path):
     assert deployment["spec"]["template"]["metadata"]["annotations"]["example.test/scrape"] == "true"
 
 
+@pytest.mark.parametrize("ui, reviews", [({}, False), ({"enabled": True}, False), ({"enabled": True, "authentication": True}, True),
+                                         ({"authentication": True}, False)])
+def test_the_status_page_is_off_unless_enabled_and_reviews_tokens_only_with_authentication(ui, reviews):
+    things = helm.template({"ui": ui})
+    assert config_of(things).get("ui") == ({"enabled": True, "authentication": reviews} if ui.get("enabled") else None)
+    granted = {resource for rule in helm.find(things, "ClusterRole")["rules"] for resource in rule["resources"]}
+    assert ({"tokenreviews", "subjectaccessreviews"} <= granted) is reviews
+
+
 def test_a_numeric_verbosity_of_older_charts_is_translated():
     things = helm.template({"deployer": {"verbosityLevel": 9}})
     assert "--verbosity=debug" in helm.find(things, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]

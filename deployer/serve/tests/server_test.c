@@ -12,6 +12,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/memory.h"
+#include "deployer/serve/request.h"
 #include "deployer/serve/server.h"
 
 static void requests_are_parsed_or_rejected(void **state)

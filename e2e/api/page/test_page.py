@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The status page of a controller with ten thousand items, in a headless Chromium. LONGSHORE_SCREENSHOTS=1 writes the pictures of the
+documentation; otherwise they only have to exist."""
+
+import json
+import os
+import socket
+
+import pytest
+
+from bench import paths
+from bench.apiserver import ApiServer
+from bench.browser import Browser
+from bench.kube import DEPLOYITEMS
+from bench.proc import memory
+from bench.waiting import wait_until
+from controller_harness import Pod, World, succeed
+from page_harness import CANARY, COUNT, FAILED, FINISHED, RUNNING, Page, create_items, part_size
+
+DOCS = paths.CHECKOUT / "docs"
+PICTURES = ("status-page.png", "status-page-item.png")
+SMALL = (360, 740)
+LARGE = (1280, 800)
+PAGE_ROWS = 50
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Ten thousand items on an API server of their own, and no controller yet."""
+    server = ApiServer()
+    server.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "items"}})
+    made = World(server, "items")
+    create_items(made)
+    yield made
+    for controller in made.controllers:
+        assert controller.stop() in (0, -9), controller.output()[-4000:]
+    made.kubelet.close()
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def page(world):
+    made = Page(world)
+    world.kubelet.behaviour = Pod.run
+    for number in range(RUNNING):
+        world.item(f"cluster-upgrade-{number}", target=None)
+    wait_until(lambda: made.states("items")["Progressing"] == RUNNING, "all new items are running")
+    return made
+
+
+@pytest.fixture(scope="module")
+def browser(page):
+    with Browser() as made:
+        yield made
+        assert made.errors == []
+        assert [url for url in made.requests if not url.startswith(("http://127.0.0.1:", "about:"))] == [], "requests to other hosts"
+
+
+def fresh(browser, page, fragment="", size=LARGE, scheme="light"):
+    """Opens the page anew and waits until it is live."""
+    browser.size(*size)
+    browser.color_scheme(scheme)
+    browser.open("about:blank")
+    browser.wait("location.href == 'about:blank'")
+    browser.open(page.address + fragment)
+    wait_live(browser)
+
+
+def wait_live(browser):
+    browser.wait("document.querySelector('#link')?.dataset.state == 'live' && document.querySelector('#caption').innerText != ''")
+
+
+def names(browser):
+    return browser.run("[...document.querySelectorAll('#rows tr')].map((line) => line.dataset.key)")
+
+
+def wait_total(browser, total):
+    browser.wait(f"document.querySelector('#caption').innerText.startsWith('{total:,} ')", f"{total} items")
+
+
+def test_ten_thousand_items_are_listed_by_page_and_searched_on_the_server(browser, page):
+    fresh(browser, page)
+    wait_total(browser, COUNT)
+    assert len(names(browser)) == PAGE_ROWS
+    assert browser.text("button[data-state=Failed] b") == str(FAILED)
+    assert browser.text("button[data-state=Succeeded] b") == f"{FINISHED - FAILED:,}"
+    first = names(browser)
+    browser.click("#last")
+    browser.wait(f"document.querySelector('#range').innerText.endsWith('{COUNT:,}')")
+    assert not set(first) & set(names(browser))
+    browser.click("#first")
+
+    browser.press("/")
+    browser.type("INGRESS-controller-3-7")
+    wait_total(browser, sum(str(number).startswith("7") for number in range(part_size(2500, 3))))
+    assert all(name.startswith("team-network/ingress-controller-3-7") for name in names(browser))
+    browser.press("Escape")
+    browser.run("(document.querySelector('#search').value = 'nothing-like-this', document.querySelector('#search').dispatchEvent(new Event('input')))")
+    browser.wait("document.querySelector('#empty').innerText == 'Nothing matches the filter.'")
+
+    fresh(browser, page, "#state=Failed,DeleteFailed&search=image-mirror")
+    wait_total(browser, 13)
+    assert browser.run("document.querySelector('#search').value") == "image-mirror"
+    assert browser.run("document.querySelector('button[data-state=Failed]').getAttribute('aria-pressed')") == "true"
+    browser.click("button[data-state=Failed]")
+    browser.wait("document.querySelector('#empty').innerText == 'Nothing matches the filter.'")
+    assert browser.all_violations() == []
+
+
+def test_one_item_is_described_with_timeline_error_and_facts(browser, page):
+    fresh(browser, page, "#state=Failed&search=backup-verify")
+    browser.click("#rows tr")
+    browser.wait("!document.querySelector('#detail').hidden")
+    text = browser.text("#detail")
+    for wanted in ("Error in RunMainContainer", "container main: Error, exit code 3", "Cause:", "Solution:", "Timeline of the last job", "pick-up",
+                   "scheduling", "init", "main", "wait", "export", "prod-eu-1", "Last runs"):
+        assert wanted in text, (wanted, text)
+    assert browser.run("document.querySelectorAll('#detail .timeline rect').length") == 5
+    fresh(browser, page, "#search=ingress-controller-0-1&open=team-network/ingress-controller-0-1")
+    browser.wait("document.querySelector('#detail')?.innerText.includes('apply')")
+    assert browser.all_violations() == []
+
+
+def test_updates_arrive_without_reloading(browser, page, world):
+    fresh(browser, page, "#search=live-update")
+    browser.run("window.isSamePage = true")
+    world.kubelet.behaviour = Pod.run
+    world.item("live-update", target=None)
+    browser.wait("document.querySelector('#rows tr[data-key=\"items/live-update\"] .badge')?.innerText == 'Progressing'")
+    browser.click("#rows tr")
+    browser.wait("document.querySelector('#detail .badge')?.innerText == 'Progressing'")
+    pod = wait_until(lambda: next((pod for pod in list(world.kubelet.pods.values()) if pod.item() == ("items", "live-update")), None), "the pod")
+    assert pod.finished.wait(60), "the kubelet has reported that it runs"
+    pod.succeed()
+    browser.wait("document.querySelector('#rows .badge')?.innerText == 'Succeeded'")
+    browser.wait("document.querySelector('#detail .badge')?.innerText == 'Succeeded'")
+    world.kube.patch(DEPLOYITEMS, "live-update", {"metadata": {"finalizers": None}}, "items")
+    world.kube.delete(DEPLOYITEMS, "live-update", "items")
+    browser.wait("document.querySelectorAll('#rows tr').length == 0")
+    assert browser.run("window.isSamePage") is True
+
+
+def test_the_page_is_used_with_the_keyboard(browser, page):
+    fresh(browser, page, "#state=Failed")
+    focus = "document.activeElement.closest('tr')?.dataset.key ?? document.activeElement.id"
+    browser.press("/")
+    assert browser.run(focus) == "search"
+    browser.press("ArrowDown")
+    listed = names(browser)
+    assert browser.run(focus) == listed[0]
+    browser.press("ArrowDown")
+    browser.press("ArrowDown")
+    browser.press("ArrowUp")
+    assert browser.run(focus) == listed[1]
+    browser.press("Enter")
+    browser.wait("document.activeElement.id == 'detail'")
+    assert listed[1].partition("/")[2] in browser.text("#detail h2")
+    browser.press("Escape")
+    browser.wait("document.querySelector('#detail').hidden")
+    assert browser.run(focus) == listed[1]
+    browser.press("]")
+    browser.wait("document.querySelector('#range').innerText.startsWith('51 ')")
+    browser.press("[")
+    browser.wait("document.querySelector('#range').innerText.startsWith('1 ')")
+    # Everything that can be used has a name for screen readers, and a visible focus.
+    unnamed = """[...document.querySelectorAll('button, a, input, select')].filter((e) => e.checkVisibility() &&
+        !(e.innerText || e.getAttribute('aria-label') || e.labels?.length)).map((e) => e.outerHTML)"""
+    assert browser.run(unnamed) == []
+    browser.press("Tab")
+    assert browser.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_are_readable_in_both_color_schemes_and_at_360_pixels(browser, page, scheme):
+    contrast = """(() => {
+        const rgb = (text) => text.match(/[0-9.]+/g).map(Number);
+        const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+            .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+        const back = (e) => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor); if (c[3] !== 0) return c; } };
+        const poor = [];
+        for (const e of document.querySelectorAll('body *')) {
+            const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+            if (!own || !e.checkVisibility() || e.disabled || e.closest('svg')) continue;
+            const [a, b] = [light(rgb(getComputedStyle(e).color)), light(back(e))].sort((x, y) => y - x);
+            if ((a + 0.05) / (b + 0.05) < 4.5) poor.push([e.outerHTML.slice(0, 80), ((a + 0.05) / (b + 0.05)).toFixed(2)]);
+        }
+        return poor; })()"""
+    backgrounds = {"light": "rgb(244, 246, 250)", "dark": "rgb(14, 19, 27)"}
+    for size in (LARGE, SMALL):
+        fresh(browser, page, "#state=Failed", size, scheme)
+        assert browser.run("getComputedStyle(document.body).backgroundColor") == backgrounds[scheme]
+        assert browser.run(contrast) == []
+        assert browser.run("document.documentElement.scrollWidth") <= size[0]
+        browser.click("#rows tr a")
+        browser.wait("!document.querySelector('#detail').hidden")
+        assert browser.run(contrast) == []
+        assert browser.run("document.documentElement.scrollWidth") <= size[0]
+        assert browser.run("document.querySelector('#detail').scrollWidth - document.querySelector('#detail').clientWidth") <= 0
+    assert browser.all_violations() == []
+
+
+def take(browser, name):
+    if os.environ.get("LONGSHORE_SCREENSHOTS"):
+        browser.screenshot(DOCS / name)
+    assert (DOCS / name).stat().st_size < 150_000
+
+
+def test_the_pictures_of_the_documentation(browser, page):
+    fresh(browser, page, "", (1180, 720))
+    wait_total(browser, COUNT)
+    take(browser, PICTURES[0])
+    fresh(browser, page, "#state=Failed&search=backup", (1180, 720), "dark")
+    browser.click("#rows tr a")
+    browser.wait("!document.querySelector('#detail').hidden")
+    take(browser, PICTURES[1])
+
+
+def test_nothing_of_imports_exports_and_logs_is_served(page):
+    for parameters in ({"name": "backup-verify-0-0", "namespace": "team-platform"}, {"name": "dns-zones-0-0", "namespace": "team-network"},
+                       {"name": "ingress-controller-0-0", "namespace": "team-network"}):
+        document = page.api("row", **parameters)
+        assert document["facts"] and document["timeline"]
+        assert CANARY not in json.dumps(document)
+    seen = []
+    for offset in range(0, COUNT, 200):
+        document = page.api("rows", limit=200, offset=offset, order="name")
+        assert CANARY not in json.dumps(document)
+        seen += [(row["namespace"], row["name"]) for row in document["rows"]]
+    assert len(set(seen)) == len(seen) >= COUNT and seen == sorted(seen), "pages neither overlap nor leave anything out"
+    assert CANARY not in json.dumps(page.api("overview"))
+
+
+def test_the_headers_forbid_everything_that_the_page_does_not_need(page):
+    for path in ("", "page.js", "view.js", "page.css", "icon.svg", "api/v1/overview", "api/v1/rows", "nothing"):
+        _, headers, _ = page.get(path)
+        policy = headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy and "unsafe" not in policy and "*" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert headers["X-Content-Type-Options"] == "nosniff" and headers["Referrer-Policy"] == "no-referrer"
+    assert page.get("api/v1/overview", headers={"Host": "attacker.example"})[0] == 403
+
+
+def test_many_and_slow_clients_neither_block_the_controller_nor_grow_its_memory(page, world):
+    before = memory(page.controller.pid)["VmRSS"]
+    clients = []
+    for _ in range(40):
+        client = socket.create_connection(("127.0.0.1", page.port))
+        client.sendall(b"GET /ui/api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        clients.append(client)  # which never reads
+    refused = [client for client in clients if b" 429 " in client.recv(40)]
+    assert 24 <= len(refused) <= 40, "at most 16 streams"
+    world.kubelet.behaviour = succeed
+    world.item("among-clients", target=None)
+    assert world.finished("among-clients")["phase"] == "Succeeded"
+    assert page.get("api/v1/overview")[0] in (200, 429)
+    assert memory(page.controller.pid)["VmRSS"] - before < 8 * 2**20
+    for client in clients:
+        client.close()
+
+
+def test_a_lost_connection_is_shown_and_restored(browser, page, world):
+    fresh(browser, page, "#search=lost")
+    browser.wait("document.querySelector('#link').dataset.state == 'live'")
+    page.controller.kill()
+    browser.wait("!document.querySelector('#lost').hidden")
+    assert "connection is lost" in browser.text("#lost") and browser.text("#link") == "Connection lost"
+    assert browser.run("document.querySelector('#lost').getAttribute('role')") == "alert"
+    world.item("lost-and-found", job=None)
+    page.restart()
+    browser.click("#retry")
+    browser.wait("document.querySelector('#lost').hidden && document.querySelector('#link').dataset.state == 'live'")
+    browser.wait("document.querySelector('#rows tr')?.dataset.key == 'items/lost-and-found'")
+
+
+def test_with_authentication_the_page_needs_a_token_with_permission(browser, world):
+    guarded = Page(world, authentication=True)
+    allowed, denied = (world.apiserver.service_account(name, "items") for name in ("viewer", "stranger"))
+    world.kube.allow("items:viewer", [{"apiGroups": ["landscaper.gardener.cloud"], "resources": ["deployitems"], "verbs": ["list"]}],
+                     kind="ServiceAccount", name="page-viewer")
+    for token, status in ((None, 401), ("nonsense", 401), (denied, 403), (allowed, 200), (allowed, 200)):
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        for path in ("overview", "rows", "events"):
+            if path != "events" or status != 200:
+                assert guarded.get(f"api/v1/{path}", headers)[0] == status, (token, path)
+    assert guarded.get("", {"Host": "longshore.example"})[0] == 200, "files have no data; names are fine with tokens"
+    mark = world.apiserver.audit.mark()
+    assert guarded.get("api/v1/overview", {"Authorization": f"Bearer {allowed}"})[0] == 200
+    assert world.apiserver.audit.count(mark, verb="create", resource="tokenreviews") == 0, "cached"
+
+    browser.open(guarded.address)
+    browser.wait("document.querySelector('#login') && !document.querySelector('#login').hidden")
+    for token, message in ((denied, "permission"), ("nonsense", "valid bearer token")):
+        browser.run("document.querySelector('#token').focus()")
+        browser.type(token)
+        browser.press("Enter")
+        browser.wait(f"document.querySelector('#login-text').innerText.includes('{message}')")
+        assert browser.run("sessionStorage.getItem('token')") is None
+    browser.type(allowed)
+    browser.press("Enter")
+    wait_live(browser)
+    assert browser.run("document.querySelector('#login').hidden") is True
+    assert allowed not in guarded.controller.output()
+
+
+def test_without_the_setting_there_is_no_page_and_with_it_an_item_costs_less_than_half_a_kilobyte(page, world):
+    off = Page(world, enabled=False)
+    assert off.get("")[0] == 404 and off.get("api/v1/overview")[0] == 404
+    print(f"RSS {page.first_memory / 2**20:.1f} MiB with a page, {off.first_memory / 2**20:.1f} MiB without")
+    # Besides the rows: the history of 4096 runs, of which those of the last hour are known from the start.
+    assert page.first_memory - off.first_memory < COUNT * 512 + 2 * 2**20
