@@ -135,8 +135,12 @@ void api_handle(struct api_call *call, struct reply *reply)
 
     if (api_review(call, reply) || (!call->resource && api_discover(call, reply)))
         return;
+    if (call->resource && call->resource->is_custom && !has_subresource(call)) {
+        api_not_found(call, reply);
+        return;
+    }
     if (!call->resource || !has_subresource(call)) {
-        if (strncmp(call->query->path, "/api", 4) == 0)
+        if (api_knows_version(call))
             reply_failure(reply, 404, "NotFound", &none,
                           "the server could not find the requested resource");
         else

@@ -52,7 +52,9 @@ void api_patch(const struct api_call *call, struct reply *reply);
 /* api_delete.c */
 void api_delete(const struct api_call *call, struct reply *reply);
 void api_delete_collection(const struct api_call *call, struct reply *reply);
-/* api_discovery.c: false if the path is not one of discovery. */
+/* api_discovery.c: whether the cluster serves the group and version of the path. */
+bool api_knows_version(const struct api_call *call);
+/* False if the path is not one of discovery. */
 bool api_discover(const struct api_call *call, struct reply *reply);
 /* api_review.c: access reviews and tokens; false if it is something else. */
 bool api_review(const struct api_call *call, struct reply *reply);

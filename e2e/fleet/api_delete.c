@@ -65,9 +65,36 @@ static bool meets(const struct api_call *call, const json_t *options, const stru
         text = xasprintf("Precondition failed: ResourceVersion in precondition: %s, "
                          "ResourceVersion in object meta: %s",
                          version, own);
-    if (text)
-        api_reply_conflict(call, text, reply);
+    if (text) {
+        struct reply_details details = api_details(call);
+
+        details.kind = call->resource->kind;
+        reply_failure(reply, 409, "Conflict", &details,
+                      "Operation cannot be fulfilled on %s \"%s\": %s", call->resource->qualified,
+                      call->name, text);
+    }
     return !text;
+}
+
+/* Kinds whose deletion is answered with the object. */
+static bool returns_deleted(const struct resource *resource)
+{
+    static const char *const names[] = {
+        "namespaces",
+        "pods",
+        "serviceaccounts",
+        "persistentvolumes",
+        "persistentvolumeclaims",
+        "podtemplates",
+        "resourcequotas",
+        "storageclasses.storage.k8s.io",
+    };
+
+    for (size_t i = 0; i < array_length(names); i++) {
+        if (strcmp(resource->qualified, names[i]) == 0)
+            return true;
+    }
+    return false;
 }
 
 void api_delete(const struct api_call *call, struct reply *reply)
@@ -78,6 +105,7 @@ void api_delete(const struct api_call *call, struct reply *reply)
     enum removal_policy policy = REMOVE_BACKGROUND;
     struct record *before = NULL;
     const struct record *after = NULL;
+    bool is_dry_run = false;
 
     if (parse_options(call, &options, &policy, reply) < 0)
         return;
@@ -89,15 +117,15 @@ void api_delete(const struct api_call *call, struct reply *reply)
     if (!meets(call, options, before, reply))
         return;
     before = record_take(before);
-    if (!call->is_dry_run && !json_array_size(doc_member(options, "dryRun")))
+    is_dry_run = call->is_dry_run || json_array_size(doc_member(options, "dryRun")) > 0;
+    if (!is_dry_run)
         (void)removal_start(cluster, call->resource, call->namespace_name, call->name, policy);
     after = store_get(&cluster->store, call->resource, call->namespace_name, call->name);
     details.uid = before->uid;
     /* What is held by a finalizer is returned, and so are pods and namespaces. */
-    if (after)
+    if (after && (!is_dry_run || record_has_metadata(after, "finalizers")))
         api_reply_object(call, 200, after, reply);
-    else if (strcmp(call->resource->qualified, "pods") == 0 ||
-             strcmp(call->resource->qualified, "namespaces") == 0)
+    else if (returns_deleted(call->resource))
         api_reply_object(call, 200, before, reply);
     else
         reply_success(reply, &details);

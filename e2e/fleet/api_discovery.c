@@ -24,8 +24,11 @@ struct resource_list {
     json_t *rows;
 };
 
-static json_t *verbs(bool is_subresource)
+static json_t *verbs(bool is_custom, bool is_subresource)
 {
+    if (is_custom && !is_subresource) /* in another order */
+        return json_pack("[s, s, s, s, s, s, s, s]", "delete", "deletecollection", "get", "list",
+                         "patch", "create", "update", "watch");
     return is_subresource
                ? json_pack("[s, s, s]", "get", "patch", "update")
                : json_pack("[s, s, s, s, s, s, s, s]", "create", "delete", "deletecollection",
@@ -40,7 +43,7 @@ static json_t *make_row(const struct resource *resource, const char *subresource
     return json_pack("{s:s, s:s, s:b, s:s, s:o}", "name", name, "singularName",
                      subresource[0] ? "" : resource->singular, "namespaced",
                      (int)resource->is_namespaced, "kind", resource->kind, "verbs",
-                     verbs(subresource[0] != '\0'));
+                     verbs(resource->is_custom, subresource[0] != '\0'));
 }
 
 static void add_resource(void *data, const struct resource *resource)
@@ -55,17 +58,38 @@ static void add_resource(void *data, const struct resource *resource)
         (void)json_array_append_new(list->rows, make_row(resource, "status"));
 }
 
+static json_t *resources_of(const struct cluster *cluster, const char *group, const char *version)
+{
+    struct resource_list list = {.group = group, .version = version, .rows = json_array()};
+
+    visit_all(cluster, add_resource, &list);
+    return list.rows;
+}
+
+bool api_knows_version(const struct api_call *call)
+{
+    const struct query *query = call->query;
+    bool is_core = query->segment_count > 1 && strcmp(query->segments[0], "api") == 0;
+    bool is_group = query->segment_count > 2 && strcmp(query->segments[0], "apis") == 0;
+    cleanup_json json_t *rows = NULL;
+
+    if (!is_core && !is_group)
+        return false;
+    rows = resources_of(call->cluster, is_core ? "" : query->segments[1],
+                        query->segments[is_core ? 1 : 2]);
+    return json_array_size(rows) > 0;
+}
+
 static bool list_resources(const struct api_call *call, const char *group, const char *version,
                            struct reply *reply)
 {
-    struct resource_list list = {.group = group, .version = version, .rows = json_array()};
+    json_t *rows = resources_of(call->cluster, group, version);
     cleanup_free char *name = group[0] ? xasprintf("%s/%s", group, version) : xstrdup(version);
-    cleanup_json json_t *answer = NULL;
+    cleanup_json json_t *answer =
+        json_pack("{s:s, s:s, s:s, s:o}", "kind", "APIResourceList", "apiVersion", "v1",
+                  "groupVersion", name, "resources", rows);
 
-    visit_all(call->cluster, add_resource, &list);
-    answer = json_pack("{s:s, s:s, s:s, s:o}", "kind", "APIResourceList", "apiVersion", "v1",
-                       "groupVersion", name, "resources", list.rows);
-    if (json_array_size(list.rows) == 0)
+    if (json_array_size(rows) == 0)
         return false;
     reply_json(reply, 200, answer);
     return true;

@@ -142,14 +142,15 @@ static json_t *patched(const struct api_call *call, const json_t *live, const js
     }
     if (strncmp(call->content_type, "application/merge-patch+json", 28) == 0)
         return patch_merge(live, patch);
-    if (strncmp(call->content_type, "application/strategic-merge-patch+json", 38) == 0 &&
-        !call->resource->is_custom)
-        return strategic(call, live, patch);
-    reply_failure(reply, 415, "UnsupportedMediaType", &(struct reply_details){0},
-                  "the body of the request was in an unknown format - accepted media types "
-                  "include: application/json-patch+json, application/merge-patch+json, "
-                  "application/apply-patch+yaml");
-    return NULL;
+    return strategic(call, live, patch);
+}
+
+static bool is_patch_type(const struct api_call *call)
+{
+    return strncmp(call->content_type, "application/json-patch+json", 27) == 0 ||
+           strncmp(call->content_type, "application/merge-patch+json", 28) == 0 ||
+           (!call->resource->is_custom &&
+            strncmp(call->content_type, "application/strategic-merge-patch+json", 38) == 0);
 }
 
 void api_patch(const struct api_call *call, struct reply *reply)
@@ -159,6 +160,13 @@ void api_patch(const struct api_call *call, struct reply *reply)
 
     if (strncmp(call->content_type, "application/apply-patch+", 24) == 0) {
         apply(call, reply);
+        return;
+    }
+    if (!is_patch_type(call)) {
+        reply_failure(reply, 415, "UnsupportedMediaType", &(struct reply_details){0},
+                      "the body of the request was in an unknown format - accepted media types "
+                      "include: application/json-patch+json, application/merge-patch+json, "
+                      "application/apply-patch+yaml");
         return;
     }
     if (doc_parse_json(call->body, call->body_size, API_BODY_MAX, &patch, &err) < 0) {

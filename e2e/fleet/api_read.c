@@ -123,16 +123,19 @@ static void write_items(const struct api_call *call, struct page *page, struct b
         if (api_wants_metadata(call))
             record_write_metadata(record, out);
         else
-            record_write(record, call->version->api_version, call->resource->kind, out);
+            record_write(record, call->version->api_version,
+                         call->resource->is_custom ? call->resource->kind : NULL, out);
         written = record;
     }
 }
 
-static json_t *list_metadata(const struct page *page)
+static json_t *list_metadata(const struct api_call *call, const struct page *page)
 {
     cleanup_free char *version = xasprintf("%llu", (unsigned long long)page->at.version);
     json_t *metadata = json_pack("{s:s}", "resourceVersion", version);
 
+    if (call->resource->is_custom && !page->last && !api_wants_metadata(call))
+        (void)json_object_set_new(metadata, "continue", json_string(""));
     if (page->last) {
         cleanup_free char *token = make_token(page->at.version, page->last);
 
@@ -167,7 +170,7 @@ void api_list(const struct api_call *call, struct reply *reply)
         return;
     buffer_init(&items, SIZE_MAX);
     write_items(call, &page, &items);
-    metadata = list_metadata(&page);
+    metadata = list_metadata(call, &page);
     metadata_text = doc_dump(metadata);
     head =
         api_wants_metadata(call)

@@ -147,11 +147,15 @@ char *api_manager(const struct api_call *call)
 
 struct managed_by api_managed_by(const struct api_call *call, const char *manager)
 {
+    bool is_namespace = strcmp(call->resource->qualified, "namespaces") == 0;
+
     return (struct managed_by){
         .manager = manager,
         .api_version = call->version->api_version,
         .subresource = call->subresource,
         .now_s = cluster_now_s(call->cluster),
+        .ignored = {call->resource->has_status && !call->subresource[0] ? "status" : "",
+                    is_namespace || strcmp(call->subresource, "status") == 0 ? "spec" : ""},
     };
 }
 
@@ -278,7 +282,8 @@ void api_create(const struct api_call *call, struct reply *reply)
     if (api_parse_object(call, &object, reply) < 0)
         return;
     if (doc_text_or(object, "metadata.resourceVersion", "")[0])
-        bad_request(reply, "resourceVersion should not be set on objects to be created");
+        reply_failure(reply, 500, NULL, NULL,
+                      "resourceVersion should not be set on objects to be created");
     else
         api_create_object(call, object, false, reply);
 }
@@ -326,6 +331,8 @@ static json_t *separate_status(const struct api_call *call, const json_t *before
                     "managedFields");
     } else if (is_finalize) {
         copy_member(after, result, "spec");
+        if (json_array_size(doc_get(result, "spec.finalizers")) == 0)
+            (void)json_object_del(json_object_get(result, "spec"), "finalizers");
     } else if (call->resource->has_status) {
         copy_member(before, result, "status");
     }
@@ -419,11 +426,15 @@ void api_update(const struct api_call *call, struct reply *reply)
         return;
     }
     if (call->resource->is_custom && !doc_text_or(after, "metadata.resourceVersion", "")[0]) {
-        api_reply_invalid(call, call->name,
-                          json_pack("[{s:s, s:s, s:s}]", "reason", "FieldValueInvalid", "message",
-                                    "Invalid value: 0: must be specified for an update", "field",
-                                    "metadata.resourceVersion"),
-                          reply);
+        struct reply_details details = api_details(call);
+
+        details.causes = json_pack("[{s:s, s:s, s:s}]", "reason", "FieldValueInvalid", "message",
+                                   "Invalid value: 0: must be specified for an update", "field",
+                                   "metadata.resourceVersion");
+        reply_failure(reply, 422, "Invalid", &details,
+                      "%s \"%s\" is invalid: metadata.resourceVersion: Invalid value: 0: must be "
+                      "specified for an update",
+                      call->resource->qualified, call->name);
         return;
     }
     before = record_json(record, call->version->api_version, call->resource->kind);

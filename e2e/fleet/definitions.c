@@ -20,31 +20,20 @@ static json_t *condition(const char *type, const char *reason, const char *messa
                      "lastTransitionTime", time, "reason", reason, "message", message);
 }
 
-static json_t *stored_versions(const json_t *spec)
+/* Sets the status of a definition whose names are accepted. */
+static void establish(const struct cluster *cluster, json_t *object)
 {
-    const json_t *versions = doc_get(spec, "versions");
-    json_t *names = json_array();
-
-    for (size_t i = 0; i < json_array_size(versions); i++) {
-        const json_t *version = json_array_get(versions, i);
-
-        if (doc_bool_or(version, "storage", false))
-            (void)json_array_append_new(names, json_string(doc_text_or(version, "name", "")));
-    }
-    return names;
-}
-
-static json_t *make_status(const struct cluster *cluster, const json_t *spec)
-{
+    json_t *status = json_object_get(object, "status");
     char now[TIMESTAMP_MAX];
 
     timestamp_format(cluster_now_s(cluster) * 1000, now);
-    return json_pack("{s:[o, o], s:O, s:o}", "conditions",
-                     condition("NamesAccepted", "NoConflicts", "no conflicts found", now),
-                     condition("Established", "InitialNamesAccepted",
-                               "the initial names have been accepted", now),
-                     "acceptedNames", doc_get(spec, "names"), "storedVersions",
-                     stored_versions(spec));
+    (void)json_object_set_new(
+        status, "conditions",
+        json_pack("[o, o]", condition("NamesAccepted", "NoConflicts", "no conflicts found", now),
+                  condition("Established", "InitialNamesAccepted",
+                            "the initial names have been accepted", now)));
+    (void)json_object_set_new(status, "acceptedNames",
+                              json_deep_copy(doc_get(object, "spec.names")));
 }
 
 void definition_written(struct cluster *cluster, const struct record *record)
@@ -56,9 +45,10 @@ void definition_written(struct cluster *cluster, const struct record *record)
     if (!resource)
         return;
     cluster_add_custom(cluster, resource);
-    if (doc_get(object, "status.conditions") || doc_get(object, "metadata.deletionTimestamp"))
+    if (json_array_size(doc_get(object, "status.conditions")) > 0 ||
+        doc_get(object, "metadata.deletionTimestamp"))
         return;
-    (void)json_object_set_new(object, "status", make_status(cluster, spec));
+    establish(cluster, object);
     (void)store_put(&cluster->store, definitions_of(cluster), object);
 }
 

@@ -27,29 +27,44 @@ static const char *const unowned_metadata[] = {
 };
 
 /* The part of an object whose fields are owned: a copy that shares all values but the metadata. */
-static json_t *owned_part(const json_t *object)
+static json_t *owned_part(const json_t *object, const struct managed_by *by)
 {
     json_t *part = json_copy(doc_writable(object));
     json_t *metadata = json_copy(doc_writable(doc_member(object, "metadata")));
 
     (void)json_object_del(part, "apiVersion");
     (void)json_object_del(part, "kind");
+    for (size_t i = 0; i < array_length(by->ignored); i++)
+        (void)json_object_del(part, by->ignored[i] ? by->ignored[i] : "");
     for (size_t i = 0; i < array_length(unowned_metadata); i++)
         (void)json_object_del(metadata, unowned_metadata[i]);
     (void)json_object_set_new(part, "metadata", metadata ? metadata : json_object());
     return part;
 }
 
-/* What a new object is compared with. The structs of built-in kinds exist even when empty. */
-static json_t *empty_object(const struct shape *shape, const json_t *after)
+/* The structs of built-in kinds exist even when empty, so that nobody owns them as such. */
+static void add_structs(json_t *part, const json_t *other)
 {
-    json_t *empty = json_pack("{s:{}}", "metadata");
+    static const char *const structs[] = {"spec", "status"};
 
-    if (shape->is_builtin && doc_member(after, "spec"))
-        (void)json_object_set_new(empty, "spec", json_object());
-    if (shape->is_builtin && doc_member(after, "status"))
-        (void)json_object_set_new(empty, "status", json_object());
-    return empty;
+    for (size_t i = 0; i < array_length(structs); i++) {
+        if (json_is_object(doc_member(other, structs[i])) && !doc_member(part, structs[i]))
+            (void)json_object_set_new(part, structs[i], json_object());
+    }
+}
+
+/* What changed between two versions of an object; before may be NULL. */
+static struct fields_change compare_owned(const struct shape *shape, const json_t *before,
+                                          const json_t *after, const struct managed_by *by)
+{
+    cleanup_json json_t *old = before ? owned_part(before, by) : json_pack("{s:{}}", "metadata");
+    cleanup_json json_t *new = owned_part(after, by);
+
+    if (shape->is_builtin) {
+        add_structs(old, new);
+        add_structs(new, old);
+    }
+    return fields_compare(shape, old, new);
 }
 
 static bool is_entry(const json_t *entry, const struct managed_by *by, const char *operation)
@@ -167,9 +182,7 @@ static bool is_reset(const json_t *entries)
 void managed_update(const struct shape *shape, const json_t *before, json_t *after,
                     const struct managed_by *by)
 {
-    cleanup_json json_t *old = before ? owned_part(before) : empty_object(shape, after);
-    cleanup_json json_t *new = owned_part(after);
-    struct fields_change change = fields_compare(shape, old, new);
+    struct fields_change change = compare_owned(shape, before, after, by);
     const json_t *entries = entries_of(before, after);
     cleanup_json json_t *result = NULL;
     json_t *own = NULL;
@@ -284,9 +297,10 @@ static json_t *merge(const struct shape *shape, const json_t *live, const json_t
     return merged;
 }
 
-static json_t *applied_fields(const struct shape *shape, const json_t *config)
+static json_t *applied_fields(const struct shape *shape, const json_t *config,
+                              const struct managed_by *by)
 {
-    cleanup_json json_t *part = owned_part(config);
+    cleanup_json json_t *part = owned_part(config, by);
 
     if (json_object_size(doc_member(part, "metadata")) == 0)
         (void)json_object_del(part, "metadata");
@@ -299,12 +313,10 @@ json_t *managed_apply(const struct shape *shape, const json_t *live, const json_
 {
     const json_t *entries = doc_get(live, "metadata.managedFields");
     json_t *own = find_entry(entries, by, APPLY);
-    cleanup_json json_t *applied = applied_fields(shape, config);
+    cleanup_json json_t *applied = applied_fields(shape, config, by);
     cleanup_json json_t *merged =
         live ? merge(shape, live, config, own, applied) : json_deep_copy(config);
-    cleanup_json json_t *old = live ? owned_part(live) : empty_object(shape, merged);
-    cleanup_json json_t *new = owned_part(merged);
-    struct fields_change change = fields_compare(shape, old, new);
+    struct fields_change change = compare_owned(shape, live, merged, by);
     cleanup_json json_t *result = NULL;
     json_t *entry = NULL;
 

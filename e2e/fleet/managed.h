@@ -13,6 +13,8 @@ struct managed_by {
     const char *manager, *api_version;
     const char *subresource; /* "" or "status" */
     int64_t now_s;
+    const char
+        *ignored[2]; /* members of the object that the writer cannot change; NULL, "": none */
 };
 
 /* Records in after that by changed it: the fields that differ from before (NULL: after is new) are

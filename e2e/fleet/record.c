@@ -165,9 +165,9 @@ static void put_format(struct buffer *out, const char *format, ...)
 }
 
 /* Keys of objects are names of fields, annotations or data, which need no escapes. */
-static void put_part(struct buffer *out, const struct record_part *part, bool is_first)
+static void put_part(struct buffer *out, const struct record_part *part)
 {
-    put_text(out, is_first ? "\"" : ",\"");
+    put_text(out, ",\"");
     put_bytes(out, part->key->bytes, part->key->size);
     put_text(out, "\":");
     put_bytes(out, part->value->bytes, part->value->size);
@@ -190,37 +190,51 @@ static void put_managers(struct buffer *out, const struct record *record)
     put_text(out, "]");
 }
 
-static void put_metadata(struct buffer *out, const struct record *record)
+static void put_metadata(struct buffer *out, const struct record *record, uint64_t version)
 {
     char created[TIMESTAMP_MAX];
 
     timestamp_format(record->created_s * 1000, created);
-    put_format(out,
-               "\"metadata\":{\"uid\":\"%s\",\"resourceVersion\":\"%llu\","
-               "\"creationTimestamp\":\"%s\"",
-               record->uid, (unsigned long long)record->resource_version, created);
+    put_format(out, "\"metadata\":{\"uid\":\"%s\",\"creationTimestamp\":\"%s\"", record->uid,
+               created);
+    if (version > 0) /* else it was a dry run */
+        put_format(out, ",\"resourceVersion\":\"%llu\"", (unsigned long long)version);
     for (size_t i = 0; i < record->metadata_count; i++)
-        put_part(out, &record->parts[i], false);
+        put_part(out, &record->parts[i]);
     if (record->manager_count > 0)
         put_managers(out, record);
+    put_text(out, "}");
+}
+
+void record_write_version(const struct record *record, uint64_t version, const char *api_version,
+                          const char *kind, struct buffer *out)
+{
+    put_text(out, "{");
+    if (kind)
+        put_format(out, "\"apiVersion\":\"%s\",\"kind\":\"%s\",", api_version, kind);
+    put_metadata(out, record, version);
+    for (size_t i = 0; i < record->member_count; i++)
+        put_part(out, &record->parts[record->metadata_count + i]);
     put_text(out, "}");
 }
 
 void record_write(const struct record *record, const char *api_version, const char *kind,
                   struct buffer *out)
 {
-    put_format(out, "{\"apiVersion\":\"%s\",\"kind\":\"%s\",", api_version, kind);
-    put_metadata(out, record);
-    for (size_t i = 0; i < record->member_count; i++)
-        put_part(out, &record->parts[record->metadata_count + i], false);
+    record_write_version(record, record->resource_version, api_version, kind, out);
+}
+
+void record_write_metadata_version(const struct record *record, uint64_t version,
+                                   struct buffer *out)
+{
+    put_text(out, "{\"apiVersion\":\"meta.k8s.io/v1\",\"kind\":\"PartialObjectMetadata\",");
+    put_metadata(out, record, version);
     put_text(out, "}");
 }
 
 void record_write_metadata(const struct record *record, struct buffer *out)
 {
-    put_text(out, "{\"apiVersion\":\"meta.k8s.io/v1\",\"kind\":\"PartialObjectMetadata\",");
-    put_metadata(out, record);
-    put_text(out, "}");
+    record_write_metadata_version(record, record->resource_version, out);
 }
 
 static json_t *parse(const char *text, size_t size)

@@ -50,11 +50,18 @@ json_t *record_metadata_json(const struct record *record, const char *key);
 const struct text *record_member(const struct record *record, const char *key);
 bool record_has_metadata(const struct record *record, const char *key);
 
-/* Appends the JSON of the object to out, which has no limit. */
+/* Appends the JSON of the object to out, which has no limit. kind NULL: without apiVersion and
+ * kind, as the items of lists of built-in kinds are. */
 void record_write(const struct record *record, const char *api_version, const char *kind,
                   struct buffer *out);
 /* The same as PartialObjectMetadata. */
 void record_write_metadata(const struct record *record, struct buffer *out);
+/* Both with another resourceVersion: a watch ends what it showed of an object in its last version
+ * that matched, with the version of the change. */
+void record_write_version(const struct record *record, uint64_t version, const char *api_version,
+                          const char *kind, struct buffer *out);
+void record_write_metadata_version(const struct record *record, uint64_t version,
+                                   struct buffer *out);
 
 /* Orders by namespace, then by name, as the keys of etcd are ordered. */
 int record_compare(const struct record *record, const char *namespace_name, const char *name);

@@ -62,7 +62,21 @@ static void complete_namespace(json_t *object, bool is_new)
     set_default(object, "status.phase", json_string("Active"));
 }
 
-static void complete_definition(json_t *object)
+static json_t *stored_versions(const json_t *definition)
+{
+    const json_t *versions = doc_get(definition, "spec.versions");
+    json_t *names = json_array();
+
+    for (size_t i = 0; i < json_array_size(versions); i++) {
+        const json_t *version = json_array_get(versions, i);
+
+        if (doc_bool_or(version, "storage", false))
+            (void)json_array_append_new(names, json_string(doc_text_or(version, "name", "")));
+    }
+    return names;
+}
+
+static void complete_definition(json_t *object, bool is_new)
 {
     const char *kind = doc_text_or(object, "spec.names.kind", "");
     cleanup_free char *list_kind = xasprintf("%sList", kind);
@@ -73,6 +87,10 @@ static void complete_definition(json_t *object)
     set_default(object, "spec.names.listKind", json_string(list_kind));
     set_default(object, "spec.names.singular", json_string(singular));
     set_default(object, "spec.conversion", json_pack("{s:s}", "strategy", "None"));
+    if (is_new)
+        set_default(object, "status",
+                    json_pack("{s:n, s:{s:s, s:s}, s:o}", "conditions", "acceptedNames", "plural",
+                              "", "kind", "", "storedVersions", stored_versions(object)));
 }
 
 void rules_complete(const struct resource *resource, const struct resource_version *version,
@@ -86,7 +104,7 @@ void rules_complete(const struct resource *resource, const struct resource_versi
     } else if (rules_is(resource, "namespaces")) {
         complete_namespace(object, is_new);
     } else if (rules_is(resource, "customresourcedefinitions.apiextensions.k8s.io")) {
-        complete_definition(object);
+        complete_definition(object, is_new);
     } else if (rules_is(resource, "deployments.apps") || rules_is(resource, "statefulsets.apps")) {
         set_default(object, "spec.replicas", json_integer(1));
     }

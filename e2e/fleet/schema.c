@@ -163,11 +163,11 @@ static void check_text(const json_t *schema, const json_t *value, const char *pa
     if (size > max)
         add_cause(causes, "FieldValueTooLong", path,
                   xasprintf("Too long: may not be more than %lld bytes", (long long)max));
-    if (size < min)
+    else if (size < min)
         add_cause(causes, "FieldValueInvalid", path,
                   xasprintf("Invalid value: \"%s\": %s in body should be at least %lld chars long",
                             text, path, (long long)min));
-    if (pattern && !matches(pattern, text))
+    else if (pattern && !matches(pattern, text))
         add_cause(
             causes, "FieldValueInvalid", path,
             xasprintf("Invalid value: \"%s\": %s in body should match '%s'", text, path, pattern));

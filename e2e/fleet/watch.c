@@ -22,7 +22,8 @@ struct watch {
     struct loop_timer timer; /* of the next bookmark, or of the end */
 };
 
-static void write_line(struct watch *watch, const char *type, const struct record *record)
+static void write_line(struct watch *watch, const char *type, const struct record *record,
+                       uint64_t version)
 {
     cleanup_buffer struct buffer line = {0};
 
@@ -31,9 +32,10 @@ static void write_line(struct watch *watch, const char *type, const struct recor
     put_text(&line, type);
     put_text(&line, "\",\"object\":");
     if (watch->is_metadata_only)
-        record_write_metadata(record, &line);
+        record_write_metadata_version(record, version, &line);
     else
-        record_write(record, watch->version->api_version, watch->resource->kind, &line);
+        record_write_version(record, version, watch->version->api_version, watch->resource->kind,
+                             &line);
     put_text(&line, "}\n");
     watch->cluster->counters.watch_events++;
     exchange_write(watch->exchange, line.data, line.size);
@@ -55,9 +57,10 @@ static void write_change(struct watch *watch, const struct change *change)
     bool was_before = selects(watch, change->previous);
 
     if (is_now)
-        write_line(watch, was_before ? "MODIFIED" : "ADDED", change->record);
+        write_line(watch, was_before ? "MODIFIED" : "ADDED", change->record,
+                   change->record->resource_version);
     else if (was_before)
-        write_line(watch, "DELETED", change->record);
+        write_line(watch, "DELETED", change->previous, change->record->resource_version);
 }
 
 static bool concerns(const struct watch *watch, const struct change *change)
@@ -131,7 +134,7 @@ static void write_all(struct watch *watch)
     for (size_t i = store_first(store, watch->resource, watch->namespace_name);
          (record = store_at(store, watch->resource, watch->namespace_name, i)); i++) {
         if (selects(watch, record))
-            write_line(watch, "ADDED", record);
+            write_line(watch, "ADDED", record, record->resource_version);
     }
 }
 
@@ -204,7 +207,11 @@ int watch_start(const struct watch_settings *settings, const struct api_call *ca
 
     reply_init(&reply);
     if (!parse_version(call, &version))
-        reply_failure(&reply, 400, "BadRequest", NULL, "invalid resource version");
+        reply_failure(&reply, 500, NULL, NULL,
+                      "resourceVersion: Invalid value: \"%s\": strconv.ParseUint: parsing "
+                      "\"%s\": invalid syntax",
+                      query_get(call->query, "resourceVersion"),
+                      query_get(call->query, "resourceVersion"));
     else if (api_parse_selection(call, &selection, &reply) == 0)
         reply.code = 0;
     if (reply.code) {

@@ -60,8 +60,11 @@ void workload_written(struct cluster *cluster, const struct resource *resource,
 {
     const struct resource_version *version = &resource->versions[0];
     struct shape shape = shape_root(resource, version);
-    struct managed_by by = {"kube-controller-manager", version->api_version, "status",
-                            cluster_now_s(cluster)};
+    struct managed_by by = {"kube-controller-manager",
+                            version->api_version,
+                            "status",
+                            cluster_now_s(cluster),
+                            {"spec", ""}};
     cleanup_json json_t *before = NULL, *after = NULL;
     json_t *status = NULL;
     char now[TIMESTAMP_MAX];
