@@ -24,6 +24,14 @@ void cluster_done(struct cluster *cluster)
     buffer_done(&cluster->log);
 }
 
+void cluster_copy(struct cluster *cluster, const struct cluster *from)
+{
+    store_copy(&cluster->store, &from->store);
+    cluster->custom_count = 0;
+    for (size_t i = 0; i < from->custom_count; i++)
+        cluster_add_custom(cluster, from->customs[i]);
+}
+
 static bool is_resource(const struct resource *resource, const char *group, const char *plural)
 {
     return strcmp(resource->plural, plural) == 0 && strcmp(resource->group, group) == 0;

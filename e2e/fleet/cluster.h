@@ -34,6 +34,8 @@ struct cluster {
 void cluster_init(struct cluster *cluster, struct cluster_shared *shared, uint32_t index,
                   size_t history_max);
 void cluster_done(struct cluster *cluster);
+/* Gives the cluster the objects and kinds of another one; see store_copy(). */
+void cluster_copy(struct cluster *cluster, const struct cluster *from);
 
 /* NULL: the cluster does not serve it. */
 const struct resource *cluster_find_resource(const struct cluster *cluster, const char *group,

@@ -158,6 +158,21 @@ static int command_terminate(struct fleet *fleet, struct cluster *cluster,
     return 0;
 }
 
+static int command_copy(struct fleet *fleet, struct cluster *cluster, const struct query *query,
+                        struct error *err)
+{
+    uint64_t from = 0;
+
+    if (query_number(query, "from", fleet->settings.cluster_count - 1, &from, err) < 0)
+        return -1;
+    if (from == cluster->index)
+        return error_set(err, ERROR_INVALID, "cluster %u cannot be copied to itself",
+                         cluster->index);
+    cluster_copy(cluster, &fleet->clusters[from]);
+    fleet_drop_connections(cluster);
+    return 0;
+}
+
 static const struct {
     const char *name;
     command_fn *run;
@@ -171,6 +186,7 @@ static const struct {
     {"log", command_log},
     {"reset", command_reset},
     {"terminate", command_terminate},
+    {"copy", command_copy},
 };
 
 static int run_command(struct fleet *fleet, const struct query *query, struct range range,

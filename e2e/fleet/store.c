@@ -12,7 +12,7 @@ void store_init(struct store *store, struct text_pool *pool, size_t history_max)
     history_init(&store->history, history_max);
 }
 
-void store_done(struct store *store)
+static void release_objects(struct store *store)
 {
     for (size_t i = 0; i < store->bucket_count; i++) {
         for (size_t k = 0; k < store->buckets[i].count; k++)
@@ -20,8 +20,33 @@ void store_done(struct store *store)
         free((void *)store->buckets[i].records);
     }
     free(store->buckets);
+    store->buckets = NULL;
+    store->bucket_count = 0;
+}
+
+void store_done(struct store *store)
+{
+    release_objects(store);
     history_done(&store->history, store->pool);
     *store = (struct store){0};
+}
+
+void store_copy(struct store *store, const struct store *from)
+{
+    release_objects(store);
+    store->buckets = xcalloc(from->bucket_count, sizeof(*store->buckets));
+    store->bucket_count = from->bucket_count;
+    for (size_t i = 0; i < from->bucket_count; i++) {
+        struct store_bucket *bucket = &store->buckets[i];
+
+        *bucket = from->buckets[i];
+        bucket->capacity = bucket->count;
+        bucket->records = (struct record **)xcalloc(bucket->count, sizeof(struct record *));
+        for (size_t k = 0; k < bucket->count; k++)
+            bucket->records[k] = record_take(from->buckets[i].records[k]);
+    }
+    store->version = (store->version > from->version ? store->version : from->version) + 1;
+    history_forget(&store->history, store->pool, store->version);
 }
 
 static struct store_bucket *find_bucket(const struct store *store, const struct resource *resource)

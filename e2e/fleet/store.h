@@ -40,6 +40,10 @@ struct record *store_put(struct store *store, const struct resource *resource, j
 struct record *store_remove(struct store *store, const struct resource *resource,
                             const char *namespace_name, const char *name);
 
+/* Replaces all objects by those of another cluster, which are shared until one of the two changes.
+ * Nothing is announced: watches from before have to list again. */
+void store_copy(struct store *store, const struct store *from);
+
 /* The objects of a resource by index, in order; NULL behind the last. namespace_name NULL: all. */
 size_t store_first(const struct store *store, const struct resource *resource,
                    const char *namespace_name);

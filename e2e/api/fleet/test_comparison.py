@@ -2,7 +2,6 @@
 """The simulated fleet answers as a real API server."""
 
 import copy
-import importlib.util
 import json
 import pathlib
 import re
@@ -10,11 +9,11 @@ import urllib.parse
 
 import pytest
 
+from bench.fleet import Fleet
+from bench.modules import load
 from bench.waiting import wait_until
 
-_spec = importlib.util.spec_from_file_location("fleet_scenarios", pathlib.Path(__file__).with_name("scenarios.py"))
-scenarios = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(scenarios)
+scenarios = load("fleet_scenarios", pathlib.Path(__file__).with_name("scenarios.py"))
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -162,7 +161,6 @@ def remove_definitions(kube):
 
 @pytest.fixture(scope="module")
 def comparison_fleet():
-    from bench.fleet import Fleet
     fleet = Fleet(len(scenarios.SCENARIOS), "--no-controllers")
     yield fleet
     fleet.close()
