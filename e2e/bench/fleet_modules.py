@@ -54,7 +54,7 @@ def push(client, module, version):
                 "access": {"type": "localBlob", "localReference": layer.digest, "mediaType": layer.media_type}}
     descriptor = {"meta": {"schemaVersion": "v2"}, "component": {
         "name": component(module), "version": version, "provider": "example.com", "componentReferences": [], "sources": [], "labels": [],
-        "repositoryContexts": [], "resources": [resource]}}
+        "repositoryContexts": [{"type": "OCIRegistry", "baseUrl": "http://127.0.0.1:5000", "componentNameMapping": "urlPath"}], "resources": [resource]}}
     described = Blob(tar_of({"component-descriptor.yaml": yaml.safe_dump(descriptor).encode()}), DESCRIPTOR)
     config = Blob(f'{{"componentDescriptorLayer": {{"mediaType": "{DESCRIPTOR}", "digest": "{described.digest}", "size": {len(described.data)}}}}}'.encode(), CONFIG)
     client.push(f"component-descriptors/{component(module)}", version, manifest_of(config, [described, layer]), [config, described, layer])

@@ -65,6 +65,14 @@ class FleetWorld:
         return {"apiVersion": API, "kind": "Kyma", "metadata": {"name": kyma_name(cluster), "namespace": NAMESPACE},
                 "spec": {"channel": "regular", "modules": [{"name": name, "managed": True} for name in self.modules]}}
 
+    def write_kubeconfigs(self):
+        """The directory with the kubeconfigs of all clusters, N.yaml."""
+        directory = paths.run_directory() / "kubeconfigs"
+        directory.mkdir()
+        for cluster, text in self.kubeconfigs((0, self.count)).items():
+            (directory / f"{cluster}.yaml").write_text(text)
+        return directory
+
     # --- the lifecycle manager ---
 
     def start(self, *flags):

@@ -26,7 +26,7 @@ struct cluster {
     uint32_t token_generation, certificate_generation;
     struct faults faults;
     struct counters counters;
-    bool is_logged;
+    bool is_logged, has_logged_bodies;
     struct buffer log;              /* lines of JSON */
     struct connection *connections; /* that are open */
 };

@@ -123,6 +123,7 @@ static int command_log(struct fleet *fleet, struct cluster *cluster, const struc
     (void)fleet;
     (void)err;
     cluster->is_logged = !value || query_flag(query, "enabled");
+    cluster->has_logged_bodies = query_flag(query, "bodies");
     buffer_clear(&cluster->log);
     return 0;
 }

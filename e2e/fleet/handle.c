@@ -34,6 +34,9 @@ static void note(struct cluster *cluster, const struct exchange *exchange, enum 
     line = json_pack("{s:s, s:s, s:s, s:s, s:i, s:s}", "method", exchange->method, "target",
                      exchange->target, "verb", verb_name(verb), "resource", label, "code", code,
                      "agent", text_or_empty(exchange->user_agent));
+    if (cluster->has_logged_bodies && exchange->body.size > 0)
+        (void)json_object_set_new(line, "body",
+                                  doc_new_string(exchange->body.data, exchange->body.size));
     text = doc_dump(line);
     buffer_append_tail(&cluster->log, text, strlen(text));
     buffer_append_tail(&cluster->log, "\n", 1);
