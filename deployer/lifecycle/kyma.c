@@ -66,11 +66,8 @@ void kyma_unheard(struct kyma *kyma, const struct error *err)
     kyma->silence = xstrdup(err->text);
 }
 
-void kyma_heard(struct kyma *kyma)
+void kyma_recover(struct kyma *kyma)
 {
-    loop_timer_stop(&kyma->away_timer);
-    free(kyma->silence);
-    kyma->silence = NULL;
     if (!kyma->problem)
         return;
     log_info("cluster can be managed again", log_text("kyma", kyma->name));
@@ -79,6 +76,15 @@ void kyma_heard(struct kyma *kyma)
     kyma->failure = FAILURE_NONE;
     retry_reset(&kyma->retry);
     kyma_touch(kyma);
+}
+
+void kyma_heard(struct kyma *kyma)
+{
+    loop_timer_stop(&kyma->away_timer);
+    free(kyma->silence);
+    kyma->silence = NULL;
+    if (kyma->failure != FAILURE_OBJECT)
+        kyma_recover(kyma);
 }
 
 bool kyma_may_write(const struct kyma *kyma)
@@ -171,6 +177,29 @@ static void drop_finalizer(struct kyma *kyma, const json_t *object)
         patch(kyma, object, NULL, body);
 }
 
+/* A change of the state is written at once; details are collected for a moment, since more of them
+ * will follow. */
+static bool is_write_due(struct kyma *kyma, const json_t *old, const json_t *new)
+{
+    const char *before = doc_text_or(old, "state", "");
+    const char *now = doc_text_or(new, "state", "");
+    bool is_first = !*before && strcmp(now, "Processing") == 0;
+
+    if ((strcmp(before, now) != 0 && !is_first) || kyma->is_report_due)
+        return true;
+    if (!loop_timer_is_running(&kyma->report_timer))
+        loop_timer_start(&kyma->report_timer, LIFECYCLE_REPORT_MS);
+    return false;
+}
+
+void kyma_on_report(void *data)
+{
+    struct kyma *kyma = data;
+
+    kyma->is_report_due = true;
+    kyma_touch(kyma);
+}
+
 static void write_status(struct kyma *kyma, const json_t *object, const json_t *status)
 {
     cleanup_json json_t *old =
@@ -178,7 +207,7 @@ static void write_status(struct kyma *kyma, const json_t *object, const json_t *
     cleanup_json json_t *new = json_pack("{s:O}", "status", doc_writable(status));
     cleanup_json json_t *body = merge_patch_between(old, new);
 
-    if (body && !kyma->call)
+    if (body && !kyma->call && is_write_due(kyma, doc_get(object, "status"), status))
         patch(kyma, object, "status", body);
 }
 
@@ -190,7 +219,7 @@ static void on_remote_written(void *data, json_t *object, const struct error *er
 
     kyma->cluster_call = NULL;
     if (err->kind == ERROR_NONE) {
-        kyma_heard(kyma);
+        kyma_recover(kyma);
         if (kept_is_there(&kyma->remote))
             kept_take_answer(&kyma->remote, object);
         else
@@ -250,6 +279,31 @@ static void create_remote(struct kyma *kyma, const json_t *object)
     send_remote(kyma, KUBE_CREATE, NULL, body);
 }
 
+/* Two Kymas with the same cluster would overwrite each other's work for ever. */
+static bool is_of_another(struct kyma *kyma, const json_t *wanted, const json_t *remote)
+{
+    const char *ours =
+        json_string_value(doc_member(doc_get(wanted, "annotations"), KYMA_ANNOTATION_OWNED_BY));
+    const char *owner = json_string_value(
+        doc_member(doc_get(remote, "metadata.annotations"), KYMA_ANNOTATION_OWNED_BY));
+    const char *slash = owner ? strchr(owner, '/') : NULL;
+    struct error err = {0};
+
+    if (!slash || strcmp(owner, ours) == 0 || !kyma_find(kyma->lifecycle, slash + 1)) {
+        if (kyma->is_foreign)
+            kyma_recover(kyma);
+        kyma->is_foreign = false;
+        return false;
+    }
+    kyma->is_foreign = true;
+    (void)error_set(&err, ERROR_CONFLICT,
+                    "the cluster belongs to Kyma %s; delete one of the two Kymas, or correct the "
+                    "access Secret of this one",
+                    owner);
+    kyma_fail(kyma, &err);
+    return true;
+}
+
 /* Whether it is there and has its marks. */
 static bool keep_remote(struct kyma *kyma, const json_t *object, const json_t *remote)
 {
@@ -262,7 +316,7 @@ static bool keep_remote(struct kyma *kyma, const json_t *object, const json_t *r
 
     if (!remote && kyma_may_write(kyma))
         create_remote(kyma, object);
-    if (!remote)
+    if (!remote || is_of_another(kyma, metadata, remote))
         return false;
     for (size_t i = 0; i < array_length(maps); i++) {
         const json_t *present = doc_member(doc_member(remote, "metadata"), maps[i]);
@@ -287,7 +341,8 @@ static void write_remote_status(struct kyma *kyma, const json_t *remote, const j
     cleanup_json json_t *new = json_pack("{s:O}", "status", wanted);
     cleanup_json json_t *body = merge_patch_between(old, new);
 
-    if (body && remote && kyma_may_write(kyma))
+    if (body && remote && kyma_may_write(kyma) &&
+        is_write_due(kyma, doc_get(remote, "status"), wanted))
         send_remote(kyma, KUBE_PATCH_MERGE, "status", body);
 }
 
@@ -329,6 +384,7 @@ static void report(struct kyma *kyma, const struct pass *pass, const struct choi
     write_status(kyma, pass->object, status);
     if (pass->is_connected && pass->remote)
         write_remote_status(kyma, pass->remote, status);
+    kyma->is_report_due = false;
 }
 
 static struct choices resolve(const struct kyma *kyma, const struct pass *pass)
@@ -391,16 +447,18 @@ static void pass_life(struct kyma *kyma, struct pass *pass)
     pass->catalog = is_remote ? STEP_UNKNOWN : STEP_ABSENT;
     if (pass->is_connected && is_remote) {
         pass->remote = kept_get(&kyma->remote);
-        if (!keep_remote(kyma, pass->object, pass->remote))
-            return;
-        pass->catalog = catalog_sync(kyma, pass->object) ? STEP_DONE : STEP_FAILED;
+        /* Nothing is done in a cluster whose Kyma is not there, or is another one's. */
+        pass->is_connected = keep_remote(kyma, pass->object, pass->remote);
+        if (pass->is_connected)
+            pass->catalog = catalog_sync(kyma, pass->object) ? STEP_DONE : STEP_FAILED;
     }
     if (!pass->is_connected && !kyma->problem)
         return;
     choices = resolve(kyma, pass);
     if (pass->is_connected)
         kyma_sync_manifests(kyma, pass->object, &choices);
-    step_modules(kyma, pass->object);
+    if (pass->is_connected)
+        step_modules(kyma, pass->object);
     report(kyma, pass, &choices);
 }
 

@@ -119,19 +119,31 @@ static void start_connecting(struct kyma *kyma, const struct kube_config *config
 
 /* ---- What every cluster gets ---- */
 
+static bool is_established(const json_t *definition)
+{
+    return strcmp(doc_text_or(
+                      list_find(doc_get(definition, "status.conditions"), "type", "Established"),
+                      "status", ""),
+                  "True") == 0;
+}
+
 static void on_prepared(void *data, json_t *object, const struct error *err)
 {
     struct kyma *kyma = data;
+    bool is_last = kyma->step == json_array_size(kyma->lifecycle->definitions);
 
-    (void)object;
     kyma->cluster_call = NULL;
     if (err->kind != ERROR_NONE) {
         kyma_fail(kyma, err);
         return;
     }
-    kyma_heard(kyma);
+    kyma_recover(kyma);
     kyma->step++;
-    kyma_touch(kyma);
+    /* The server serves a kind shortly after its definition was created. */
+    if (is_last && !is_established(object))
+        loop_timer_start(&kyma->timer, LIFECYCLE_ESTABLISHED_MS);
+    else
+        kyma_touch(kyma);
 }
 
 static void send_namespace(struct kyma *kyma)
@@ -162,55 +174,20 @@ static void send_definition(struct kyma *kyma, const json_t *definition)
               on_prepared);
 }
 
-static void on_definition(void *data, json_t *object, const struct error *err)
-{
-    struct kyma *kyma = data;
-    const json_t *established =
-        list_find(doc_get(object, "status.conditions"), "type", "Established");
-
-    kyma->cluster_call = NULL;
-    if (err->kind != ERROR_NONE) {
-        kyma_fail(kyma, err);
-        return;
-    }
-    kyma->step += strcmp(doc_text_or(established, "status", ""), "True") == 0;
-    if (kyma->step == json_array_size(kyma->lifecycle->definitions) + 1)
-        loop_timer_start(&kyma->timer, LIFECYCLE_ESTABLISHED_MS);
-    else
-        kyma_touch(kyma);
-}
-
-/* The server serves a kind shortly after its definition was created. All were created before the
- * last one. */
-static void read_definition(struct kyma *kyma)
-{
-    const json_t *definitions = kyma->lifecycle->definitions;
-    const json_t *last = json_array_get(definitions, json_array_size(definitions) - 1);
-
-    kyma_send(kyma,
-              (struct kube_request){.verb = KUBE_GET,
-                                    .resource = RESOURCE_DEFINITIONS,
-                                    .name = doc_text_or(last, "metadata.name", "")},
-              on_definition);
-}
-
 /* Whether the cluster has everything. */
 static bool prepare(struct kyma *kyma)
 {
     const struct lifecycle *lifecycle = kyma->lifecycle;
     size_t count = kyma_is_remote(kyma) ? json_array_size(lifecycle->definitions) : 0;
-    size_t checks = count > 0 ? 1 : 0;
 
     if (kyma_is_remote(kyma) && !lifecycle->definitions)
         return false;
-    if (kyma->prepared == lifecycle->definitions_hash || kyma->step > count + checks)
+    if (kyma->prepared == lifecycle->definitions_hash || kyma->step > count)
         return true;
     if (kyma->step == 0)
         send_namespace(kyma);
-    else if (kyma->step <= count)
+    else
         send_definition(kyma, json_array_get(lifecycle->definitions, kyma->step - 1));
-    else if (checks)
-        read_definition(kyma);
     return false;
 }
 
@@ -220,15 +197,15 @@ static void on_remote(void *data, const json_t *object, const struct error *err)
 {
     struct kyma *kyma = data;
 
-    if (err && err->kind != ERROR_NOT_FOUND) {
+    if (err) { /* also if the kind is not served yet */
         kyma_unheard(kyma, err);
         return;
     }
     kyma_heard(kyma);
-    if (object && !err && kept_is_newer_than(&kyma->remote, object))
+    if (object && kept_is_newer_than(&kyma->remote, object))
         return;
     kyma->is_remote_known = true;
-    kept_set(&kyma->remote, err ? NULL : object);
+    kept_set(&kyma->remote, object);
     kyma_touch(kyma);
 }
 
@@ -283,9 +260,13 @@ bool kyma_connect(struct kyma *kyma, bool is_deleting)
 
     if (choose_config(kyma, &config, &err) < 0) {
         kyma_disconnect(kyma);
+        kyma->is_access_wrong = true;
         kyma_fail(kyma, &err);
         return false;
     }
+    if (kyma->is_access_wrong)
+        kyma_recover(kyma);
+    kyma->is_access_wrong = false;
     kube_config_identity(config, /* has_credentials= */ true, identity);
     if (kyma->cluster && strcmp(identity, kyma->identity) != 0) {
         log_info("access changed, connecting again", log_text("kyma", kyma->name));

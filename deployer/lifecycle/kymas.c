@@ -58,6 +58,7 @@ struct kyma *kyma_get(struct lifecycle *lifecycle, const char *name)
     kyma->reported_state = -1;
     loop_timer_init(&kyma->timer, lifecycle->loop, kyma_on_timer, kyma);
     loop_timer_init(&kyma->away_timer, lifecycle->loop, kyma_on_away, kyma);
+    loop_timer_init(&kyma->report_timer, lifecycle->loop, kyma_on_report, kyma);
     bucket = bucket_of(lifecycle, name);
     kyma->hash_next = lifecycle->table[bucket];
     lifecycle->table[bucket] = kyma;
@@ -69,14 +70,15 @@ void kyma_touch(struct kyma *kyma)
 {
     struct lifecycle *lifecycle = kyma->lifecycle;
 
+    /* The pump stops while this process must not write. */
+    if (!loop_timer_is_running(&lifecycle->pump))
+        loop_timer_start(&lifecycle->pump, 0);
     if (kyma->is_queued)
         return;
     kyma->is_queued = true;
     kyma->queue_next = NULL;
     *lifecycle->queue_end = kyma;
     lifecycle->queue_end = &kyma->queue_next;
-    if (!loop_timer_is_running(&lifecycle->pump))
-        loop_timer_start(&lifecycle->pump, 0);
 }
 
 void kymas_foreach(struct lifecycle *lifecycle, void (*visit)(struct kyma *kyma))
@@ -93,6 +95,8 @@ void kymas_foreach(struct lifecycle *lifecycle, void (*visit)(struct kyma *kyma)
 
 void kymas_touch_all(struct lifecycle *lifecycle)
 {
+    if (!loop_timer_is_running(&lifecycle->pump))
+        loop_timer_start(&lifecycle->pump, 0);
     kymas_foreach(lifecycle, kyma_touch);
 }
 
@@ -123,6 +127,7 @@ void kyma_free(struct kyma *kyma)
     kube_cancel(kyma->call);
     loop_timer_stop(&kyma->timer);
     loop_timer_stop(&kyma->away_timer);
+    loop_timer_stop(&kyma->report_timer);
     unlink_kyma(kyma);
     while (kyma->accesses) {
         struct access *access = kyma->accesses;

@@ -38,9 +38,10 @@ enum {
     LIFECYCLE_CONNECTING_MAX = 200, /* clusters that are being connected at a time */
     LIFECYCLE_PASSES_MAX = 32,      /* passes in one turn of the loop */
     LIFECYCLE_LIST_PAGE = 200,
-    LIFECYCLE_AWAY_MS = 10 * 1000, /* a cluster that is silent for this long is reported */
-    LIFECYCLE_ESTABLISHED_MS = 250,
+    LIFECYCLE_AWAY_MS = 10 * 1000,  /* a cluster that is silent for this long is reported */
+    LIFECYCLE_ESTABLISHED_MS = 500, /* until the server serves a kind that was just defined */
     LIFECYCLE_RETRY_MS = 1000,
+    LIFECYCLE_REPORT_MS = 900, /* changes of a status are collected for this time */
     LIFECYCLE_WATCH_MS = 2000, /* from Ready to the watches on the rest of a module's objects */
 };
 
@@ -115,13 +116,15 @@ struct kyma {
     struct kind_watch *kinds;
     struct module *modules;
 
+    bool is_access_wrong, is_foreign, is_report_due;
     enum failure_class failure;
     char *problem; /* why nothing can be done in the cluster */
     char *silence; /* the same, not reported yet */
     struct retry retry;
     struct loop_timer timer;      /* of the next attempt */
     struct loop_timer away_timer; /* until silence becomes a problem */
-    int64_t reported_state;       /* of the metrics: enum module_state, or -1 */
+    struct loop_timer report_timer;
+    int64_t reported_state; /* of the metrics: enum module_state, or -1 */
 };
 
 /* ---- One module in one cluster ---- */
@@ -162,6 +165,7 @@ struct module {
     struct cluster_interest *resources_interest;
     json_t *resources;
     bool are_resources_known, is_resource_deleted, is_resource_made;
+    bool is_resource_looked_at; /* its state, if it has one, is known */
 
     struct kube_call *pods_call; /* reads the first pod of a StatefulSet */
     json_t *workload;            /* that StatefulSet */
@@ -242,12 +246,15 @@ void kyma_pass(struct kyma *kyma);
 void kyma_fail(struct kyma *kyma, const struct error *err);
 /* Whether a request may be sent now: none is under way, and no back-off. */
 bool kyma_may_write(const struct kyma *kyma);
-/* The cluster has answered. */
+/* What failed has succeeded. */
+void kyma_recover(struct kyma *kyma);
+/* The cluster has answered, so it is not away. */
 void kyma_heard(struct kyma *kyma);
 /* It did not: reported if it stays so. */
 void kyma_unheard(struct kyma *kyma, const struct error *err);
 void kyma_on_timer(void *data);
 void kyma_on_away(void *data);
+void kyma_on_report(void *data);
 
 /* kyma_connect.c */
 /* Chooses the access and connects. Whether the cluster can be used now. */
@@ -310,7 +317,9 @@ void module_hand_over(struct module *module, const json_t *manifest);
 void module_on_object(struct module *module, const struct object_ref *ref, const json_t *live);
 bool module_has_object(const struct module *module, const char *key);
 void module_watch_kinds(struct module *module, const json_t *manifest, bool is_manager_only);
-void module_watch_resource(struct module *module, const json_t *manifest);
+/* Reads the default resource once; it is watched from then on only if it has a state, and with the
+ * rest of the module's objects. */
+void module_look_at_resource(struct module *module, const json_t *manifest);
 void module_create_resource(struct module *module, const json_t *manifest);
 /* Marks recorded objects as dirty that no watch has shown. */
 void module_find_missing(struct module *module, const json_t *manifest);

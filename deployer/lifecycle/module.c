@@ -63,6 +63,7 @@ void module_stop(struct module *module)
     free(module->resource);
     module->manager = module->resource = NULL;
     module->failure = FAILURE_NONE;
+    module->is_resource_looked_at = false;
     module->is_watching = module->are_resources_known = module->is_resource_deleted = false;
 }
 
@@ -239,11 +240,6 @@ static struct judgement judge_running(const struct module *module, const json_t 
     const struct state_verdict *worse = NULL;
 
     if (manager && lifecycle->options.state_source != STATE_RESOURCE) {
-        if (!module->manager)
-            return (struct judgement){
-                MODULE_PROCESSING,
-                xasprintf("waiting for %s %s/%s to become ready", doc_text_or(manager, "kind", ""),
-                          doc_text_or(manager, "namespace", ""), doc_text_or(manager, "name", ""))};
         judgement.state = module->manager->state;
         worse = module->manager;
     }
@@ -266,6 +262,22 @@ static struct judgement judge_running(const struct module *module, const json_t 
     return judgement;
 }
 
+/* Whether the watches have shown everything that decides the state. Until then it stays as it is,
+ * so that a restart does not make modules look as if they were being installed. */
+static bool is_state_known(const struct module *module, const json_t *manifest,
+                           const struct module_view *view)
+{
+    enum state_source source = module->kyma->lifecycle->options.state_source;
+
+    if (view->is_deleting || module->problem || !view->is_applied)
+        return true;
+    if (source != STATE_RESOURCE && !module->manager &&
+        synced_manager(doc_get(manifest, "status.synced")))
+        return false;
+    return source == STATE_MANAGER || !view->wants_resource || module->is_resource_looked_at ||
+           (module->manager && module->manager->state != MODULE_READY);
+}
+
 static struct judgement judge(const struct module *module, const json_t *manifest,
                               const struct module_view *view)
 {
@@ -277,7 +289,7 @@ static struct judgement judge(const struct module *module, const json_t *manifes
                                                        : describe_deletion(module, view, manifest)};
     if (module->problem && !is_passing)
         return (struct judgement){MODULE_ERROR, xstrdup(module->problem)};
-    if (!view->is_applied || (module->problem && !module->manager))
+    if (!view->is_applied || module->problem)
         return (struct judgement){
             MODULE_PROCESSING,
             xstrdup(module->problem ? module->problem : "waiting for resources to become ready")};
@@ -286,11 +298,16 @@ static struct judgement judge(const struct module *module, const json_t *manifes
 
 static void report(struct module *module, const json_t *manifest, const struct module_view *view)
 {
-    struct judgement judgement = judge(module, manifest, view);
-    cleanup_free char *operation = judgement.operation;
+    struct judgement judgement = {0};
+    cleanup_free char *operation = NULL;
     cleanup_json json_t *status = NULL, *old = NULL, *new = NULL, *body = NULL;
-    bool is_ready = judgement.state == MODULE_READY;
+    bool is_ready = false;
 
+    if (!is_state_known(module, manifest, view))
+        return;
+    judgement = judge(module, manifest, view);
+    operation = judgement.operation;
+    is_ready = judgement.state == MODULE_READY;
     status = manifest_status(&(struct manifest_observation){
         .manifest = manifest,
         .state = judgement.state,
@@ -323,6 +340,7 @@ void module_on_watch_timer(void *data)
     if (!manifest || module->kyma->phase != KYMA_STEADY)
         return;
     view = module_view_of(manifest);
+    view.is_applied = module->applied_ref != NULL;
     if (module->removal) {
         loop_timer_start(&module->watch_timer, 5 * LIFECYCLE_WATCH_MS);
         if (!module->call && view.is_deleting)
@@ -415,7 +433,10 @@ static void act(struct module *module, enum module_action action, const json_t *
         break;
     case MODULE_REPORT:
         module_watch_kinds(module, manifest, true);
-        module_watch_resource(module, manifest);
+        if (module->manager && module->manager->state == MODULE_READY)
+            module_look_at_resource(module, manifest);
+        else if (!synced_manager(doc_get(manifest, "status.synced")))
+            module_look_at_resource(module, manifest);
         report(module, manifest, view);
         break;
     case MODULE_DESCRIBE:

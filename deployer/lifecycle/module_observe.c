@@ -148,7 +148,7 @@ void module_on_object(struct module *module, const struct object_ref *ref, const
     }
     if (known && strcmp(known, hash) == 0)
         return;
-    if (module->applied_ref && !module->apply && !is_as_wanted(module, manifest, ref, live)) {
+    if (module->applied_ref && !is_as_wanted(module, manifest, ref, live)) {
         log_info("object was changed by others", log_text("manifest", module->name),
                  log_text("kind", ref->kind), log_text("object", ref->name));
         (void)json_object_set_new(module->accepted, key, json_string(""));
@@ -175,6 +175,8 @@ void module_find_missing(struct module *module, const json_t *manifest)
     }
 }
 
+static void watch_resource(struct module *module, const json_t *manifest);
+
 void module_watch_kinds(struct module *module, const json_t *manifest, bool is_manager_only)
 {
     const json_t *synced = doc_get(manifest, "status.synced");
@@ -197,8 +199,10 @@ void module_watch_kinds(struct module *module, const json_t *manifest, bool is_m
             kind_watch_start(module->kyma, ref.api_version, ref.kind, objects);
         object_ref_done(&ref);
     }
-    if (!is_manager_only)
-        module->is_watching = true;
+    if (is_manager_only)
+        return;
+    module->is_watching = true;
+    watch_resource(module, manifest);
 }
 
 /* ---- The default resource ---- */
@@ -220,11 +224,12 @@ static void on_resource(void *data, const json_t *object, const struct error *er
     cleanup_json json_t *manifest = kept_get(&module->manifest);
     const json_t *checks = checks_of(module, manifest);
 
-    if (err && err->kind != ERROR_NOT_FOUND)
+    if (err)
         return;
+    module->is_resource_looked_at = true;
     free(module->resource);
     module->resource = NULL;
-    if (object && !err && resource_has_state(object, checks))
+    if (object && resource_has_state(object, checks))
         set_verdict(&module->resource,
                     resource_state(object, checks,
                                    clock_unix_ms(loop_clock(module->kyma->lifecycle->loop))));
@@ -264,14 +269,68 @@ static void on_kind_to_watch(void *data, const struct kind *kind, const struct e
                              &module->resource_interest, &ignored);
 }
 
-void module_watch_resource(struct module *module, const json_t *manifest)
+static void watch_resource(struct module *module, const json_t *manifest)
 {
     struct error ignored = {0};
 
-    if (module->resource_interest || !module_view_of(manifest).wants_resource ||
+    if (module->resource_interest || module->lookup || !module_view_of(manifest).wants_resource ||
         module->kyma->lifecycle->options.state_source == STATE_MANAGER)
         return;
     (void)!find_kind(module, manifest, on_kind_to_watch, &ignored);
+}
+
+static void on_read(void *data, json_t *object, const struct error *err)
+{
+    struct module *module = data;
+    cleanup_json json_t *manifest = kept_get(&module->manifest);
+
+    module->call = NULL;
+    if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
+        module_fail(module, err);
+        return;
+    }
+    on_resource(module, object, NULL);
+    if (module->resource)
+        watch_resource(module, manifest);
+}
+
+static void on_kind_to_read(void *data, const struct kind *kind, const struct error *err)
+{
+    struct module *module = data;
+    cleanup_json json_t *manifest = kept_get(&module->manifest);
+    const json_t *resource = doc_get(manifest, "spec.resource");
+    struct kube_request request = {
+        .verb = KUBE_GET,
+        .name = doc_text(resource, "metadata.name"),
+        .on_done = on_read,
+        .data = module,
+    };
+    struct error failure = {0};
+
+    module->lookup = NULL;
+    if (!kind && err->kind != ERROR_NOT_FOUND) {
+        module_fail(module, err);
+        return;
+    }
+    if (!kind) {
+        on_resource(module, NULL, NULL);
+        return;
+    }
+    request.resource = kind_resource(kind);
+    request.namespace_name = kind->is_namespaced ? doc_text(resource, "metadata.namespace") : NULL;
+    if (kube_start(cluster_kube(module->kyma->cluster), &request, &module->call, &failure) < 0)
+        module_fail(module, &failure);
+}
+
+void module_look_at_resource(struct module *module, const json_t *manifest)
+{
+    struct error ignored = {0};
+
+    if (module->is_resource_looked_at || module->resource_interest || module->lookup ||
+        !module_view_of(manifest).wants_resource ||
+        module->kyma->lifecycle->options.state_source == STATE_MANAGER)
+        return;
+    (void)!find_kind(module, manifest, on_kind_to_read, &ignored);
 }
 
 static void on_created(void *data, json_t *object, const struct error *err)

@@ -205,5 +205,5 @@ class LifecycleWorld:
 
     def requests(self, mark, user=None):
         """Requests to the managed cluster."""
-        return [f"{e['verb']} {resource_of(e)} {e.get('objectRef', {}).get('name', '')}"
+        return [f"{e['verb']} {resource_of(e)} {e.get('objectRef', {}).get('name', '')} {e['responseStatus']['code']}"
                 for e in self.cluster.audit.entries(mark, user=user or self.user)]
