@@ -66,6 +66,18 @@ static void set_catalog(struct lifecycle *lifecycle, enum source source, const j
 
 /* ---- Kymas and Manifests ---- */
 
+/* What the metrics of the cluster are labelled with: its domain's first part, and its instance. */
+static void note_names(struct kyma *kyma, const json_t *object)
+{
+    const char *domain = json_string_value(
+        doc_member(doc_get(object, "metadata.annotations"), KYMA_ANNOTATION_DOMAIN));
+
+    free(kyma->shoot);
+    free(kyma->instance);
+    kyma->shoot = domain ? xstrndup(domain, strcspn(domain, ".\"\\\n")) : xstrdup("");
+    kyma->instance = xstrdup(label_of(object, KYMA_LABEL_INSTANCE));
+}
+
 static void set_kyma(struct source_state *state, const json_t *object, bool is_gone)
 {
     struct kyma *kyma = is_gone ? kyma_find(state->lifecycle, name_of(object))
@@ -77,6 +89,7 @@ static void set_kyma(struct source_state *state, const json_t *object, bool is_g
     if (!is_gone && !state->is_rewound && kept_is_newer_than(&kyma->object, object))
         return;
     kept_set(&kyma->object, is_gone ? NULL : object);
+    note_names(kyma, object);
     kyma_touch(kyma);
 }
 
@@ -116,6 +129,11 @@ static void set_manifest(struct source_state *state, const json_t *object, bool 
             count_mandatory(lifecycle, object, 1);
         kept_set(&module->manifest, object);
         module->is_awaited = false;
+        module->is_mandatory = *label_of(object, KYMA_LABEL_MANDATORY) != '\0';
+        module->reported_state = MODULE_PROCESSING;
+        (void)module_state_parse(doc_text(object, "status.state"), &module->reported_state);
+        free(module->module_name);
+        module->module_name = xstrdup(label_of(object, KYMA_LABEL_MODULE_NAME));
     }
     kyma_touch(kyma);
 }

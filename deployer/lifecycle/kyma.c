@@ -177,9 +177,7 @@ static void drop_finalizer(struct kyma *kyma, const json_t *object)
         patch(kyma, object, NULL, body);
 }
 
-/* A change of the state is written at once; details are collected for a moment, since more of them
- * will follow. */
-static bool is_write_due(struct kyma *kyma, const json_t *old, const json_t *new)
+bool kyma_is_write_due(struct kyma *kyma, const json_t *old, const json_t *new)
 {
     const char *before = doc_text_or(old, "state", "");
     const char *now = doc_text_or(new, "state", "");
@@ -207,143 +205,8 @@ static void write_status(struct kyma *kyma, const json_t *object, const json_t *
     cleanup_json json_t *new = json_pack("{s:O}", "status", doc_writable(status));
     cleanup_json json_t *body = merge_patch_between(old, new);
 
-    if (body && !kyma->call && is_write_due(kyma, doc_get(object, "status"), status))
+    if (body && !kyma->call && kyma_is_write_due(kyma, doc_get(object, "status"), status))
         patch(kyma, object, "status", body);
-}
-
-/* ---- The Kyma in the cluster ---- */
-
-static void on_remote_written(void *data, json_t *object, const struct error *err)
-{
-    struct kyma *kyma = data;
-
-    kyma->cluster_call = NULL;
-    if (err->kind == ERROR_NONE) {
-        kyma_recover(kyma);
-        if (kept_is_there(&kyma->remote))
-            kept_take_answer(&kyma->remote, object);
-        else
-            kept_set(&kyma->remote, object);
-        kyma_touch(kyma);
-    } else if (err->kind == ERROR_CONFLICT || err->kind == ERROR_EXISTS ||
-               err->kind == ERROR_NOT_FOUND) {
-        loop_timer_start(&kyma->timer, LIFECYCLE_RETRY_MS); /* the watch knows more by then */
-    } else {
-        kyma_fail(kyma, err);
-    }
-}
-
-static json_t *remote_metadata(const struct kyma *kyma, const json_t *object)
-{
-    static const char *const copied[] = {KYMA_LABEL_RUNTIME, KYMA_LABEL_GLOBAL_ACCOUNT,
-                                         KYMA_LABEL_SUBACCOUNT};
-    cleanup_free char *owner =
-        xasprintf("%s/%s", kyma->lifecycle->options.namespace_name, kyma->name);
-    json_t *metadata =
-        json_pack("{s:{s:s, s:s}, s:{s:s}}", "labels", KYMA_LABEL_WATCHED_BY,
-                  KYMA_MANAGED_BY_CLUSTER, KYMA_LABEL_MANAGED_BY, KYMA_MANAGED_BY_CLUSTER,
-                  "annotations", KYMA_ANNOTATION_OWNED_BY, owner);
-
-    for (size_t i = 0; i < array_length(copied); i++) {
-        json_t *value = doc_writable(doc_member(doc_get(object, "metadata.labels"), copied[i]));
-
-        if (value)
-            json_object_set(json_object_get(metadata, "labels"), copied[i], value);
-    }
-    return metadata;
-}
-
-static void send_remote(struct kyma *kyma, enum kube_verb verb, const char *subresource,
-                        const json_t *body)
-{
-    kyma_send(kyma,
-              (struct kube_request){.verb = verb,
-                                    .resource = RESOURCE_KYMAS,
-                                    .namespace_name = KYMA_NAMESPACE,
-                                    .name = verb == KUBE_CREATE ? NULL : KYMA_REMOTE_NAME,
-                                    .subresource = subresource,
-                                    .body = body,
-                                    .field_manager = KYMA_FIELD_MANAGER_SYNC},
-              on_remote_written);
-}
-
-static void create_remote(struct kyma *kyma, const json_t *object)
-{
-    cleanup_json json_t *metadata = remote_metadata(kyma, object);
-    cleanup_json json_t *body = NULL;
-
-    doc_set_text(metadata, "name", KYMA_REMOTE_NAME);
-    doc_set_text(metadata, "namespace", KYMA_NAMESPACE);
-    body = json_pack("{s:s, s:s, s:O, s:O}", "apiVersion", KYMA_API_VERSION, "kind", KIND_KYMA,
-                     "metadata", metadata, "spec", doc_writable(doc_get(object, "spec")));
-    send_remote(kyma, KUBE_CREATE, NULL, body);
-}
-
-/* Two Kymas with the same cluster would overwrite each other's work for ever. */
-static bool is_of_another(struct kyma *kyma, const json_t *wanted, const json_t *remote)
-{
-    const char *ours =
-        json_string_value(doc_member(doc_get(wanted, "annotations"), KYMA_ANNOTATION_OWNED_BY));
-    const char *owner = json_string_value(
-        doc_member(doc_get(remote, "metadata.annotations"), KYMA_ANNOTATION_OWNED_BY));
-    const char *slash = owner ? strchr(owner, '/') : NULL;
-    struct error err = {0};
-
-    if (!slash || strcmp(owner, ours) == 0 || !kyma_find(kyma->lifecycle, slash + 1)) {
-        if (kyma->is_foreign)
-            kyma_recover(kyma);
-        kyma->is_foreign = false;
-        return false;
-    }
-    kyma->is_foreign = true;
-    (void)error_set(&err, ERROR_CONFLICT,
-                    "the cluster belongs to Kyma %s; delete one of the two Kymas, or correct the "
-                    "access Secret of this one",
-                    owner);
-    kyma_fail(kyma, &err);
-    return true;
-}
-
-/* Whether it is there and has its marks. */
-static bool keep_remote(struct kyma *kyma, const json_t *object, const json_t *remote)
-{
-    cleanup_json json_t *metadata = remote_metadata(kyma, object);
-    cleanup_json json_t *body = json_object();
-    static const char *const maps[] = {"labels", "annotations"};
-    bool is_same = true;
-    const char *key;
-    json_t *value;
-
-    if (!remote && kyma_may_write(kyma))
-        create_remote(kyma, object);
-    if (!remote || is_of_another(kyma, metadata, remote))
-        return false;
-    for (size_t i = 0; i < array_length(maps); i++) {
-        const json_t *present = doc_member(doc_member(remote, "metadata"), maps[i]);
-
-        doc_foreach(doc_member(metadata, maps[i]), key, value)
-        {
-            if (!json_equal(doc_member(present, key), value))
-                is_same = false;
-        }
-    }
-    doc_set_new(body, "metadata", json_incref(metadata));
-    if (!is_same && kyma_may_write(kyma))
-        send_remote(kyma, KUBE_PATCH_MERGE, NULL, body);
-    return true;
-}
-
-static void write_remote_status(struct kyma *kyma, const json_t *remote, const json_t *status)
-{
-    cleanup_json json_t *wanted = kyma_status_for_cluster(status);
-    cleanup_json json_t *old =
-        json_pack("{s:O*}", "status", doc_writable(doc_get(remote, "status")));
-    cleanup_json json_t *new = json_pack("{s:O}", "status", wanted);
-    cleanup_json json_t *body = merge_patch_between(old, new);
-
-    if (body && remote && kyma_may_write(kyma) &&
-        is_write_due(kyma, doc_get(remote, "status"), wanted))
-        send_remote(kyma, KUBE_PATCH_MERGE, "status", body);
 }
 
 /* ---- The pass ---- */
@@ -380,10 +243,14 @@ static void report(struct kyma *kyma, const struct pass *pass, const struct choi
         .now_unix_ms = clock_unix_ms(loop_clock(kyma->lifecycle->loop)),
     });
     (void)module_state_parse(doc_text(status, "state"), &state);
+    if (state == MODULE_READY)
+        kyma->unready_since_ms = 0;
+    else if (!kyma->unready_since_ms)
+        kyma->unready_since_ms = (int64_t)loop_now_ms(kyma->lifecycle->loop);
     kyma->reported_state = state;
     write_status(kyma, pass->object, status);
     if (pass->is_connected && pass->remote)
-        write_remote_status(kyma, pass->remote, status);
+        kyma_write_remote_status(kyma, pass->remote, status);
     kyma->is_report_due = false;
 }
 
@@ -448,7 +315,7 @@ static void pass_life(struct kyma *kyma, struct pass *pass)
     if (pass->is_connected && is_remote) {
         pass->remote = kept_get(&kyma->remote);
         /* Nothing is done in a cluster whose Kyma is not there, or is another one's. */
-        pass->is_connected = keep_remote(kyma, pass->object, pass->remote);
+        pass->is_connected = kyma_keep_remote(kyma, pass->object, pass->remote);
         if (pass->is_connected)
             pass->catalog = catalog_sync(kyma, pass->object) ? STEP_DONE : STEP_FAILED;
     }

@@ -56,6 +56,8 @@ struct kyma *kyma_get(struct lifecycle *lifecycle, const char *name)
     kyma->lifecycle = lifecycle;
     kyma->name = xstrdup(name);
     kyma->reported_state = -1;
+    kyma->shoot = xstrdup("");
+    kyma->instance = xstrdup("");
     loop_timer_init(&kyma->timer, lifecycle->loop, kyma_on_timer, kyma);
     loop_timer_init(&kyma->away_timer, lifecycle->loop, kyma_on_away, kyma);
     loop_timer_init(&kyma->report_timer, lifecycle->loop, kyma_on_report, kyma);
@@ -142,6 +144,8 @@ void kyma_free(struct kyma *kyma)
     kept_done(&kyma->remote);
     free(kyma->problem);
     free(kyma->silence);
+    free(kyma->shoot);
+    free(kyma->instance);
     free(kyma->name);
     free(kyma);
 }
@@ -191,6 +195,7 @@ void module_free(struct module *module)
     *link = module->next;
     module_stop(module);
     kept_done(&module->manifest);
+    free(module->module_name);
     free(module->name);
     free(module);
 }

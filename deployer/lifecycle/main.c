@@ -14,6 +14,7 @@
 #include "common/data/uuid.h"
 #include "common/sandbox/sandbox.h"
 #include "deployer/exit_codes.h"
+#include "deployer/lifecycle/check.h"
 #include "deployer/lifecycle/lifecycle.h"
 #include "deployer/lifecycle/manager.h"
 #include "deployer/lifecycle/names.h"
@@ -60,6 +61,7 @@ bool lifecycle_may_send(const void *data)
 static void on_pump(void *data)
 {
     struct lifecycle *lifecycle = data;
+    uint64_t begin_ms = loop_now_ms(lifecycle->loop);
 
     if (!lifecycle_may_write(lifecycle))
         return;
@@ -71,8 +73,10 @@ static void on_pump(void *data)
         if (!lifecycle->queue_first)
             lifecycle->queue_end = &lifecycle->queue_first;
         kyma->is_queued = false;
+        lifecycle->passes++;
         kyma_pass(kyma);
     }
+    lifecycle->pass_ms += loop_now_ms(lifecycle->loop) - begin_ms;
     if (lifecycle->queue_first)
         loop_timer_start(&lifecycle->pump, 0);
 }
@@ -396,6 +400,30 @@ static int run(const struct lifecycle_values *values, struct error *err)
     return result;
 }
 
+/* Prints what is missing. Returns the exit code, or -1. */
+static int run_check(const struct lifecycle_values *values, struct error *err)
+{
+    cleanup_loop struct loop *loop = NULL;
+    cleanup_kube_config struct kube_config *config = NULL;
+    struct http_client *http = NULL;
+    struct kube *kube = NULL;
+    bool is_complete = false;
+    int result = -1;
+
+    if (loop_new(clock_system(), &loop, err) < 0 ||
+        http_client_new(loop, LIFECYCLE_USER_AGENT, &http, err) < 0 ||
+        kube_config_default(values->kubeconfig, &config, err) < 0 ||
+        kube_new(loop, http, config, &kube, err) < 0)
+        goto end;
+    config = NULL;
+    if (lifecycle_check(kube, values->namespace_name, stdout, &is_complete, err) == 0)
+        result = is_complete ? EXIT_SUCCESS : EXIT_FAILURE;
+end:
+    kube_free(kube);
+    http_client_free(http);
+    return result;
+}
+
 static int fail(const struct error *err)
 {
     log_error("unable to manage modules", log_text("error", err->text),
@@ -425,6 +453,11 @@ int lifecycle_main(int argc, char **argv)
     if (first < argc) {
         (void)error_set(&err, ERROR_INVALID, "unexpected argument '%s'", argv[first]);
         return fail(&err);
+    }
+    if (values.is_check) {
+        int result = run_check(&values, &err);
+
+        return result < 0 ? fail(&err) : result;
     }
     return run(&values, &err) < 0 ? fail(&err) : EXIT_SUCCESS;
 }

@@ -124,7 +124,10 @@ struct kyma {
     struct loop_timer timer;      /* of the next attempt */
     struct loop_timer away_timer; /* until silence becomes a problem */
     struct loop_timer report_timer;
-    int64_t reported_state; /* of the metrics: enum module_state, or -1 */
+    /* For metrics. */
+    int64_t reported_state;   /* enum module_state, or -1 */
+    int64_t unready_since_ms; /* on the clock of the loop; 0: Ready */
+    char *shoot, *instance;   /* "" if unknown */
 };
 
 /* ---- One module in one cluster ---- */
@@ -135,6 +138,10 @@ struct module {
     char *name; /* of the Manifest */
     uint32_t round;
     struct kept manifest;
+    /* Of the Manifest, for metrics; the name is NULL before it is there. */
+    char *module_name;
+    bool is_mandatory;
+    enum module_state reported_state;
     bool is_awaited; /* the Manifest was written, and the watch has not shown it yet */
 
     /* Work under way: at most one of these. */
@@ -211,7 +218,7 @@ struct lifecycle {
     size_t connecting;
 
     uint64_t failures[FAILURE_COUNT];
-    uint64_t cluster_writes, control_plane_writes;
+    uint64_t cluster_writes, control_plane_writes, passes, pass_ms;
 };
 
 bool lifecycle_is_synced(const struct lifecycle *lifecycle);
@@ -255,6 +262,15 @@ void kyma_unheard(struct kyma *kyma, const struct error *err);
 void kyma_on_timer(void *data);
 void kyma_on_away(void *data);
 void kyma_on_report(void *data);
+
+/* Whether a changed status has to be written now: a change of the state is written at once; details
+ * are collected for a moment, since more of them will follow. */
+bool kyma_is_write_due(struct kyma *kyma, const json_t *old, const json_t *new);
+
+/* kyma_remote.c */
+/* Creates and marks the Kyma in the cluster. Whether it is there, and ours. */
+bool kyma_keep_remote(struct kyma *kyma, const json_t *object, const json_t *remote);
+void kyma_write_remote_status(struct kyma *kyma, const json_t *remote, const json_t *status);
 
 /* kyma_connect.c */
 /* Chooses the access and connects. Whether the cluster can be used now. */
@@ -301,6 +317,9 @@ void module_on_watch_timer(void *data);
 /* A write to the Manifest; answers are taken over. */
 void module_write(struct module *module, enum kube_verb verb, const char *subresource,
                   const json_t *body, const char *field_manager);
+
+/* module_report.c */
+void module_report(struct module *module, const json_t *manifest, const struct module_view *view);
 
 /* module_apply.c */
 void module_apply(struct module *module, const json_t *manifest, const json_t *objects,

@@ -1,12 +1,267 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Metrics with the names and labels of the original, so that its dashboards work, and a few more:
+ * failures by class, and the age of the oldest cluster that is not as it should be.
+ *
+ * The original writes a series for each cluster, module and state. With many clusters a scrape
+ * would take megabytes; from METRICS_CLUSTERS_MAX on each state has one series without a cluster,
+ * whose value is the number of clusters or modules, so that sums over them stay correct. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/base/memory.h"
+#include "common/data/doc.h"
 #include "deployer/lifecycle/manager.h"
+#include "deployer/lifecycle/names.h"
+
+enum { METRICS_CLUSTERS_MAX = 200, STATES = MODULE_ERROR + 1 };
+
+struct writer {
+    struct buffer *body;
+    struct error err;
+    bool has_failed;
+};
+
+struct counts {
+    size_t kymas[STATES], modules[STATES], mandatory[STATES];
+    int64_t oldest_ms;
+};
+
+printf_like(2, 3) static void put(struct writer *writer, const char *format, ...)
+{
+    cleanup_free char *line = NULL;
+    va_list args;
+
+    va_start(args, format);
+    if (vasprintf(&line, format, args) < 0)
+        out_of_memory();
+    va_end(args);
+    writer->has_failed |= buffer_append(writer->body, line, strlen(line), &writer->err) < 0;
+}
+
+static void head(struct writer *writer, const char *name, const char *type, const char *help)
+{
+    put(writer, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+/* ---- States ---- */
+
+static void put_kyma(struct writer *writer, const struct kyma *kyma)
+{
+    for (int64_t state = 0; state < STATES; state++)
+        put(writer,
+            "lifecycle_mgr_kyma_state{kyma_name=\"%s\",state=\"%s\",shoot=\"%s\",instance_id=\"%"
+            "s\"} "
+            "%d\n",
+            kyma->name, module_state_name((enum module_state)state), kyma->shoot, kyma->instance,
+            kyma->reported_state == state);
+}
+
+static void put_module(struct writer *writer, const struct module *module)
+{
+    const struct kyma *kyma = module->kyma;
+
+    for (size_t state = 0; state < STATES; state++) {
+        const char *name = module_state_name((enum module_state)state);
+        int value = module->reported_state == state;
+
+        if (module->is_mandatory)
+            put(writer,
+                "lifecycle_mgr_mandatory_module_state{module_name=\"%s\",kyma_name=\"%s\","
+                "state=\"%s\"} %d\n",
+                module->module_name, kyma->name, name, value);
+        else
+            put(writer,
+                "lifecycle_mgr_module_state{module_name=\"%s\",kyma_name=\"%s\",state=\"%s\","
+                "shoot=\"%s\",instance_id=\"%s\"} %d\n",
+                module->module_name, kyma->name, name, kyma->shoot, kyma->instance, value);
+    }
+}
+
+static void count_kyma(struct counts *counts, const struct kyma *kyma)
+{
+    if (kyma->reported_state < 0)
+        return;
+    counts->kymas[kyma->reported_state]++;
+    if (kyma->unready_since_ms &&
+        (!counts->oldest_ms || kyma->unready_since_ms < counts->oldest_ms))
+        counts->oldest_ms = kyma->unready_since_ms;
+    for (const struct module *module = kyma->modules; module; module = module->next) {
+        if (module->module_name && module->is_mandatory)
+            counts->mandatory[module->reported_state]++;
+        else if (module->module_name)
+            counts->modules[module->reported_state]++;
+    }
+}
+
+static void put_sums(struct writer *writer, const struct counts *counts)
+{
+    for (size_t state = 0; state < STATES; state++) {
+        const char *name = module_state_name((enum module_state)state);
+
+        put(writer, "lifecycle_mgr_kyma_state{state=\"%s\"} %zu\n", name, counts->kymas[state]);
+        put(writer, "lifecycle_mgr_module_state{state=\"%s\"} %zu\n", name, counts->modules[state]);
+        put(writer, "lifecycle_mgr_mandatory_module_state{state=\"%s\"} %zu\n", name,
+            counts->mandatory[state]);
+    }
+}
+
+static void put_states(struct writer *writer, const struct lifecycle *lifecycle,
+                       struct counts *counts)
+{
+    bool is_small = lifecycle->kyma_count <= METRICS_CLUSTERS_MAX;
+
+    for (size_t i = 0; i < lifecycle->table_size; i++) {
+        for (const struct kyma *kyma = lifecycle->table[i]; kyma; kyma = kyma->hash_next) {
+            count_kyma(counts, kyma);
+            if (!is_small || kyma->reported_state < 0)
+                continue;
+            put_kyma(writer, kyma);
+            for (const struct module *module = kyma->modules; module; module = module->next) {
+                if (module->module_name)
+                    put_module(writer, module);
+            }
+        }
+    }
+    if (!is_small)
+        put_sums(writer, counts);
+}
+
+/* ---- Work ---- */
+
+static size_t count_mandatory_releases(const struct lifecycle *lifecycle)
+{
+    size_t count = 0;
+    const char *name;
+    json_t *release;
+
+    doc_foreach(lifecycle->releases, name, release) count +=
+        doc_get(release, "spec.mandatory") != NULL;
+    return count;
+}
+
+/* What the original counts by the reason of a new attempt. */
+static void put_reasons(struct writer *writer, const struct lifecycle *lifecycle)
+{
+    static const char *const reasons[FAILURE_COUNT] = {
+        [FAILURE_NETWORK] = "sync_context_retrieval", [FAILURE_UNAUTHORIZED] = "kyma_unauthorized",
+        [FAILURE_OBJECT] = "manifest_sync_resources", [FAILURE_BUSY] = "manifest_client_init",
+        [FAILURE_CONTENT] = "manifest_parse_spec",
+    };
+
+    head(writer, "lifecycle_mgr_requeue_reason_total", "counter",
+         "attempts that have to be repeated");
+    for (size_t i = FAILURE_NONE + 1; i < FAILURE_COUNT; i++)
+        put(writer,
+            "lifecycle_mgr_requeue_reason_total{requeue_reason=\"%s\",requeue_type=\"unexpected\"} "
+            "%llu\n",
+            reasons[i], (unsigned long long)lifecycle->failures[i]);
+    put(writer,
+        "lifecycle_mgr_requeue_reason_total{requeue_reason=\"processing_kyma_state\","
+        "requeue_type=\"intended\"} %llu\n",
+        (unsigned long long)lifecycle->passes);
+    head(writer, "longshore_lifecycle_failures_total", "counter", "failures by class");
+    for (size_t i = FAILURE_NONE + 1; i < FAILURE_COUNT; i++)
+        put(writer, "longshore_lifecycle_failures_total{class=\"%s\"} %llu\n",
+            failure_name((enum failure_class)i), (unsigned long long)lifecycle->failures[i]);
+}
+
+static void put_work(struct writer *writer, const struct lifecycle *lifecycle)
+{
+    static const char *const queues[] = {"kyma", "manifest"};
+    unsigned long long passes = (unsigned long long)lifecycle->passes;
+    double seconds = (double)lifecycle->pass_ms / 1000;
+    unsigned long long errors = 0;
+    size_t depth = 0;
+
+    for (const struct kyma *kyma = lifecycle->queue_first; kyma; kyma = kyma->queue_next)
+        depth++;
+    for (size_t i = FAILURE_NONE + 1; i < FAILURE_COUNT; i++)
+        errors += (unsigned long long)lifecycle->failures[i];
+    for (size_t i = 0; i < array_length(queues); i++) {
+        const char *name = queues[i];
+
+        put(writer,
+            "workqueue_depth{name=\"%s\"} %zu\nworkqueue_adds_total{name=\"%s\"} %llu\n"
+            "workqueue_queue_duration_seconds_sum{name=\"%s\"} 0\n"
+            "workqueue_queue_duration_seconds_count{name=\"%s\"} %llu\n"
+            "workqueue_work_duration_seconds_sum{name=\"%s\"} %.3f\n"
+            "workqueue_work_duration_seconds_count{name=\"%s\"} %llu\n"
+            "workqueue_longest_running_processor_seconds{name=\"%s\"} 0\n"
+            "workqueue_unfinished_work_seconds{name=\"%s\"} 0\n",
+            name, depth, name, passes, name, name, passes, name, seconds, name, passes, name, name);
+        put(writer,
+            "controller_runtime_active_workers{controller=\"%s\"} %d\n"
+            "controller_runtime_max_concurrent_reconciles{controller=\"%s\"} %d\n"
+            "controller_runtime_reconcile_errors_total{controller=\"%s\"} %llu\n"
+            "controller_runtime_reconcile_time_seconds_sum{controller=\"%s\"} %.3f\n"
+            "controller_runtime_reconcile_time_seconds_count{controller=\"%s\"} %llu\n"
+            "controller_runtime_reconcile_total{controller=\"%s\",result=\"success\"} %llu\n",
+            name, depth > 0, name, LIFECYCLE_PASSES_MAX, name, errors, name, seconds, name, passes,
+            name, passes);
+    }
+}
+
+static void put_requests(struct writer *writer, const struct lifecycle *lifecycle)
+{
+    const struct kube_counts *counts = kube_request_counts(lifecycle->kube);
+
+    head(writer, "rest_client_requests_total", "counter", "requests to the control plane");
+    for (size_t method = 0; method < KUBE_COUNT_METHODS; method++) {
+        for (size_t code = 0; code < KUBE_COUNT_CODES; code++) {
+            if (counts->numbers[method][code])
+                put(writer, "rest_client_requests_total{code=\"%s\",method=\"%s\"} %llu\n",
+                    kube_count_code(code), kube_count_method(method),
+                    (unsigned long long)counts->numbers[method][code]);
+        }
+    }
+}
+
+static void put_process(struct writer *writer)
+{
+    cleanup_file FILE *statm = fopen("/proc/self/statm", "re");
+    struct rusage usage = {0};
+    long size = 0, resident = 0;
+
+    if (statm && fscanf(statm, "%ld %ld", &size, &resident) == 2)
+        put(writer,
+            "# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes %ld\n",
+            resident * sysconf(_SC_PAGESIZE));
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        put(writer, "# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total %.2f\n",
+            (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
+}
 
 int lifecycle_write_metrics(struct lifecycle *lifecycle, struct buffer *ret_body)
 {
-    struct error err = {0};
+    struct writer writer = {.body = ret_body};
+    struct counts counts = {0};
+    int64_t now = (int64_t)loop_now_ms(lifecycle->loop);
 
-    return buffer_append_text(ret_body, &err,
-                              "# TYPE longshore_lifecycle_clusters gauge\n"
-                              "longshore_lifecycle_clusters %zu\n",
-                              lifecycle->kyma_count);
+    head(&writer, "lifecycle_mgr_kyma_state", "gauge", "1 for the state of a Kyma");
+    put_states(&writer, lifecycle, &counts);
+    head(&writer, "lifecycle_mgr_mandatory_modules", "gauge", "mandatory ModuleReleaseMetas");
+    put(&writer, "lifecycle_mgr_mandatory_modules %zu\n", count_mandatory_releases(lifecycle));
+    put(&writer,
+        "lifecycle_mgr_maintenance_window_config_read_success %d\nlifecycle_mgr_fips_mode 0\n",
+        lifecycle->policy != NULL);
+    put_reasons(&writer, lifecycle);
+    put_work(&writer, lifecycle);
+    put_requests(&writer, lifecycle);
+    put_process(&writer);
+    put(&writer,
+        "# HELP longshore_lifecycle_oldest_unready_seconds time since which a Kyma is not Ready\n"
+        "longshore_lifecycle_oldest_unready_seconds %.1f\n"
+        "longshore_lifecycle_clusters %zu\nlongshore_lifecycle_connecting %zu\n"
+        "longshore_lifecycle_writes_total{to=\"clusters\"} %llu\n"
+        "longshore_lifecycle_writes_total{to=\"control_plane\"} %llu\n"
+        "longshore_lifecycle_leader %d\n",
+        counts.oldest_ms ? (double)(now - counts.oldest_ms) / 1000 : 0.0, lifecycle->kyma_count,
+        lifecycle->connecting, (unsigned long long)lifecycle->cluster_writes,
+        (unsigned long long)lifecycle->control_plane_writes,
+        lifecycle->lease && lease_is_held(lifecycle->lease));
+    return writer.has_failed ? -1 : 0;
 }

@@ -207,149 +207,6 @@ static void mark(struct module *module, const json_t *manifest)
     module_write(module, KUBE_PATCH_MERGE, NULL, body, KYMA_FIELD_MANAGER_APPLIER);
 }
 
-/* ---- The report ---- */
-
-struct judgement {
-    enum module_state state;
-    char *operation; /* belongs to the judgement */
-};
-
-static char *describe_deletion(const struct module *module, const struct module_view *view,
-                               const json_t *manifest)
-{
-    char *waiting = module->removal ? removal_describe(module->removal) : NULL;
-
-    if (waiting)
-        return waiting;
-    if (view->has_other_resources || (view->is_resource_ignored && view->has_default_resource))
-        return xasprintf("waiting for module crs deletion: %zu of kind %s exist",
-                         json_object_size(module->resources),
-                         doc_text_or(manifest, "spec.resource.kind", ""));
-    if (view->has_default_resource)
-        return xasprintf("waiting for %s %s to be deleted",
-                         doc_text_or(manifest, "spec.resource.kind", ""),
-                         doc_text_or(manifest, "spec.resource.metadata.name", ""));
-    return xstrdup("waiting for resources to be deleted");
-}
-
-static struct judgement judge_running(const struct module *module, const json_t *manifest)
-{
-    const struct lifecycle *lifecycle = module->kyma->lifecycle;
-    const json_t *manager = synced_manager(doc_get(manifest, "status.synced"));
-    struct judgement judgement = {.state = MODULE_READY};
-    const struct state_verdict *worse = NULL;
-
-    if (manager && lifecycle->options.state_source != STATE_RESOURCE) {
-        judgement.state = module->manager->state;
-        worse = module->manager;
-    }
-    if (module->resource && lifecycle->options.state_source != STATE_MANAGER &&
-        module_state_worse(module->resource->state, judgement.state) != judgement.state) {
-        judgement.state = module->resource->state;
-        worse = module->resource;
-    }
-    if (judgement.state == MODULE_READY)
-        judgement.operation = xstrdup("installation is ready and resources can be used");
-    else if (worse == module->resource)
-        judgement.operation =
-            xasprintf("%s %s/%s: %s", doc_text_or(manifest, "spec.resource.kind", ""),
-                      doc_text_or(manifest, "spec.resource.metadata.namespace", ""),
-                      doc_text_or(manifest, "spec.resource.metadata.name", ""), worse->reason);
-    else
-        judgement.operation = xasprintf("%s %s/%s: %s", doc_text_or(manager, "kind", ""),
-                                        doc_text_or(manager, "namespace", ""),
-                                        doc_text_or(manager, "name", ""), worse->reason);
-    return judgement;
-}
-
-/* Whether the watches have shown everything that decides the state. Until then it stays as it is,
- * so that a restart does not make modules look as if they were being installed. */
-static bool is_state_known(const struct module *module, const json_t *manifest,
-                           const struct module_view *view)
-{
-    enum state_source source = module->kyma->lifecycle->options.state_source;
-
-    if (view->is_deleting || module->problem || !view->is_applied)
-        return true;
-    if (source != STATE_RESOURCE && !module->manager &&
-        synced_manager(doc_get(manifest, "status.synced")))
-        return false;
-    return source == STATE_MANAGER || !view->wants_resource || module->is_resource_looked_at ||
-           (module->manager && module->manager->state != MODULE_READY);
-}
-
-static struct judgement judge(const struct module *module, const json_t *manifest,
-                              const struct module_view *view)
-{
-    bool is_passing = module->failure == FAILURE_NETWORK || module->failure == FAILURE_BUSY;
-
-    if (view->is_deleting)
-        return (struct judgement){MODULE_DELETING, module->problem
-                                                       ? xstrdup(module->problem)
-                                                       : describe_deletion(module, view, manifest)};
-    if (module->problem && !is_passing)
-        return (struct judgement){MODULE_ERROR, xstrdup(module->problem)};
-    if (!view->is_applied || module->problem)
-        return (struct judgement){
-            MODULE_PROCESSING,
-            xstrdup(module->problem ? module->problem : "waiting for resources to become ready")};
-    return judge_running(module, manifest);
-}
-
-static void report(struct module *module, const json_t *manifest, const struct module_view *view)
-{
-    struct judgement judgement = {0};
-    cleanup_free char *operation = NULL;
-    cleanup_json json_t *status = NULL, *old = NULL, *new = NULL, *body = NULL;
-    bool is_ready = false;
-
-    if (!is_state_known(module, manifest, view))
-        return;
-    judgement = judge(module, manifest, view);
-    operation = judgement.operation;
-    is_ready = judgement.state == MODULE_READY;
-    status = manifest_status(&(struct manifest_observation){
-        .manifest = manifest,
-        .state = judgement.state,
-        .operation = operation,
-        .are_resources_parsed = view->is_applied || view->has_objects,
-        .is_installed = is_ready,
-        .has_resource = view->wants_resource,
-        .is_resource_created = view->is_resource_created,
-        .now_unix_ms = clock_unix_ms(loop_clock(module->kyma->lifecycle->loop)),
-    });
-    old = json_pack("{s:O*}", "status", doc_writable(doc_get(manifest, "status")));
-    new = json_pack("{s:O}", "status", status);
-    body = merge_patch_between(old, new);
-    if (body) {
-        doc_set_text(body, "metadata.resourceVersion",
-                     doc_text_or(manifest, "metadata.resourceVersion", ""));
-        module_write(module, KUBE_PATCH_MERGE, "status", body, KYMA_FIELD_MANAGER_APPLIER);
-    }
-    if (is_ready && !module->is_watching && !loop_timer_is_running(&module->watch_timer))
-        loop_timer_start(&module->watch_timer, LIFECYCLE_WATCH_MS);
-}
-
-/* Also describes again what a removal waits for. */
-void module_on_watch_timer(void *data)
-{
-    struct module *module = data;
-    cleanup_json json_t *manifest = kept_get(&module->manifest);
-    struct module_view view = {0};
-
-    if (!manifest || module->kyma->phase != KYMA_STEADY)
-        return;
-    view = module_view_of(manifest);
-    view.is_applied = module->applied_ref != NULL;
-    if (module->removal) {
-        loop_timer_start(&module->watch_timer, 5 * LIFECYCLE_WATCH_MS);
-        if (!module->call && view.is_deleting)
-            report(module, manifest, &view);
-    } else if (!view.is_deleting && !view.is_unmanaged) {
-        module_watch_kinds(module, manifest, false);
-    }
-}
-
 /* ---- The step ---- */
 
 static bool is_working(const struct module *module)
@@ -429,7 +286,7 @@ static void act(struct module *module, enum module_action action, const json_t *
         module->problem = xstrdup(err->text);
         module->problem_ref = NULL;
         module->failure = FAILURE_CONTENT;
-        report(module, manifest, view);
+        module_report(module, manifest, view);
         break;
     case MODULE_REPORT:
         module_watch_kinds(module, manifest, true);
@@ -437,10 +294,10 @@ static void act(struct module *module, enum module_action action, const json_t *
             module_look_at_resource(module, manifest);
         else if (!synced_manager(doc_get(manifest, "status.synced")))
             module_look_at_resource(module, manifest);
-        report(module, manifest, view);
+        module_report(module, manifest, view);
         break;
     case MODULE_DESCRIBE:
-        report(module, manifest, view);
+        module_report(module, manifest, view);
         break;
     case MODULE_HAND_OVER:
         module_hand_over(module, manifest);
@@ -450,7 +307,7 @@ static void act(struct module *module, enum module_action action, const json_t *
         break;
     case MODULE_WATCH_RESOURCES:
         module_watch_resources(module, manifest);
-        report(module, manifest, view);
+        module_report(module, manifest, view);
         break;
     case MODULE_DELETE_RESOURCE:
         module_delete_resource(module, manifest);
@@ -509,7 +366,7 @@ void module_step(struct module *module, const json_t *object)
     view = observe(module, manifest, object, &objects, &err);
     if (loop_timer_is_running(&module->timer) || module->failure == FAILURE_CONTENT) {
         if (view.has_access && !view.is_forsaken && !view.is_skipped) {
-            report(module, manifest, &view);
+            module_report(module, manifest, &view);
             return;
         }
         if (!view.is_forsaken)

@@ -12,7 +12,7 @@ REQUESTS_MAX = 40
 def resource_of(path):
     """.../namespaces/NS/RESOURCE[/NAME[/SUBRESOURCE]], or /apis/GROUP/VERSION/RESOURCE..., as RESOURCE[/SUBRESOURCE]."""
     path = path.partition("?")[0]
-    parts = path.partition("/namespaces/")[2].split("/")[1:] or path.split("/")[4:]
+    parts = path.partition("/namespaces/")[2].split("/")[1:] or path.split("/")[4:] or ["discovery"]
     return parts[0] if len(parts) < 3 else f"{parts[0]}/{parts[2]}"
 
 

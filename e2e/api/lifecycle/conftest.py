@@ -18,7 +18,7 @@ harness = load("lifecycle_harness", HERE / "harness.py")
 @pytest.fixture(scope="session")
 def control_plane(apiserver):
     """The shared API server with the kinds of the lifecycle manager."""
-    crds.install(apiserver.kube, crds.load(paths.CHECKOUT / "deployer" / "lifecycle" / "crds"))
+    crds.install(apiserver.kube, crds.load(paths.CHECKOUT / "charts" / "lifecycle-manager" / "files" / "crds"))
     return apiserver
 
 

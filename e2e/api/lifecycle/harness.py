@@ -3,15 +3,17 @@
 managed cluster: it writes the status of Deployments."""
 
 import base64
+import io
 import json
 import os
 import pathlib
+import tarfile
 
 import yaml
 
-from bench import kubeconfig
 from bench.audit import resource_of
 from bench.kube import ApiError
+from bench.oci import Blob
 from bench.waiting import wait_until
 from controller_harness import PROGRAM, Controller
 
@@ -33,6 +35,50 @@ LABEL = f"{GROUP}/managed-by"
 
 def module_file(path, namespace):
     return yaml.safe_load((DATA / path).read_text().replace("kcp-system", namespace))
+
+
+EVERYTHING = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}, {"nonResourceURLs": ["*"], "verbs": ["*"]}]
+
+
+def token_kubeconfig(apiserver, namespace, proxy):
+    """A kubeconfig that also works through a proxy that terminates TLS."""
+    token = apiserver.service_account("lifecycle", namespace, seconds=7200)
+    apiserver.kube.allow(f"{namespace}:lifecycle", EVERYTHING, kind="ServiceAccount", name=f"lifecycle-{namespace}")
+    document = json.loads(pathlib.Path(apiserver.token_kubeconfig(token)).read_text())
+    document["clusters"][0]["cluster"]["server"] = f"https://{proxy.host}:{proxy.port}"
+    return document
+
+
+def tar(files):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def push_module(registry, component, version, content, media_type="application/octet-stream", descriptor=None):
+    """What a module author publishes: a component whose resource raw-manifest has the objects. descriptor: other text for it."""
+    layer = Blob(content, media_type)
+    text = descriptor if descriptor is not None else yaml.safe_dump({"meta": {"schemaVersion": "v2"}, "component": {
+        "name": component, "version": version, "provider": "example.com", "repositoryContexts": [], "sources": [], "componentReferences": [],
+        "resources": [{"name": "raw-manifest", "version": version, "type": "directoryTree", "relation": "local", "access": {
+            "type": "localBlob", "localReference": layer.digest, "mediaType": media_type}}]}})
+    archive = Blob(tar({"component-descriptor.yaml": text.encode()}), "application/vnd.ocm.software.component-descriptor.v2+yaml+tar")
+    place = {"mediaType": archive.media_type, "digest": archive.digest, "size": len(archive.data)}
+    config = Blob(json.dumps({"componentDescriptorLayer": place}).encode(), "application/vnd.ocm.software.component.config.v1+json")
+    manifest = Blob(json.dumps({
+        "schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+        "config": {"mediaType": config.media_type, "digest": config.digest, "size": len(config.data)},
+        "layers": [place, {"mediaType": media_type, "digest": layer.digest, "size": len(content)}]}).encode(),
+        "application/vnd.oci.image.manifest.v1+json")
+    registry.client().push(f"component-descriptors/{component}", version, manifest, [config, archive, layer])
+
+
+def config_map(name, namespace=SYSTEM, **data):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace}, "data": data}
 
 
 class LifecycleWorld:
@@ -125,6 +171,17 @@ class LifecycleWorld:
                 if "inline" not in path.name:
                     self.apply(path.relative_to(DATA))
 
+    def publish(self, name, objects, version="1.0.0", component=None, **options):
+        """A module of the test's own: its component, and its entries in the catalog. objects: a list, or the bytes of the layer."""
+        component = component or f"example.com/module/{self.namespace}/{name}"
+        content = objects if isinstance(objects, bytes) else yaml.safe_dump_all(objects).encode()
+        data = options.pop("data", None)
+        push_module(self.registry, component, version, content, **options)
+        self.kcp.apply({"apiVersion": API, "kind": "ModuleTemplate", "metadata": {"name": f"{name}-{version}", "namespace": self.namespace},
+                        "spec": {"moduleName": name, "version": version, "descriptor": {}, **({"data": data} if data else {})}})
+        self.kcp.apply({"apiVersion": API, "kind": "ModuleReleaseMeta", "metadata": {"name": name, "namespace": self.namespace},
+                        "spec": {"moduleName": name, "ocmComponentName": component, "channels": [{"channel": "regular", "version": version}]}})
+
     def kubeconfig_text(self, user=None, server=None):
         path = self.cluster.user_kubeconfig(user or self.user, groups=["system:masters"])
         text = pathlib.Path(path).read_text()
@@ -194,6 +251,18 @@ class LifecycleWorld:
     def delete(self, name="fleet-0001"):
         self.kcp.delete(KYMAS, name, self.namespace)
         wait_until(lambda: self.kcp.find(KYMAS, name, self.namespace) is None, f"{name} gone")
+
+    def close_namespace(self):
+        """Ends the deletion of the modules' namespace, as its controller would."""
+        for program in self.programs:
+            program.stop()
+        for resource in ("configmaps", "services", "serviceaccounts", DEPLOYMENTS, KYMAS, TEMPLATES, RELEASES, HARBOURS):
+            for thing in self.left(resource):
+                if thing["metadata"].get("namespace") == SYSTEM:
+                    self.purge(self.skr, resource, thing)
+        self.skr.request("PUT", f"/api/v1/namespaces/{SYSTEM}/finalize",
+                         body={"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}, "spec": {"finalizers": []}})
+        wait_until(lambda: self.skr.find("namespaces", SYSTEM) is None, "the namespace gone")
 
     def objects(self):
         """Everything in the managed cluster that is labelled as managed, by kind and name."""

@@ -11,7 +11,7 @@ API = "operator.kyma-project.io/v1beta2"
 
 @pytest.fixture(scope="module")
 def kyma_api(apiserver):
-    crds.install(apiserver.kube, crds.load(paths.CHECKOUT / "deployer" / "lifecycle" / "crds"))
+    crds.install(apiserver.kube, crds.load(paths.CHECKOUT / "charts" / "lifecycle-manager" / "files" / "crds"))
 
 
 def thing(kind, spec, name="one"):

@@ -182,7 +182,7 @@ def test_a_control_plane_manages_itself(world):
     own = type(world)(world.cluster, world.cluster, world.registry, world.namespace)
     own.skr.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": world.namespace}})
     from bench import crds, paths
-    crds.install(own.skr, crds.load(paths.CHECKOUT / "deployer" / "lifecycle" / "crds"))
+    crds.install(own.skr, crds.load(paths.CHECKOUT / "charts" / "lifecycle-manager" / "files" / "crds"))
     try:
         program = own.start("--own-cluster")
         own.catalog()

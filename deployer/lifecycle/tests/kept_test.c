@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/apply/tests/parse.h"
+#include "deployer/lifecycle/kept.h"
+
+#define OBJECT(uid_, version_) "{'metadata':{'uid':'" uid_ "','resourceVersion':'" version_ "'}}"
+
+static void only_newer_answers_are_taken(void **state)
+{
+    cleanup_json json_t *first = parse(OBJECT("u", "5")), *older = parse(OBJECT("u", "4"));
+    cleanup_json json_t *newer = parse(OBJECT("u", "10")), *other = parse(OBJECT("v", "11"));
+    cleanup_json json_t *read = NULL;
+    struct kept kept = {0};
+
+    (void)state;
+    kept_take_answer(&kept, first);
+    assert_false(kept_is_there(&kept)); /* it was deleted meanwhile */
+    assert_null(kept_get(&kept));
+    kept_set(&kept, first);
+    assert_true(kept_is_newer_than(&kept, older));
+    assert_false(kept_is_newer_than(&kept, newer));
+    assert_false(kept_is_newer_than(&kept, other));
+    kept_take_answer(&kept, older);
+    assert_int_equal(kept.version, 5);
+    kept_take_answer(&kept, other);
+    assert_int_equal(kept.version, 5);
+    kept_take_answer(&kept, newer);
+    assert_int_equal(kept.version, 10);
+    read = kept_get(&kept);
+    assert_true(json_equal(read, newer));
+    kept_set(&kept, NULL);
+    assert_false(kept_is_there(&kept));
+    kept_done(&kept);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(only_newer_answers_are_taken)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

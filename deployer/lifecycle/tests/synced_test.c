@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/apply/tests/parse.h"
+#include "common/base/cleanup.h"
+#include "deployer/lifecycle/synced.h"
+
+#define ENTRY(group_, kind_, name_, namespace_)                                                    \
+    "{'group':'" group_ "','version':'v1','kind':'" kind_ "','name':'" name_                       \
+    "','namespace':'" namespace_ "'}"
+
+static void lists_are_united_and_subtracted(void **state)
+{
+    cleanup_json json_t *before = parse("[" ENTRY("", "ConfigMap", "a", "n") "]");
+    cleanup_json json_t *now =
+        parse("[" ENTRY("", "ConfigMap", "b", "n") "," ENTRY("", "ConfigMap", "a", "n") "]");
+    cleanup_json json_t *all = synced_union(before, now), *added = synced_minus(now, before),
+                        *first = synced_union(NULL, now);
+
+    (void)state;
+    assert_int_equal(json_array_size(all), 2);
+    assert_string_equal(doc_text(json_array_get(all, 0), "name"), "a");
+    assert_int_equal(json_array_size(added), 1);
+    assert_string_equal(doc_text(json_array_get(added, 0), "name"), "b");
+    assert_true(json_equal(first, now));
+}
+
+static void entries_are_references(void **state)
+{
+    cleanup_json json_t *entry = parse(ENTRY("apps", "Deployment", "d", "n"));
+    struct object_ref ref = synced_ref(entry);
+    cleanup_json json_t *again = synced_entry(&ref);
+    cleanup_json json_t *objects =
+        parse("[{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'d'}}]");
+
+    (void)state;
+    assert_string_equal(ref.api_version, "apps/v1");
+    assert_true(json_equal(entry, again));
+    assert_ptr_equal(synced_find_object(objects, &ref), json_array_get(objects, 0));
+    object_ref_done(&ref);
+}
+
+static void the_operator_goes_last_and_its_namespace_stays(void **state)
+{
+    cleanup_json json_t *synced = parse(
+        "[" ENTRY("", "ConfigMap", "c", "n") "," ENTRY("apps", "StatefulSet", "s", "n") "," ENTRY(
+            "", "Namespace", "kyma-system", "") "," ENTRY("apps", "Deployment", "d", "n") "]");
+    cleanup_inventory struct inventory first = synced_inventory(synced, false);
+    cleanup_inventory struct inventory last = synced_inventory(synced, true);
+
+    (void)state;
+    assert_int_equal(first.count, 2);
+    assert_int_equal(last.count, 2);
+    assert_int_equal(last.entries[0].policy, POLICY_KEEP);
+    assert_false(last.entries[0].is_namespaced);
+    assert_int_equal(last.entries[1].policy, POLICY_MANAGE);
+    assert_string_equal(doc_text(synced_manager(synced), "name"), "s");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_are_united_and_subtracted),
+        cmocka_unit_test(entries_are_references),
+        cmocka_unit_test(the_operator_goes_last_and_its_namespace_stays),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What operators of the original complain about (C), and faults of the original (K): README.md lists them."""
+
+import contextlib
+import json
+import socket
+import threading
+
+from bench.waiting import wait_until
+from faults.proxy import Action, FaultProxy, PASS, status
+from lifecycle_harness import DEFINITIONS, GROUP, HARBOURS, KYMAS, MANIFESTS, SYSTEM, config_map, token_kubeconfig
+
+
+@contextlib.contextmanager
+def silent_server():
+    """A server that accepts connections and never answers."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    kept = []
+
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                kept.append(listener.accept()[0])
+
+    threading.Thread(target=accept, daemon=True).start()
+    yield f"https://127.0.0.1:{listener.getsockname()[1]}"
+    listener.close()
+    for connection in kept:
+        connection.close()
+
+
+def test_a_broken_module_hides_no_other_and_says_why(world):
+    """K1, K2, K4, K5, C12, C13: modules without content, without YAML, and with an object that the server refuses."""
+    program = world.start()
+    long = f"example.com/module/{world.namespace}/" + "a-very-long-name-" * 3
+    world.publish("fine", [config_map("fine", answer="42")])
+    world.publish("empty", b"", descriptor="component: {name: x, version: 1.0.0, provider: p, resources: []}\nmeta: {schemaVersion: v2}\n")
+    world.publish("noyaml", b"{]")
+    refused = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "refused", "namespace": SYSTEM}, "spec": {"ports": "many"}}
+    world.publish("refused", [config_map("before"), refused])
+    world.publish("twin", [config_map("twin")], component=f"{long}one")
+    world.publish("twintwo", [config_map("twintwo")], component=f"{long}two")
+    world.access("fleet-0001")
+    world.kyma(modules=["fine", "empty", "noyaml", "refused", "twin", "twintwo"])
+
+    def states():
+        return {m["name"]: m["state"] for m in world.status().get("modules", [])}
+
+    wanted = {"fine": "Ready", "empty": "Error", "noyaml": "Error", "refused": "Error", "twin": "Ready", "twintwo": "Ready"}
+    wait_until(lambda: states() == wanted, f"{wanted}, not {states()}")
+    messages = {m["name"]: m.get("message", "") for m in world.status()["modules"]}
+    assert "raw-manifest" in messages["empty"] and "YAML" in messages["noyaml"] or "line" in messages["noyaml"], messages
+    assert "Service kyma-system/refused" in messages["refused"] and "ports" in messages["refused"], messages
+    remote = wait_until(lambda: (s := world.skr.get(KYMAS, "default", SYSTEM)["status"])["state"] == "Error" and s, "Error in the cluster")
+    assert {m["name"]: m.get("message", "") for m in remote["modules"]} == messages
+    assert world.status()["state"] == "Error"
+    assert len({m["metadata"]["name"] for m in world.kcp.items(MANIFESTS, world.namespace)}) == 5
+    # What was applied before another object failed is recorded, and goes with the module.
+    assert {s["name"] for s in world.manifest("refused")["status"]["synced"]} == {"before", "refused"}
+    assert world.skr.find("configmaps", "before", SYSTEM)
+    world.enable(["fine", "twin", "twintwo"])
+    world.wait_state("Ready")
+    wait_until(lambda: world.manifest("refused") is None, "the Manifest gone")
+    assert world.skr.find("configmaps", "before", SYSTEM) is None
+    errors = [line for line in program.output().splitlines() if '"level":"error"' in line]
+    assert len(errors) <= 3, errors
+
+
+def test_a_stray_manifest_and_a_second_secret_are_noticed(world):
+    """K3, K6, K8, C11: and nothing with certificates is ever installed."""
+    world.start()
+    world.publish("fine", [config_map("fine")])
+    world.access("fleet-0001")
+    world.kyma(modules=["fine"])
+    world.wait_state("Ready")
+    stray = world.manifest("fine")
+    stray["metadata"] = {"name": "stray", "namespace": world.namespace, "labels": {**stray["metadata"]["labels"], f"{GROUP}/module-name": "stray"}}
+    stray.pop("status")
+    world.kcp.create(stray)
+    wait_until(lambda: world.kcp.find(MANIFESTS, "stray", world.namespace) is None, "the stray Manifest gone")
+    world.access("fleet-0001", name="second")
+    assert "both have the label" in world.wait_state("Error")["lastOperation"]["operation"]
+    world.kcp.delete("secrets", "second", world.namespace)
+    world.wait_state("Ready")
+    # Another Kyma with the same cluster.
+    world.access("fleet-0002")
+    world.kyma("fleet-0002", modules=[])
+    assert f"belongs to Kyma {world.namespace}/fleet-0001" in world.wait_state("Error", "fleet-0002")["lastOperation"]["operation"]
+    assert world.status()["state"] == "Ready"
+    assert world.skr.items("admissionregistration.k8s.io/v1/validatingwebhookconfigurations") == []
+    assert world.skr.items("secrets", SYSTEM) == []
+    world.kcp.delete("secrets", "fleet-0002", world.namespace)
+    world.delete("fleet-0002")
+    assert world.skr.find(KYMAS, "default", SYSTEM)
+
+
+def test_untrusted_kubeconfigs_are_refused(world):
+    """No exec plugins, no files, no proxies; the message says so, and nothing of the Secret is shown."""
+    program = world.start()
+    text = world.kubeconfig_text()
+    bad = {"exec": ("users", "user", "exec", {"command": "touch", "apiVersion": "client.authentication.k8s.io/v1", "args": ["/tmp/owned"]}),
+           "tokenFile": ("users", "user", "tokenFile", "/etc/passwd"),
+           "proxy-url": ("clusters", "cluster", "proxy-url", "http://127.0.0.1:1")}
+    world.kyma(modules=[])
+    for word, (section, entry, key, value) in bad.items():
+        document = json.loads(text)
+        document[section][0][entry][key] = value
+        world.access("fleet-0001", json.dumps(document))
+        wait_until(lambda: word in world.status().get("lastOperation", {}).get("operation", ""), f"{word} refused")
+    world.access("fleet-0001", "{}")
+    wait_until(lambda: "access Secret" in world.status()["lastOperation"]["operation"], "refused")
+    assert "passwd" not in program.output() and "PRIVATE" not in program.output()
+    world.access("fleet-0001", text)
+    world.wait_state("Ready")
+
+
+def test_clusters_that_hang_or_are_gone_delay_nobody(world):
+    """C4, C7, K7: a silent cluster next to a working one; deletion without the cluster, its Secret or its definition."""
+    program = world.start()
+    with silent_server() as server:
+        for number in range(2, 8):
+            world.access(f"fleet-000{number}", world.kubeconfig_text(server=server))
+            world.kyma(f"fleet-000{number}", modules=[])
+        world.ready()
+        assert "Error" in world.wait_state("Error", "fleet-0002")["state"]
+        # The cluster is gone, and so is its Secret: the Kyma goes.
+        world.kcp.delete(KYMAS, "fleet-0002", world.namespace)
+        waiting = wait_until(lambda: (s := world.status("fleet-0002"))["state"] == "Deleting" and s, "Deleting")
+        assert waiting["lastOperation"]["operation"] != ""
+        world.kcp.delete("secrets", "fleet-0002", world.namespace)
+        wait_until(lambda: world.kcp.find(KYMAS, "fleet-0002", world.namespace) is None, "gone without its cluster")
+        for number in range(3, 8):
+            world.kcp.delete("secrets", f"fleet-000{number}", world.namespace)
+            world.delete(f"fleet-000{number}")
+    # The definition of the module's resources is gone before the module is disabled.
+    world.skr.delete(HARBOURS, "harbour", SYSTEM)
+    world.skr.delete(DEFINITIONS, f"harbours.{GROUP}")
+    world.enable([])
+    wait_until(lambda: world.manifest() is None, "the Manifest gone")
+    world.wait_state("Ready")
+    assert world.objects() == [] and "Sanitizer" not in program.output()
+
+
+def test_a_deletion_needs_neither_the_registry_nor_luck(world):
+    """C6, C9: one pull for a version; the registry is away and Secrets cannot be read while a Kyma is deleted: nothing is dropped."""
+    broken = threading.Event()
+
+    def plan(request):
+        if broken.is_set() and "/secrets" in request.path:
+            return Action(forward=False, answer=status(500, "InternalError"))
+        return PASS
+
+    with FaultProxy(world.control_plane, plan) as proxy:
+        path = world.control_plane.directory / f"orphans-{world.namespace}.json"
+        path.write_text(json.dumps(token_kubeconfig(world.control_plane, world.namespace, proxy)))
+        mark = world.registry.mark()
+        program = world.start(kubeconfig_path=path)
+        world.ready()
+        pulls = [p for m, p, s in world.registry.requests(mark) if m == "GET" and "harbour" in p]
+        assert len(pulls) == 4 == len(set(pulls)), pulls  # manifest, its config, descriptor, layer
+        program.expected = False
+        world.kill(program)
+        broken.set()
+        world.registry.process.signal(19)
+        try:
+            program = world.start(kubeconfig_path=path, is_waiting=False)
+            world.kcp.delete(KYMAS, "fleet-0001", world.namespace)
+            wait_until(lambda: "watch failed" in program.output(), "the failed list")
+            assert world.manifest()["metadata"]["finalizers"] and len(world.objects()) == 7
+            broken.clear()
+            wait_until(lambda: world.kcp.find(KYMAS, "fleet-0001", world.namespace) is None, "deleted")
+            assert world.objects() == []
+        finally:
+            world.registry.process.signal(18)
+        program.expected = False
+        program.stop()
+
+
+def test_a_terminating_namespace_costs_a_handful_of_requests(world):
+    """C1: no storm of requests or log lines, no new connections, and other clusters are fine."""
+    program = world.start()
+    world.ready()
+    wait_until(lambda: any(r.startswith("watch configmaps") for r in world.requests(0)), "watches")
+    world.skr.delete("namespaces", SYSTEM)
+    try:
+        mark, lines = world.cluster.audit.mark(), len(program.output().splitlines())
+        world.skr.delete("configmaps", "harbour-settings", SYSTEM)
+        world.skr.delete("services", "harbour-webhook", SYSTEM)
+        message = world.wait_state("Error")["modules"][0]["message"]
+        assert "being terminated" in message and "ConfigMap" in message, message
+        own = world.control_plane.audit.mark()
+        wait_until(lambda: world.control_plane.audit.count(own, resource="leases", user=program.user) >= 5, "renewals")
+        assert len(world.requests(mark)) <= 10, world.requests(mark)
+        assert len(program.output().splitlines()) - lines <= 20
+    finally:
+        world.close_namespace()
