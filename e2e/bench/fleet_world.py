@@ -41,7 +41,7 @@ class FleetWorld:
 
     def prepare(self, version="1.0.0"):
         """Kinds, modules, access Secrets and Kymas."""
-        crds.install(self.kcp, crds.load(paths.CHECKOUT / "deployer" / "lifecycle" / "crds"))
+        crds.install(self.kcp, crds.load(paths.CHECKOUT / "charts" / "lifecycle-manager" / "files" / "crds"))
         self.kcp.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
         for module in self.modules:
             self.publish(module, version)
