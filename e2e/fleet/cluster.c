@@ -77,7 +77,7 @@ void cluster_add_custom(struct cluster *cluster, const struct resource *resource
         }
     }
     cluster->customs = (const struct resource **)xreallocarray(
-        (void *)cluster->customs, cluster->custom_count + 1, sizeof(resource));
+        (void *)cluster->customs, cluster->custom_count + 1, sizeof(struct resource *));
     cluster->customs[cluster->custom_count++] = resource;
 }
 

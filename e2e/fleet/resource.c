@@ -152,8 +152,8 @@ struct resources *resources_new(void)
                 contains(with_status, array_length(with_status), address->plural);
             resource->counts_generation =
                 contains(with_generation, array_length(with_generation), address->plural);
-            resources->builtins =
-                xreallocarray(resources->builtins, resources->builtin_count + 1, sizeof(resource));
+            resources->builtins = xreallocarray(resources->builtins, resources->builtin_count + 1,
+                                                sizeof(struct resource *));
             resources->builtins[resources->builtin_count++] = resource;
         }
         (void)add_version(resource, address->version);
