@@ -8,7 +8,7 @@ PYTHON := /usr/bin/python3
 
 .DEFAULT_GOAL := build
 .PHONY: help build build-clang build-asan demo test unit lint format reference e2e bench mutants images release fuzz coverage clean \
-        cluster-up cluster-down
+        fleet cluster-up cluster-down
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,6 +104,10 @@ coverage: ## which lines the unit tests reach; fails if an error path of common/
 	@find build/coverage -name '*.gcda' -delete
 	@ctest --test-dir build/coverage --output-on-failure --progress -j2
 	@.ci/coverage build/coverage
+
+fleet: build ## CLUSTERS=100 simulated clusters for manual use, with a control plane (CONTROL_PLANE=kubeconfig: a real one); prints how to use them
+	@e2e/bench/tools packages
+	@$(PYTHON) e2e/fleet/start --clusters $(or $(CLUSTERS),100) $(if $(CONTROL_PLANE),--control-plane $(CONTROL_PLANE))
 
 cluster-up: ## a real one-node Kubernetes on this machine; prints its kubeconfig
 	@e2e/bench/tools packages

@@ -33,6 +33,9 @@ define_cleanup(struct kind_set *, kind_set_free)
 /* The kind of the built-in table; NULL if it is not there. Static. A server older than Kubernetes
  * 1.34 may lack the newest of them: then it responds with 404. */
 const struct kind *kind_builtin(const char *api_version, const char *kind);
+/* The table of built-in kinds by index; false behind its end. Static texts. */
+bool kind_builtin_at(size_t index, const char **ret_api_version, const char **ret_kind,
+                     const struct kind **ret_address);
 /* Every served version of a CustomResourceDefinition (apiextensions.k8s.io/v1). One that is
  * malformed adds nothing: the API server will reject it with a better message. */
 void kind_set_add_crd(struct kind_set *set, const json_t *crd);

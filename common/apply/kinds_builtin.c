@@ -114,3 +114,14 @@ const struct kind *kind_builtin(const char *api_version, const char *kind)
     }
     return NULL;
 }
+
+bool kind_builtin_at(size_t index, const char **ret_api_version, const char **ret_kind,
+                     const struct kind **ret_address)
+{
+    if (index >= array_length(builtins))
+        return false;
+    *ret_api_version = builtins[index].api_version;
+    *ret_kind = builtins[index].kind;
+    *ret_address = &builtins[index].address;
+    return true;
+}

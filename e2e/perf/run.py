@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""make bench: measures counts and ratios on this machine and writes them as a table, to out/bench.json and to docs/performance.md.
+"""make bench: measures counts and ratios on this machine and writes them as a table, to out/bench.json,
+docs/performance.md and docs/fleet-performance.md.
 
     run.py [--quick] [--page] [SECTION ...]
 
@@ -19,6 +20,7 @@ sys.path.insert(0, str(HERE))
 from bench import leftovers, process  # noqa: E402 (the path comes first)
 import measure_cluster  # noqa: E402
 import measure_controller  # noqa: E402
+import measure_fleet  # noqa: E402
 import measure_local  # noqa: E402
 import measure_manifest  # noqa: E402
 import measure_programs  # noqa: E402
@@ -27,6 +29,7 @@ import measure_throughput  # noqa: E402
 import measure_wait  # noqa: E402
 import measure_walks  # noqa: E402
 import report  # noqa: E402
+import report_fleet  # noqa: E402
 
 SECTIONS = {
     "programs": measure_programs.programs,
@@ -40,6 +43,7 @@ SECTIONS = {
     "initBySize": measure_sizes.init_by_size,
     "cluster": measure_cluster.latency,
     "local": measure_local.overhead,
+    "fleet": measure_fleet.fleet,
     "walks": measure_walks.walks,
     "manifestWalks": measure_walks.manifest_walks,
 }
@@ -69,6 +73,8 @@ def main():
     report.table(results)
     if not options.quick:
         report.page(results, HERE.parents[1] / "docs")
+        if "fleet" in results:
+            report_fleet.page(results["fleet"], HERE.parents[1] / "docs")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lifecycle manager with 300 clusters: what it costs in requests, bytes and descriptors, never in seconds."""
+
+import os
+import time
+
+import pytest
+
+from bench.fleet_modules import OBJECTS, SYSTEM
+from bench.fleet_world import FleetWorld, kyma_name
+from bench.proc import memory
+from bench.waiting import wait_until
+
+CLUSTERS = int(os.environ.get("LONGSHORE_FLEET_CLUSTERS", "300"))
+HANGING = CLUSTERS // 10
+ROTATED = 10
+MODULE = "anchor"
+# Objects of a module that differ between two versions (fleet_modules.objects).
+CHANGED = 2
+LEASES = "leases.coordination.k8s.io"
+# Upper limits, per cluster.
+BYTES_EACH, DESCRIPTORS_EACH = 400e3, 3.1
+# Of the program without any cluster.
+BYTES_FIRST, DESCRIPTORS_FIRST = 40e6, 60
+TIMEOUT = 900
+
+
+@pytest.fixture(scope="module")
+def world():
+    made = FleetWorld(CLUSTERS, 1)
+    yield made
+    made.close()
+
+
+def settled(world):
+    """Waits until no request has been made for two seconds, but those for the Lease; then sets the counters to 0."""
+    def requests():
+        counters = world.fleet.get("counters")
+        return counters["requests"] - sum(row["count"] for row in counters["byRequest"] if row["resource"] == LEASES or row["code"] == 0)
+
+    def is_quiet():
+        before = requests()
+        time.sleep(2)
+        return requests() == before + 0
+    wait_until(is_quiet, "no more requests", timeout=TIMEOUT)
+    world.fleet.command("reset")
+
+
+def of_modules(world, **wanted):
+    """Writes to objects of modules in the managed clusters."""
+    ours = ("configmaps", "deployments.apps", "services", "serviceaccounts", "priorityclasses.scheduling.k8s.io",
+            *(f"{kind}.rbac.authorization.k8s.io" for kind in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")))
+    return sum(world.fleet.requests(world.managed, verb="patch", resource=resource, **wanted) for resource in ours)
+
+
+def descriptors(process):
+    return len(os.listdir(f"/proc/{process.pid}/fd"))
+
+
+def registry_reads(world, mark):
+    return [(method, path) for method, path, status in world.registry.requests(mark) if method == "GET" and status == 200]
+
+
+def check_size(program):
+    rss = memory(program.pid)["VmRSS"]
+    assert rss < BYTES_FIRST + CLUSTERS * BYTES_EACH, f"{rss} bytes"
+    assert descriptors(program) < DESCRIPTORS_FIRST + CLUSTERS * DESCRIPTORS_EACH, descriptors(program)
+
+
+def test_300_clusters(world):
+    world.prepare()
+    world.fleet.command("reset")
+    mark = world.registry.mark()
+    program = world.start()
+    world.wait_ready(program, timeout=TIMEOUT)
+
+    # Installation: each object is applied once, over one connection per cluster, and the registry is read once for all clusters.
+    assert of_modules(world, code=201) == CLUSTERS * OBJECTS
+    counters = world.fleet.get("counters", world.managed)
+    assert counters["connections"] == counters["handshakes"] == CLUSTERS
+    assert sum(row["count"] for row in counters["byRequest"] if row["code"] >= 400) == 0, counters
+    reads = registry_reads(world, mark)
+    assert len(reads) <= 4, reads  # manifest, configuration, descriptor, layer
+    settled(world)
+    check_size(program)
+
+    # Idle: nothing is written but the Lease.
+    time.sleep(5)
+    writes = [row for row in world.fleet.get("counters")["byRequest"] if row["verb"] in ("create", "update", "patch", "delete")]
+    assert {row["resource"] for row in writes} <= {LEASES}, writes
+
+    # A new version, while every tenth cluster does not respond: all others get it. Only what differs is applied.
+    world.fleet.command("reset")
+    world.fleet.command("fault", (1, HANGING), type="hang")
+    mark = world.registry.mark()
+    world.publish(MODULE, "2.0.0")
+    world.wait_version(program, MODULE, "2.0.0", CLUSTERS - HANGING, timeout=TIMEOUT)
+    assert len(registry_reads(world, mark)) <= 4
+    healthy = (HANGING + 1, CLUSTERS)
+    assert world.fleet.requests(healthy, verb="patch", resource="deployments.apps") == CLUSTERS - HANGING
+    assert world.fleet.get("counters", healthy)["connections"] == 0
+    world.fleet.command("heal")
+    world.wait_version(program, MODULE, "2.0.0", timeout=TIMEOUT)
+    assert all(world.fleet.client(n).get("configmaps", f"{MODULE}-version", SYSTEM)["data"]["version"] == "2.0.0" for n in (1, 7, CLUSTERS))
+    settled(world)
+    check_size(program)
+
+    # New kubeconfigs of some clusters: the new token is used, nothing is written, the others are left alone.
+    world.fleet.command("token", (1, ROTATED))
+    for cluster, text in world.kubeconfigs((1, ROTATED)).items():
+        world.kcp.apply(world.secret(cluster, text))
+    world.fleet.client(3).delete("configmaps", f"{MODULE}-settings-0", SYSTEM)
+    wait_until(lambda: world.fleet.client(3).find("configmaps", f"{MODULE}-settings-0", SYSTEM), "the object is back", timeout=TIMEOUT)
+    assert world.fleet.get("counters", (ROTATED + 1, CLUSTERS))["connections"] == 0
+    settled(world)
+
+    # A restart: everything is read again, nothing is written to a managed cluster.
+    assert program.stop(grace=60) in (0, None) or program.exit_code == 0
+    world.fleet.command("reset")
+    program = world.start()
+    wait_until(lambda: world.fleet.get("counters", world.managed)["openWatches"] >= CLUSTERS * 4, "all clusters are watched", timeout=TIMEOUT)
+    world.wait_ready(program, timeout=TIMEOUT)
+    settled_counters = world.fleet.get("counters", world.managed)
+    assert settled_counters["handshakes"] == CLUSTERS
+    assert of_modules(world) == 0, settled_counters
+    check_size(program)
+    assert world.kcp.find("operator.kyma-project.io/v1beta2/kymas", kyma_name(CLUSTERS), "kcp-system")["status"]["state"] == "Ready"
