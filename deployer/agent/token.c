@@ -69,9 +69,11 @@ int token_claims_read(const char *token, struct token_claims *ret_claims, struct
 
 int64_t token_lifetime_seconds(const struct token_claims *claims, int64_t fallback)
 {
-    if (claims->issued > 0 && claims->expires > claims->issued)
-        return claims->expires - claims->issued;
-    return fallback;
+    int64_t seconds = claims->issued > 0 && claims->expires > claims->issued
+                          ? claims->expires - claims->issued
+                          : fallback;
+
+    return seconds > INT32_MAX ? INT32_MAX : seconds;
 }
 
 uint64_t token_renewal_in_ms(const char *name, const char *requested, int64_t lifetime_seconds,

@@ -36,6 +36,7 @@ static void reads_the_account_and_the_lifetime(void **state)
         {"{\"sub\":\"system:serviceaccount:ls-system:agent\",\"iat\":1000,\"exp\":4600}",
          "ls-system", "agent", 3600},
         {"{\"sub\":\"system:serviceaccount:a:b?\",\"exp\":4600}", "a", "b?", 7},
+        {"{\"iat\":1,\"exp\":9223372036854775807}", NULL, NULL, INT32_MAX},
         {"{\"sub\":\"system:serviceaccount:ls-system:\"}", NULL, NULL, 7},
         {"{\"sub\":\"system:serviceaccount::x\"}", NULL, NULL, 7},
         {"{\"sub\":\"system:serviceaccount:a:b:c\"}", NULL, NULL, 7},
