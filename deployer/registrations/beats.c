@@ -14,6 +14,9 @@ static void report_lease(struct manager *manager, const char *lease)
     const char *name = NULL;
     json_t *value = NULL;
 
+    /* Everything is looked at after the lists; before, this would take quadratic time. */
+    if (!manager_is_synced(manager))
+        return;
     if (manager_find(manager, SOURCE_ENVIRONMENTS, lease)) {
         report_touch(manager, 'e', lease);
         return;
@@ -22,6 +25,7 @@ static void report_lease(struct manager *manager, const char *lease)
     {
         if (strcmp(environment_lease(manager_find(manager, SOURCE_ENVIRONMENTS, name)), lease) == 0)
             report_touch(manager, 'e', name);
+        manager_close(manager); /* no caller uses what it has found */
     }
 }
 
