@@ -72,6 +72,7 @@ static void evaluate(struct manager *manager, const char *name)
         prepare(&view);
     for (size_t i = 0; i < view.count; i++)
         evaluate_pair(&view, view.graph.order[i]);
+    forget_vanished(&view);
     if (view.exists && view.is_leaving)
         finish(&view);
     if (view.exists)

@@ -298,3 +298,25 @@ void evaluate_pair(struct environment_view *view, size_t index)
         remember(view, index, &decision, message, &pair);
     free(removal.message);
 }
+
+void forget_vanished(const struct environment_view *view)
+{
+    cleanup_json json_t *vanished = json_array();
+    const char *registration = NULL;
+    json_t *value = NULL;
+    size_t i = 0;
+
+    doc_foreach(view->manager->results, registration, value)
+    {
+        bool is_candidate = false;
+
+        for (size_t k = 0; k < view->count && !is_candidate; k++)
+            is_candidate = strcmp(view->candidates[k].name, registration) == 0;
+        if (!is_candidate && json_object_get(value, view->name))
+            (void)json_array_append_new(vanished, json_string(registration));
+    }
+    json_array_foreach(vanished, i, value)
+    {
+        forget(view, json_string_value(value));
+    }
+}

@@ -40,6 +40,8 @@ void environment_view_done(struct environment_view *view);
 
 /* pairs.c: the candidate number index. */
 void evaluate_pair(struct environment_view *view, size_t index);
+/* pairs.c: drops what is reported about registrations that were deleted without our finalizer. */
+void forget_vanished(const struct environment_view *view);
 /* leave.c: does the part of an agent that is gone, when no pair is left. True: something is being
  * done. */
 bool leave_for_agent(struct environment_view *view);
