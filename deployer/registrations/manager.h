@@ -21,7 +21,7 @@
 #define REGISTRATIONS_USER_AGENT "longshore-registrations/" LONGSHORE_VERSION
 
 enum {
-    MANAGER_TASKS_MAX = 32, /* requests of pairs under way; each task has at most one */
+    MANAGER_TASKS_MAX = 8, /* requests of pairs under way; each needs up to 2 MB of memory */
     MANAGER_RETRY_FIRST_MS = 1000,
     MANAGER_RETRY_MAX_MS = 5 * 60 * 1000,
     MANAGER_REPORT_MS = 1000, /* changes of a status are collected for this time */

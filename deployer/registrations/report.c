@@ -13,7 +13,7 @@
 #include "deployer/registrations/conditions.h"
 #include "deployer/registrations/manager.h"
 
-enum { WRITES_MAX = 16 }; /* under way; bounds the memory for requests */
+enum { WRITES_MAX = 2 }; /* under way; each needs up to 2 MB of memory */
 
 #define EVENT_NAMESPACE "default" /* the API server requires it for objects without a namespace */
 
