@@ -177,7 +177,7 @@ static bool has_foreign_sockets(const struct activity *activity)
     }
 
 struct walk {
-    uint64_t hash;
+    uint64_t hash, bytes;
     size_t entries;
     bool is_too_large;
 };
@@ -217,6 +217,8 @@ static void walk_directory(struct walk *walk, int fd, unsigned depth)
             continue;
         walk->is_too_large = ++walk->entries > ENTRIES_MAX || depth > DEPTH_MAX;
         mix_stat(walk, &stat);
+        if (S_ISREG(stat.st_mode))
+            walk->bytes += (uint64_t)stat.st_size;
         if (!S_ISDIR(stat.st_mode) || walk->is_too_large)
             continue;
         child_fd = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -234,16 +236,28 @@ static void walk_place(struct walk *walk, const struct volume_place *place)
         walk_directory(walk, fd, 1);
 }
 
-uint64_t activity_state_fingerprint(const struct volume *volume)
+static struct walk walk_state(const struct volume *volume)
 {
     struct walk walk = WALK_INIT;
     struct error ignored = {0};
     int fd = beneath_open_directory(volume->state.root_fd, volume->state.path, &ignored);
 
     if (fd < 0)
-        return 0;
+        return (struct walk){0};
     walk_directory(&walk, fd, 1);
+    return walk;
+}
+
+uint64_t activity_state_fingerprint(const struct volume *volume)
+{
+    struct walk walk = walk_state(volume);
+
     return walk.is_too_large ? 0 : walk.hash;
+}
+
+uint64_t activity_state_bytes(const struct volume *volume)
+{
+    return walk_state(volume).bytes;
 }
 
 bool activity_is_idle(struct activity *activity)

@@ -31,6 +31,9 @@ bool activity_is_idle(struct activity *activity);
 /* Changes when anything in the state directory changes. 0 if it can't be read or has too many files
  * to check. */
 uint64_t activity_state_fingerprint(const struct volume *volume);
+/* The sizes of all files in the state directory, of at least the first 200,000. They may be
+ * changing at the same time. */
+uint64_t activity_state_bytes(const struct volume *volume);
 
 /* Whether a table of /proc/net lists a socket that is not in own; inode_column counts from 0.
  * Closed sockets (inode 0) are ignored; a line that can't be parsed counts as a foreign socket.

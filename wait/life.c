@@ -377,6 +377,18 @@ static void take_snapshot(struct life *life)
     life->observed.snapshot_at_ms = next_snapshot_at_ms(life);
 }
 
+/* How many chunks the final state will need. A state that main never stops changing cannot be
+ * packed and has to be estimated from the sizes of its files. */
+static int64_t expected_chunks(const struct life *life)
+{
+    uint64_t bytes = 0;
+
+    if (life->snapshot.outcome.chunks > 0)
+        return life->snapshot.outcome.chunks;
+    bytes = activity_state_bytes(&life->volume);
+    return (int64_t)((bytes + STATE_CHUNK_BYTES - 1) / STATE_CHUNK_BYTES);
+}
+
 /* The same before the pod is stopped; the controller gets a report when it is done. */
 static void take_requested_snapshot(struct life *life)
 {
@@ -390,7 +402,7 @@ static void take_requested_snapshot(struct life *life)
     if (life->observed.is_stopped || life->observed.snapshot_at_ms)
         return;
     progress.is_done = true;
-    progress.chunks = life->snapshot.outcome.chunks;
+    progress.chunks = expected_chunks(life);
     progress.stored = life->snapshot.outcome.delivery == DELIVERY_STORED ? progress.chunks : 0;
     progress.duration_ms = loop_now_ms(life->loop) - started_at_ms;
     report_progress(life, &progress);

@@ -200,6 +200,17 @@ static void the_fingerprint_changes_with_the_state_and_with_nothing_else(void **
     assert_int_equal(activity_state_fingerprint(&fixture->volume), 0);
 }
 
+static void the_sizes_of_all_files_are_added(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(activity_state_bytes(&fixture->volume), 1);
+    assert_int_equal(mkdirat(fixture->scratch->fd, "shared/state/d", 0700), 0);
+    scratch_write(fixture->scratch, "shared/state/d/g", "12345", 5);
+    assert_int_equal(symlinkat("f", fixture->scratch->fd, "shared/state/link"), 0);
+    assert_int_equal(activity_state_bytes(&fixture->volume), 6);
+}
+
 static void an_open_socket_is_activity(void **state)
 {
     static const char busy[] = TCP_HEADER TCP_LINE("77") TCP_LINE("99");
@@ -238,6 +249,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(any_change_on_the_volume_is_activity, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             the_fingerprint_changes_with_the_state_and_with_nothing_else, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_sizes_of_all_files_are_added, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_open_socket_is_activity, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_real_socket_tables_can_be_read, set_up, tear_down),
     };

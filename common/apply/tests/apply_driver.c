@@ -30,6 +30,7 @@ struct driver {
     struct inventory inventory;
     struct plan *plan;
     struct apply_result *result;
+    enum apply_outcome outcomes[INPUTS_MAX]; /* the most important one of all passes */
     bool is_done;
     struct error err;
     int64_t sent;
@@ -180,6 +181,17 @@ static void on_applied(void *data, struct apply_result *result)
     driver->is_done = true;
 }
 
+/* A later pass finds unchanged what an earlier one created or changed. */
+static void keep_outcomes(struct driver *driver, bool is_first)
+{
+    for (size_t i = 0; i < driver->result->count; i++) {
+        enum apply_outcome outcome = driver->result->objects[i].outcome;
+
+        if (is_first || outcome != APPLY_UNCHANGED || driver->outcomes[i] == APPLY_FAILED)
+            driver->outcomes[i] = outcome;
+    }
+}
+
 static void apply_plan(struct driver *driver)
 {
     static const char *former[8];
@@ -204,13 +216,15 @@ static void apply_plan(struct driver *driver)
     for (size_t i = 0; i < json_array_size(managers) && i < array_length(former) - 1; i++)
         former[i] = json_string_value(json_array_get(managers, i));
     must(strategy_parse(doc_text_or(driver->job, "strategy", ""), &options.strategy, &err) == 0);
-    for (;;) {
+    for (bool is_first = true;; is_first = false) {
         must(apply_start(&options, &apply, &err) == 0);
         run(driver);
         inventory_done(&driver->inventory);
         driver->inventory = inventory_copy(&driver->result->inventory);
+        keep_outcomes(driver, is_first);
         if (!driver->result->is_record_needed)
             break;
+        write_record(driver);
         apply_result_free(driver->result);
     }
     apply_result_error(driver->result, &driver->err);
@@ -262,7 +276,7 @@ static void print_result(const struct driver *driver)
         const struct apply_object_result *object = &driver->result->objects[i];
 
         (void)json_array_append_new(json_object_get(answer, "outcomes"),
-                                    json_string(names[object->outcome]));
+                                    json_string(names[driver->outcomes[i]]));
         (void)json_array_append_new(json_object_get(answer, "objects"),
                                     object->object ? json_incref(object->object) : json_null());
     }

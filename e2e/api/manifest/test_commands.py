@@ -106,7 +106,7 @@ def second_version(world):
             managed({"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "thing", "namespace": world.space}})]
 
 
-@pytest.mark.parametrize("strategy", ["update", "apply"])
+@pytest.mark.parametrize("strategy", ["update", "patch", "merge", "mergeOverwrite", "apply"])
 def test_diff_predicts_what_run_does(desk, world, strategy):
     for name in ("theirs", "frozen", "ignored"):
         world.create(world.config(name, data={"of": "somebody else"}))
@@ -117,15 +117,19 @@ def test_diff_predicts_what_run_does(desk, world, strategy):
     predicted = desk.diff(item)
     assert predicted.code == 1 and predicted.data["result"] == "different", predicted
     crd = f"things.{world.space}.example.com"
+    # merge never overwrites a value that exists.
+    edited = "unchanged" if strategy == "merge" else "changed"
     assert predicted.actions() == {
-        "a": "changed", "same": "unchanged", "secret": "changed", "listed": "created", "listed-too": "created", "theirs": "leftAlone",
+        "a": edited, "same": "unchanged", "secret": edited, "listed": "created", "listed-too": "created", "theirs": "leftAlone",
         "frozen": "leftAlone", "patched": "unchanged", crd: "created", "thing": "created", "gone": "removed", "kept": "leftAlone"}
-    assert '\n-  answer: "41"\n+  answer: "42"\n' in predicted["a"]["diff"] and "managedFields" not in predicted["a"]["diff"]
-    assert '\n+  password: "*** (after)"\n' in predicted["secret"]["diff"] and 'user: "***"\n' in predicted["secret"]["diff"]
+    if edited == "changed":
+        assert '\n-  answer: "41"\n+  answer: "42"\n' in predicted["a"]["diff"] and "managedFields" not in predicted["a"]["diff"]
+        assert '\n+  password: "*** (after)"\n' in predicted["secret"]["diff"] and 'user: "***"\n' in predicted["secret"]["diff"]
     assert "not checked by the server" in predicted["thing"]["notes"][0] and not predicted["listed"]["notes"]
     assert predicted["gone"]["diff"].startswith("@@ -1,") and "policy" in predicted["kept"]["notes"][0]
     text = desk.call("diff", item, "--kubeconfig", desk.kubeconfig)
-    assert text.code == 1 and f"deleted    ConfigMap {world.space}/gone\n" in text.out and '+  password: "*** (after)"\n' in text.out
+    assert text.code == 1 and f"deleted    ConfigMap {world.space}/gone\n" in text.out
+    assert ('+  password: "*** (after)"\n' in text.out) == (edited == "changed")
     # It has written nothing.
     assert world.names() == names and world.found("a")["metadata"]["resourceVersion"] == version
     writes = [e["requestURI"] for e in world.cluster.audit.entries(mark, user=world.user) if e["verb"] not in ("get", "list", "watch")]
