@@ -109,9 +109,10 @@ static void on_written(void *data, json_t *object, const struct error *err)
             loop_timer_start(&kyma->timer, LIFECYCLE_RETRY_MS);
         return;
     }
-    /* After a conflict the watch brings the new version, which touches the cluster. */
     if (err->kind == ERROR_NONE)
         kyma_touch(kyma);
+    else
+        kyma_touch_later(kyma);
 }
 
 static void patch(struct kyma *kyma, const json_t *object, const char *subresource, json_t *body)
@@ -185,9 +186,16 @@ bool kyma_is_write_due(struct kyma *kyma, const json_t *old, const json_t *new)
 
     if ((strcmp(before, now) != 0 && !is_first) || kyma->is_report_due)
         return true;
+    kyma_touch_later(kyma);
+    return false;
+}
+
+/* After a conflict the watch brings the new version, or has brought it while the request was under
+ * way. */
+void kyma_touch_later(struct kyma *kyma)
+{
     if (!loop_timer_is_running(&kyma->report_timer))
         loop_timer_start(&kyma->report_timer, LIFECYCLE_REPORT_MS);
-    return false;
 }
 
 void kyma_on_report(void *data)

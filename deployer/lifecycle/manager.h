@@ -262,6 +262,7 @@ void kyma_unheard(struct kyma *kyma, const struct error *err);
 void kyma_on_timer(void *data);
 void kyma_on_away(void *data);
 void kyma_on_report(void *data);
+void kyma_touch_later(struct kyma *kyma);
 
 /* Whether a changed status has to be written now: a change of the state is written at once; details
  * are collected for a moment, since more of them will follow. */

@@ -129,10 +129,9 @@ static void on_written(void *data, json_t *object, const struct error *err)
     module->call = NULL;
     if (err->kind == ERROR_NONE)
         kept_take_answer(&module->manifest, object);
-    /* After a conflict the watch brings the new version, and touches the cluster. */
     if (err->kind == ERROR_CONFLICT || err->kind == ERROR_NOT_FOUND)
-        return;
-    if (err->kind != ERROR_NONE)
+        kyma_touch_later(module->kyma);
+    else if (err->kind != ERROR_NONE)
         module_fail(module, err);
     else
         kyma_touch(module->kyma);

@@ -4,8 +4,7 @@
 import threading
 
 from bench.waiting import wait_until
-from lifecycle_harness import (AVAILABLE, DEFINITIONS, DEPLOYMENTS, GROUP, HARBOURS, KYMAS, LABEL, MANAGER, MANIFESTS, RELEASES, SYSTEM, TEMPLATES,
-                               module_file)
+from lifecycle_harness import (AVAILABLE, DEPLOYMENTS, GROUP, HARBOURS, KYMAS, LABEL, MANAGER, MANIFESTS, RELEASES, SYSTEM, TEMPLATES)
 
 
 def settled(world):

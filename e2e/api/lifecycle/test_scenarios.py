@@ -109,7 +109,7 @@ def check_upgrade(world):
 def check_ignored(world):
     manifest = world.manifest()
     assert sorted(c["type"] for c in manifest["status"]["conditions"]) == ["Installation", "Resources"]
-    assert f"resource.kyma-project.io/finalizer" not in manifest["metadata"]["finalizers"]
+    assert "resource.kyma-project.io/finalizer" not in manifest["metadata"]["finalizers"]
     assert "resource" not in world.module()
 
 
