@@ -15,6 +15,8 @@ import tarfile
 from bench import paths
 
 NAMES = ("longshore", "longshore-init", "longshore-wait")
+# Of the releases that tests build.
+ARCHITECTURES = tuple(os.environ.get("LONGSHORE_ARCHITECTURES", "amd64 arm64").split())
 BUILD = pathlib.Path(os.environ.get("LONGSHORE_RELEASE_BUILD") or paths.CHECKOUT / "build" / "release")
 OUT = pathlib.Path(os.environ.get("LONGSHORE_OUT") or paths.CHECKOUT / "out")
 
@@ -74,7 +76,7 @@ class Release:
             subprocess.run(["openssl", "ecparam", "-genkey", "-name", "prime256v1", "-noout", "-out", self.key], check=True, capture_output=True)
         done = subprocess.run([pathlib.Path(checkout) / "images" / "release", step, self.version], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               env={**os.environ, "LONGSHORE_OUT": str(out), "LONGSHORE_RELEASE_BUILD": str(BUILD),
-                                   "SIGNING_KEY": str(self.key) if is_signed else "none", **environment})
+                                   "LONGSHORE_ARCHITECTURES": " ".join(ARCHITECTURES), "SIGNING_KEY": str(self.key) if is_signed else "none", **environment})
         assert done.returncode == 0, f"images/release failed:\n{done.stdout[-4000:]}"
         self.public = self.directory / "longshore.pub"
 
