@@ -53,6 +53,7 @@
 /* Environments and DeployerRegistrations, as in Landscaper v0.98. */
 #define DEPLOYERS_GROUP "deployers." LANDSCAPER_GROUP
 #define FINALIZER_MANAGEMENT "finalizer.deployermanagement." LANDSCAPER_GROUP
+#define FINALIZER_AGENT "finalizer.agent." LANDSCAPER_GROUP
 #define LABEL_ENVIRONMENT DEPLOYERS_GROUP "/environment"
 #define LABEL_REGISTRATION DEPLOYERS_GROUP "/deployer-registration"
 #define LABEL_EXECUTION "execution." LANDSCAPER_GROUP "/managed-by"
@@ -309,9 +310,37 @@ enum { POD_RESERVE_PART = 5, POD_RESERVE_SECONDS_MIN = 8, POD_RESERVE_SECONDS_MA
  * the job that was interrupted because it was blocked. */
 #define ANNOTATION_PROVIDERS DEPLOYERS_PREFIX "/providers"
 #define ANNOTATION_INTERRUPTED DEPLOYERS_PREFIX "/interrupted-job"
+/* On an Environment: deployers may be installed there, if acceptance is manual. */
+#define ANNOTATION_ACCEPTED DEPLOYERS_PREFIX "/accepted"
 /* On an Environment or DeployerRegistration that is being deleted: remove deployers that still
  * serve items. */
 #define ANNOTATION_FORCE_REMOVAL DEPLOYERS_PREFIX "/force-removal"
+
+/* On an Environment: the cluster of its agent; by hand: the cluster whose agent may take it over;
+ * how deployers get their access to Landscaper's cluster ("agent", else by their Target). */
+#define ANNOTATION_CLUSTER_ID DEPLOYERS_PREFIX "/cluster-id"
+#define ANNOTATION_MOVE_TO DEPLOYERS_PREFIX "/move-to-cluster"
+#define ANNOTATION_ACCESS DEPLOYERS_PREFIX "/access"
+#define ACCESS_BY_AGENT "agent"
+/* On Secrets of an agent, with ANNOTATION_TOKEN_REQUESTED: for how long the token was granted. */
+#define ANNOTATION_TOKEN_LIFETIME DEPLOYERS_PREFIX "/token-lifetime-seconds"
+/* On the credential Secret of an agent that has left: the uid of its Environment, or "none". */
+#define ANNOTATION_LEFT DEPLOYERS_PREFIX "/left"
+#define AGENT_CONFIG_API_VERSION "config." LANDSCAPER_GROUP "/v1alpha1"
+#define KIND_AGENT_CONFIGURATION "AgentConfiguration"
+#define TARGET_ACCESS_SUFFIX "-target-access" /* Secret of a host Target */
+#define TARGET_ACCESS_KEY "kubeconfig"
+/* Content of a host Target without a stored kubeconfig: the deployer uses an account of the cluster
+ * in which it runs itself. */
+#define TARGET_HOST_CONFIG "hostConfig"
+#define LANDSCAPER_ACCESS_SUFFIX "-landscaper-access" /* Secret of a deployer, by its agent */
+#define LABEL_AGENT_SECRET DEPLOYERS_PREFIX "/secret"
+#define AGENT_SECRET_ACCESS "landscaper-access"
+/* Where charts of deployers mount that Secret. */
+#define PATH_LANDSCAPER_ACCESS "/app/ls/landscaper-cluster-kubeconfig"
+/* Conditions of an Environment. */
+#define CONDITION_ACCEPTED "Accepted"
+#define CONDITION_DEPLOYERS_READY "DeployersReady"
 
 /* On every object that we create. */
 #define LABEL_MANAGED_BY "app.kubernetes.io/managed-by"

@@ -69,10 +69,10 @@ struct controller_values {
 };
 
 struct registrations_values {
-    const char *namespace_name, *role, *external_types, *token_seconds;
+    const char *config, *namespace_name, *role, *external_types, *token_seconds, *acceptance;
     const char *kubeconfig, *metrics_address, *health_address;
     struct log_values log;
-    bool is_help;
+    bool is_check, is_help;
 };
 
 struct version_values {

@@ -50,17 +50,24 @@ const struct option_command COMMAND_CONTROLLER = {
 /* ---- registrations ---- */
 
 static const struct option_row registrations_rows[] = {
-    option_text_with("namespace", 'n', struct registrations_values, namespace_name, "NAME",
-                     "namespace of the Installations of deployers", NULL, DEPLOYERS_NAMESPACE),
-    option_text_with("cluster-role", 0, struct registrations_values, role, "NAME",
-                     "ClusterRole that deployers get in Landscaper's cluster", NULL,
-                     DEPLOYERS_ROLE),
+    option_text("config", 0, struct registrations_values, config, "FILE",
+                "a LandscaperConfiguration with deployerManagement, or its fields; the following "
+                "options replace fields"),
+    option_text("namespace", 'n', struct registrations_values, namespace_name, "NAME",
+                "namespace of the Installations of deployers (default " DEPLOYERS_NAMESPACE ")"),
+    option_text("cluster-role", 0, struct registrations_values, role, "NAME",
+                "ClusterRole that deployers get in Landscaper's cluster (default " DEPLOYERS_ROLE
+                ")"),
     option_text("external-types", 0, struct registrations_values, external_types, "TYPES",
                 "types of items, separated by commas, that other deployers serve in every "
                 "environment"),
-    option_text_with("token-seconds", 0, struct registrations_values, token_seconds, "SECONDS",
-                     "lifetime of the tokens of deployers, which are renewed at half of it", NULL,
-                     "7776000"),
+    option_text("token-seconds", 0, struct registrations_values, token_seconds, "SECONDS",
+                "lifetime of the tokens of deployers, which are renewed at half of it (default "
+                "7776000)"),
+    option_text_with("acceptance", 0, struct registrations_values, acceptance, "MODE",
+                     "whether deployers are installed in every environment, or only in accepted "
+                     "ones (default auto)",
+                     "auto manual", NULL),
     option_text("kubeconfig", 0, struct registrations_values, kubeconfig, "FILE",
                 "kubeconfig of Landscaper's cluster (default: $KUBECONFIG, the pod's service "
                 "account, ~/.kube/config)"),
@@ -68,6 +75,8 @@ static const struct option_row registrations_rows[] = {
                      "HOST:PORT", "address for /metrics, or 'off'", NULL, ":8080"),
     option_text_with("health-address", 0, struct registrations_values, health_address, "HOST:PORT",
                      "address for /healthz and /readyz, or 'off'", NULL, ":8081"),
+    option_flag("check", 0, struct registrations_values, is_check,
+                "print which permissions and CustomResourceDefinitions are missing, and exit"),
     TABLE_LOG_ROWS(struct registrations_values),
     TABLE_LAST_ROWS(struct registrations_values),
 };

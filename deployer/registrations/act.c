@@ -7,7 +7,6 @@
 #include "common/base/number.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "common/data/timestamp.h"
 #include "deployer/registrations/manager.h"
 
 /* ---- tasks ---- */
@@ -41,8 +40,8 @@ void pair_task_free(struct pair_task *task)
     free(task->environment);
     free(task->name);
     free(task->patch_hash);
-    free(task->requested);
     free(task->problem);
+    free(task->uid);
     free(task);
 }
 
@@ -120,6 +119,7 @@ static void on_answer(void *data, json_t *object, const struct error *err)
         (void)json_object_clear(manager->deleted);
     touch(task);
     pair_task_free(task);
+    manager_close(manager);
 }
 
 /* Starts a request of the task. The answer is an object of this source. */
@@ -153,8 +153,9 @@ static void send(struct pair_task *task, struct kube_request *request, enum sour
 
 static const char *namespace_of(const struct manager *manager, enum source source)
 {
-    return source == SOURCE_INSTALLATIONS || source == SOURCE_TARGETS || source == SOURCE_ACCOUNTS
-               ? manager->options.namespace_name
+    return source == SOURCE_INSTALLATIONS || source == SOURCE_TARGETS ||
+                   source == SOURCE_ACCOUNTS || source == SOURCE_LEASES
+               ? manager->settings.namespace_name
                : NULL;
 }
 
@@ -186,15 +187,16 @@ static void on_token(void *data, json_t *object, const struct error *err)
     const json_t *registration = manager_find(manager, SOURCE_REGISTRATIONS, task->registration);
     const json_t *known = manager_find(manager, SOURCE_TARGETS, task->name);
     const char *token = doc_text(object, "status.token");
-    const char *expires = doc_text(object, "status.expirationTimestamp");
+    /* What the API server granted may be less than what was requested. Its clock is not used. */
+    int64_t lifetime = doc_integer_or(object, "spec.expirationSeconds", 0);
     cleanup_json json_t *target = NULL;
     struct pair pair = {.environment = environment,
                         .registration = registration,
-                        .namespace_name = manager->options.namespace_name,
+                        .namespace_name = manager->settings.namespace_name,
                         .name = task->name,
                         .renewals = task->renewals};
 
-    if (err->kind != ERROR_NONE || !token || !expires || !environment || !registration) {
+    if (err->kind != ERROR_NONE || !token || lifetime <= 0 || !environment || !registration) {
         struct error failure = *err;
 
         if (err->kind == ERROR_NONE)
@@ -202,16 +204,19 @@ static void on_token(void *data, json_t *object, const struct error *err)
         task->call = NULL;
         manager->running--;
         pair_task_fail(task, &failure);
+        manager_close(manager);
         return;
     }
     task->call = NULL;
     manager->running--;
-    target = pair_target(&pair, token, task->requested, expires);
+    manager->renewals += task->renewals > 0;
+    target = pair_target(&pair, token, task->requested_unix_ms, lifetime);
     if (known)
         doc_set_text(target, "metadata.resourceVersion",
                      doc_text_or(known, "metadata.resourceVersion", ""));
     write_object(task, known ? KUBE_UPDATE : KUBE_CREATE, KUBE_TARGETS, SOURCE_TARGETS, pair.name,
                  target);
+    manager_close(manager);
 }
 
 static int64_t renewals_of(const json_t *object)
@@ -229,49 +234,47 @@ static void request_token(struct pair_task *task, const struct pair *pair,
     struct manager *manager = task->manager;
     cleanup_json json_t *body = json_pack(
         "{s:s,s:s,s:{s:I}}", "apiVersion", "authentication.k8s.io/v1", "kind", "TokenRequest",
-        "spec", "expirationSeconds", (json_int_t)manager->options.token_seconds);
+        "spec", "expirationSeconds", (json_int_t)manager->settings.token_seconds);
     struct kube_request request = {.verb = KUBE_CREATE,
                                    .resource = KUBE_SERVICE_ACCOUNTS,
-                                   .namespace_name = manager->options.namespace_name,
+                                   .namespace_name = manager->settings.namespace_name,
                                    .name = pair->name,
                                    .subresource = "token",
                                    .body = body};
-    char requested[TIMESTAMP_MAX] = {0};
     int64_t known = renewals_of(installation);
 
-    timestamp_format(clock_unix_ms(loop_clock(manager->loop)), requested);
-    free(task->requested);
-    task->requested = xstrdup(requested);
+    task->requested_unix_ms = clock_unix_ms(loop_clock(manager->loop));
     task->renewals = installation ? (known > pair->renewals ? known : pair->renewals) + 1 : 0;
     send(task, &request, SOURCE_TARGETS, on_token);
 }
 
 /* ---- finalizers ---- */
 
-json_t *finalizer_patch(const json_t *object, bool is_wanted)
+json_t *finalizer_patch(const json_t *object, const char *finalizer, bool is_wanted)
 {
     const json_t *finalizers = doc_get(object, "metadata.finalizers");
     json_t *kept = json_array();
-    json_t *patch = NULL;
+    bool is_there = false;
 
-    if (pair_has_finalizer(object) == is_wanted) {
-        json_decref(kept);
-        return NULL;
-    }
     for (size_t i = 0; i < json_array_size(finalizers); i++) {
         const char *name = json_string_value(json_array_get(finalizers, i));
 
-        if (name && strcmp(name, FINALIZER_MANAGEMENT) != 0)
+        if (name && strcmp(name, finalizer) != 0)
             (void)json_array_append_new(kept, json_string(name));
+        else
+            is_there = true;
+    }
+    if (is_there == is_wanted) {
+        json_decref(kept);
+        return NULL;
     }
     if (is_wanted)
-        (void)json_array_append_new(kept, json_string(FINALIZER_MANAGEMENT));
+        (void)json_array_append_new(kept, json_string(finalizer));
     /* The version guards finalizers that others add meanwhile. */
-    patch = json_pack("[{s:s,s:s,s:s},{s:s,s:s,s:o}]", "op", "test", "path",
-                      "/metadata/resourceVersion", "value",
-                      doc_text_or(object, "metadata.resourceVersion", ""), "op", "add", "path",
-                      "/metadata/finalizers", "value", kept);
-    return patch;
+    return json_pack("[{s:s,s:s,s:s},{s:s,s:s,s:o}]", "op", "test", "path",
+                     "/metadata/resourceVersion", "value",
+                     doc_text_or(object, "metadata.resourceVersion", ""), "op", "add", "path",
+                     "/metadata/finalizers", "value", kept);
 }
 
 /* ---- actions ---- */
@@ -347,6 +350,11 @@ void act_on_pair(struct manager *manager, const struct pair *pair, enum pair_act
                            pair_operation_patch(installation, OPERATION_ANNOTATION_RECONCILE,
                                                 ANNOTATION_PROVIDERS, detail));
         break;
+    case PAIR_MARK_INSTALLATION:
+        patch_installation(
+            task, installation,
+            pair_operation_patch(installation, NULL, ANNOTATION_DELETE_WITHOUT_UNINSTALL, "true"));
+        break;
     case PAIR_DELETE_INSTALLATION:
         write_object(task, KUBE_DELETE, KUBE_INSTALLATIONS, SOURCE_INSTALLATIONS,
                      doc_text_or(installation, "metadata.name", ""), NULL);
@@ -362,7 +370,7 @@ void act_on_pair(struct manager *manager, const struct pair *pair, enum pair_act
         write_object(task, KUBE_DELETE, KUBE_SERVICE_ACCOUNTS, SOURCE_ACCOUNTS, pair->name, NULL);
         break;
     case PAIR_REMOVE_FINALIZER:
-        patch_installation(task, installation, finalizer_patch(installation, false));
+        patch_installation(task, installation, finalizer_patch(installation, FINALIZER_MANAGEMENT, false));
         break;
     }
 }
@@ -375,4 +383,38 @@ void act_on_object(struct manager *manager, const char *registration, const char
 
     if (task)
         write_object(task, verb, resource, source, name, body);
+}
+
+static void on_secret_deleted(void *data, json_t *object, const struct error *err)
+{
+    struct pair_task *task = data;
+    struct manager *manager = task->manager;
+
+    (void)object;
+    task->call = NULL;
+    manager->running--;
+    if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
+        pair_task_fail(task, err);
+        return;
+    }
+    manager->actions++;
+    (void)json_object_set_new(manager->left, task->uid, json_true());
+    touch(task);
+    pair_task_free(task);
+}
+
+void act_on_secret(struct manager *manager, const char *environment, const char *name,
+                   const char *uid)
+{
+    struct pair_task *task = take_task(manager, "", environment);
+    struct kube_request request = {.verb = KUBE_DELETE,
+                                   .resource = KUBE_SECRETS,
+                                   .namespace_name = manager->settings.namespace_name,
+                                   .name = name};
+
+    if (!task)
+        return;
+    free(task->uid);
+    task->uid = xstrdup(uid);
+    send(task, &request, SOURCE_COUNT, on_secret_deleted);
 }

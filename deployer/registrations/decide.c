@@ -27,11 +27,13 @@ static struct pair_decision decide_removal(const struct pair_situation *now)
     }
     if (now->items > 0 && !now->is_forced)
         return (struct pair_decision){PAIR_NONE, "ServesItems"};
-    if (now->removal == REMOVAL_NEEDED)
+    /* Without uninstalling, no deployer needs another one. */
+    if (now->removal == REMOVAL_NEEDED && !now->is_without_uninstall)
         return (struct pair_decision){PAIR_NONE, "NeededByDeployer"};
-    if (now->removal == REMOVAL_CYCLE)
+    if (now->removal == REMOVAL_CYCLE && !now->is_without_uninstall)
         return (struct pair_decision){PAIR_NONE, "DeletionCycle"};
-    decision.action = PAIR_DELETE_INSTALLATION;
+    decision.action = now->is_without_uninstall && !now->is_marked ? PAIR_MARK_INSTALLATION
+                                                                   : PAIR_DELETE_INSTALLATION;
     return decision;
 }
 
@@ -45,14 +47,21 @@ static struct pair_decision decide_creation(const struct pair_situation *now)
         return (struct pair_decision){PAIR_CREATE_BINDING, "Creating"};
     if (!now->is_binding_current)
         return (struct pair_decision){PAIR_UPDATE_BINDING, "Creating"};
-    if (!now->has_target || !now->is_target_current || now->is_token_due)
+    if (!now->is_access_by_agent &&
+        (!now->has_target || !now->is_target_current || now->is_token_due))
         return (struct pair_decision){PAIR_WRITE_TARGET, "Creating"};
     if (!now->has_installation)
         return (struct pair_decision){PAIR_CREATE_INSTALLATION, "Creating"};
     if (!now->is_installation_current)
         return (struct pair_decision){PAIR_PATCH_INSTALLATION, "Updating"};
+    /* The Installation does not import it any more. */
+    if (now->is_access_by_agent && now->has_target)
+        return (struct pair_decision){PAIR_DELETE_TARGET, "Updating"};
     if (now->is_retry_due)
         return (struct pair_decision){PAIR_RETRY, "Retrying"};
+    /* Its items are there and wait for a deployer, or have waited for it in vain. */
+    if (now->dependencies == GRAPH_WAITING && !now->is_ready)
+        return (struct pair_decision){PAIR_NONE, graph_reason(now->dependencies)};
     return (struct pair_decision){PAIR_NONE, ""};
 }
 
@@ -62,12 +71,16 @@ struct pair_decision pair_decide(const struct pair_situation *now)
 
     /* Whoever deleted the Installation: clean up. If the pair is wanted, it is created again. */
     if (now->is_deleting) {
-        if (now->is_uninstalled && !remove_access(now, &decision))
+        if (now->is_without_uninstall && !now->is_marked && !now->is_uninstalled)
+            decision.action = PAIR_MARK_INSTALLATION;
+        else if (now->is_uninstalled && !remove_access(now, &decision))
             decision.action = PAIR_REMOVE_FINALIZER;
         return decision;
     }
     if (!now->is_wanted)
         return decide_removal(now);
+    if (!now->is_accepted)
+        return (struct pair_decision){PAIR_NONE, "WaitingForAcceptance"};
     if (!now->is_prepared)
         return (struct pair_decision){PAIR_NONE, "NotPrepared"};
     if (now->is_name_taken)

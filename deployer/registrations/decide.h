@@ -19,6 +19,7 @@ enum pair_action {
     PAIR_PATCH_INSTALLATION,
     PAIR_INTERRUPT,
     PAIR_RETRY,
+    PAIR_MARK_INSTALLATION, /* Landscaper is to delete it without uninstalling */
     PAIR_DELETE_INSTALLATION,
     PAIR_DELETE_BINDING,
     PAIR_DELETE_TARGET,
@@ -28,6 +29,7 @@ enum pair_action {
 
 struct pair_situation {
     bool is_wanted;     /* both halves exist, and none is being deleted */
+    bool is_accepted;   /* deployers may be installed in the environment */
     bool is_prepared;   /* both are valid and have our finalizer, and the host Target is written */
     bool is_name_taken; /* an object of the pair's name belongs to somebody else */
 
@@ -36,7 +38,9 @@ struct pair_situation {
     bool has_account, has_binding, has_target; /* ours */
     bool is_binding_current, is_target_current;
     bool is_token_due;
+    bool is_access_by_agent; /* no Target: the agent requests the tokens */
 
+    bool is_ready; /* the last job of the Installation has succeeded */
     enum graph_state dependencies;
     bool is_job_running; /* Landscaper works on the Installation */
     bool is_interrupted; /* we have interrupted this job already */
@@ -44,6 +48,8 @@ struct pair_situation {
 
     size_t items; /* DeployItems that the deployer has served and that still exist */
     bool is_forced;
+    bool is_without_uninstall; /* the cluster of the environment is gone */
+    bool is_marked;            /* the Installation is, too */
     enum removal_state removal;
 };
 

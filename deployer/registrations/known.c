@@ -30,7 +30,10 @@ static const struct {
     [SOURCE_BINDINGS] = {"clusterrolebindings", &KUBE_CLUSTER_ROLE_BINDINGS, false, false,
                          "binding"},
     [SOURCE_ITEMS] = {RESOURCE_DEPLOY_ITEMS, &KUBE_DEPLOY_ITEMS, false, false, NULL},
+    [SOURCE_LEASES] = {"leases", &KUBE_LEASES, true, false, NULL},
 };
+
+enum { INSTALLATION_DEPTH_MAX = 16 };
 
 /* ---- two-level maps ---- */
 
@@ -78,9 +81,23 @@ static void count_served(struct manager *manager, const json_t *item, int by)
 /* The Installation that an item of the deployers' namespace was made for, or NULL. */
 static const char *installation_of_item(const struct manager *manager, const json_t *item)
 {
-    if (strcmp(doc_text_or(item, "metadata.namespace", ""), manager->options.namespace_name) != 0)
+    if (strcmp(doc_text_or(item, "metadata.namespace", ""), manager->settings.namespace_name) != 0)
         return NULL;
     return json_string_value(doc_member(doc_get(item, "metadata.labels"), LABEL_EXECUTION));
+}
+
+/* The Installation that has created this one, or NULL. */
+static const char *parent_of(const json_t *installation)
+{
+    const json_t *owners = doc_get(installation, "metadata.ownerReferences");
+
+    for (size_t i = 0; i < json_array_size(owners); i++) {
+        const json_t *owner = json_array_get(owners, i);
+
+        if (strcmp(doc_text_or(owner, "kind", ""), KIND_INSTALLATION) == 0)
+            return doc_text(owner, "name");
+    }
+    return NULL;
 }
 
 static void detach(struct manager *manager, enum source source, const json_t *object)
@@ -97,6 +114,8 @@ static void detach(struct manager *manager, enum source source, const json_t *ob
             map_remove(manager->rendered, installation, name);
         return;
     }
+    if (source == SOURCE_INSTALLATIONS && parent_of(object))
+        map_remove(manager->children, parent_of(object), name);
     if (!pair_of_object(object, &registration, &environment))
         return;
     if (source == SOURCE_INSTALLATIONS)
@@ -126,6 +145,8 @@ static void attach(struct manager *manager, enum source source, const json_t *ob
                               doc_text_or(object, "spec.target.name", "")));
         return;
     }
+    if (source == SOURCE_INSTALLATIONS && parent_of(object))
+        map_set(manager->children, parent_of(object), name, json_true());
     if (!pair_of_object(object, &registration, &environment))
         return;
     if (source == SOURCE_INSTALLATIONS)
@@ -139,15 +160,21 @@ static void attach(struct manager *manager, enum source source, const json_t *ob
     }
 }
 
-/* The environment of the Installation with this name. */
+/* The environment of the Installation with this name, or of the one at its root. */
 static void touch_installation(struct manager *manager, const char *name)
 {
     const char *registration = NULL;
     const char *environment = NULL;
 
-    if (name && pair_of_object(manager_find(manager, SOURCE_INSTALLATIONS, name), &registration,
-                               &environment))
-        manager_touch(manager, environment);
+    for (int depth = 0; name && depth < INSTALLATION_DEPTH_MAX; depth++) {
+        const json_t *installation = manager_find(manager, SOURCE_INSTALLATIONS, name);
+
+        if (pair_of_object(installation, &registration, &environment)) {
+            manager_touch(manager, environment);
+            return;
+        }
+        name = parent_of(installation);
+    }
 }
 
 /* Looks at the environments that this object is about. Objects of v0.98 have no marks: they are
@@ -179,43 +206,29 @@ static char *key_of(enum source source, const json_t *object)
                : xstrdup(name);
 }
 
-/* Only bindings to the role of deployers are kept, and of items only what is needed. */
-static json_t *reduced(const struct manager *manager, enum source source, const json_t *object)
-{
-    if (source == SOURCE_BINDINGS &&
-        strcmp(doc_text_or(object, "roleRef.name", ""), manager->options.role) != 0)
-        return NULL;
-    if (source == SOURCE_ITEMS)
-        return json_pack("{s:{s:s,s:s,s:O?},s:{s:s,s:{s:s}},s:{s:{s:s}}}", "metadata", "name",
-                         doc_text_or(object, "metadata.name", ""), "namespace",
-                         doc_text_or(object, "metadata.namespace", ""), "labels",
-                         doc_writable(doc_get(object, "metadata.labels")), "spec", "type",
-                         doc_text_or(object, "spec.type", ""), "target", "name",
-                         doc_text_or(object, "spec.target.name", ""), "status", "deployer",
-                         "identity", doc_text_or(object, "status.deployer.identity", ""));
-    return json_deep_copy(object);
-}
-
 void known_remove(struct manager *manager, enum source source, const char *name)
 {
     struct source_state *state = &manager->sources[source];
-    json_t *old = json_incref(json_object_get(state->objects, name));
+    cleanup_json json_t *old = json_incref(doc_writable(manager_find(manager, source, name)));
 
     (void)json_object_del(state->listed, name);
     if (!old)
         return;
     (void)json_object_del(state->objects, name);
+    if (source == SOURCE_LEASES) {
+        beats_remove(manager, name);
+        return;
+    }
     detach(manager, source, old);
     touch_for(manager, source, old);
-    json_decref(old);
 }
 
 void known_set(struct manager *manager, enum source source, const json_t *object)
 {
     struct source_state *state = &manager->sources[source];
     cleanup_free char *key = key_of(source, object);
-    cleanup_json json_t *old = json_incref(json_object_get(state->objects, key));
-    json_t *new = reduced(manager, source, object);
+    cleanup_json json_t *old = json_incref(doc_writable(manager_find(manager, source, key)));
+    cleanup_json json_t *new = store_reduce(manager, source, object);
 
     if (!new) {
         known_remove(manager, source, key);
@@ -223,13 +236,14 @@ void known_set(struct manager *manager, enum source source, const json_t *object
     }
     if (state->listed)
         (void)json_object_set_new(state->listed, key, json_true());
-    if (old && json_equal(old, new)) {
-        json_decref(new);
+    if (!store_set(manager, source, key, new))
+        return;
+    if (source == SOURCE_LEASES) {
+        beats_set(manager, new);
         return;
     }
     if (old)
         detach(manager, source, old);
-    (void)json_object_set_new(state->objects, key, new);
     attach(manager, source, new);
     if (old && source != SOURCE_ITEMS)
         touch_for(manager, source, old);
@@ -257,6 +271,9 @@ static void end_list(struct source_state *state)
     json_decref(steal(&state->listed));
     state->is_synced = true;
     state->is_rewound = false;
+    if (state->source == SOURCE_LEASES && state->broken_ms > 0)
+        beats_resume(state->manager, state->broken_ms);
+    state->broken_ms = 0;
     if (manager_is_synced(state->manager)) {
         log_info("all objects listed");
         manager_touch(state->manager, NULL);
@@ -264,9 +281,9 @@ static void end_list(struct source_state *state)
 }
 
 /* Whether the answer to a write has reported a later version of the object already. */
-static bool is_older(const struct source_state *state, const char *key, const json_t *object)
+static bool is_older(struct source_state *state, const char *key, const json_t *object)
 {
-    const json_t *known = doc_member(state->objects, key);
+    const json_t *known = manager_find(state->manager, state->source, key);
     uint64_t version = 0;
     uint64_t known_version = 0;
 
@@ -280,7 +297,7 @@ static bool is_older(const struct source_state *state, const char *key, const js
 
 void known_answer(struct manager *manager, enum source source, const json_t *object)
 {
-    const struct source_state *state = &manager->sources[source];
+    struct source_state *state = &manager->sources[source];
     cleanup_free char *key = key_of(source, object);
 
     if (!is_older(state, key, object) &&
@@ -288,10 +305,9 @@ void known_answer(struct manager *manager, enum source source, const json_t *obj
         known_set(manager, source, object);
 }
 
-static void on_event(void *data, enum kube_event event, const json_t *object,
-                     const struct error *err)
+static void take_event(struct source_state *state, enum kube_event event, const json_t *object,
+                       const struct error *err)
 {
-    struct source_state *state = data;
     cleanup_free char *key = object ? key_of(state->source, object) : NULL;
 
     if (object && is_older(state, key, object)) {
@@ -321,11 +337,22 @@ static void on_event(void *data, enum kube_event event, const json_t *object,
     case KUBE_EVENT_BROKEN:
         log_error("watch failed, retrying", log_text("resource", kinds[state->source].name),
                   log_text("error", err->text));
+        if (state->broken_ms == 0)
+            state->broken_ms = loop_now_ms(state->manager->loop);
         break;
     case KUBE_EVENT_REWOUND:
         state->is_rewound = true; /* a list follows */
         break;
     }
+}
+
+static void on_event(void *data, enum kube_event event, const json_t *object,
+                     const struct error *err)
+{
+    struct source_state *state = data;
+
+    take_event(state, event, object, err);
+    manager_close(state->manager);
 }
 
 int known_start(struct manager *manager, struct error *err)
@@ -334,7 +361,7 @@ int known_start(struct manager *manager, struct error *err)
         struct source_state *state = &manager->sources[i];
         const struct kube_watch_options options = {
             .resource = *kinds[i].resource,
-            .namespace_name = kinds[i].is_namespaced ? manager->options.namespace_name : NULL,
+            .namespace_name = kinds[i].is_namespaced ? manager->settings.namespace_name : NULL,
             .is_metadata_only = kinds[i].is_metadata_only,
             .skipped_members = i == SOURCE_ITEMS ? skipped_of_items : KNOWN_SKIPPED,
             .page_size = MANAGER_LIST_PAGE,

@@ -5,7 +5,6 @@
 
 #include "common/base/log.h"
 #include "common/base/memory.h"
-#include "common/base/number.h"
 #include "common/command_line/logging.h"
 #include "common/command_line/table.h"
 #include "common/contract.h"
@@ -13,18 +12,21 @@
 #include "common/data/uuid.h"
 #include "common/sandbox/sandbox.h"
 #include "deployer/exit_codes.h"
+#include "deployer/registrations/check.h"
+#include "deployer/registrations/conditions.h"
 #include "deployer/registrations/manager.h"
 #include "deployer/registrations/registrations.h"
 #include "deployer/serve/daemon.h"
-#include "deployer/serve/server.h"
+#include "deployer/serve/plain.h"
 
 #define LEASE_NAME "longshore-registrations"
+#define MANAGER_MAPS(manager_)                                                                     \
+    &(manager_)->installed, &(manager_)->owned, &(manager_)->children, &(manager_)->rendered,      \
+        &(manager_)->served, &(manager_)->results, &(manager_)->problems, &(manager_)->beats,      \
+        &(manager_)->left, &(manager_)->patched, &(manager_)->deleted, &(manager_)->dirty,         \
+        &(manager_)->reports
 
-enum {
-    TOKEN_SECONDS_MIN = 600,
-    TOKEN_SECONDS_MAX = 1 << 30,
-    RELEASE_MS = 3000,
-};
+enum { RELEASE_MS = 3000 };
 
 struct process {
     struct manager manager;
@@ -52,11 +54,6 @@ bool manager_may_write(const struct manager *manager)
 bool manager_may_send(const void *data)
 {
     return manager_may_write(data);
-}
-
-const json_t *manager_find(const struct manager *manager, enum source source, const char *name)
-{
-    return doc_member(manager->sources[source].objects, name);
 }
 
 void manager_touch(struct manager *manager, const char *environment)
@@ -95,13 +92,73 @@ static void on_lease_problem(void *data, const struct error *err)
 
 /* ---- probes and metrics ---- */
 
-static int write_metrics(const struct manager *manager, struct buffer *ret_body,
+/* The number of pairs in each phase. Phases are our reasons and those of Landscaper, so their number
+ * is bounded. */
+static int write_pairs(const struct manager *manager, struct buffer *body)
+{
+    static const char metric[] = "longshore_registrations_pairs";
+    cleanup_json json_t *counts = json_object();
+    const char *key = NULL;
+    const char *environment = NULL;
+    json_t *of_environments = NULL;
+    json_t *value = NULL;
+    struct error err = {0};
+
+    doc_foreach(manager->results, key, of_environments)
+    {
+        doc_foreach(of_environments, environment, value)
+        {
+            const char *phase = result_phase(value);
+
+            (void)json_object_set_new(
+                counts, phase,
+                json_integer(json_integer_value(json_object_get(counts, phase)) + 1));
+        }
+    }
+    if (buffer_append_text(body, &err, "# HELP %s pairs of environment and registration\n"
+                                       "# TYPE %s gauge\n",
+                           metric, metric) < 0)
+        return -1;
+    doc_foreach(counts, key, value)
+    {
+        if (buffer_append_text(body, &err, "%s{phase=\"%s\"} %lld\n", metric, key,
+                               (long long)json_integer_value(value)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Seconds since the oldest heartbeat, and the number of agents that are alive. */
+static void count_heartbeats(struct manager *manager, uint64_t *ret_alive, uint64_t *ret_oldest_ms)
+{
+    uint64_t now = loop_now_ms(manager->loop);
+    uint64_t oldest = 0;
+    uint64_t alive = 0;
+    const char *name = NULL;
+    json_t *value = NULL;
+
+    doc_foreach(manager->sources[SOURCE_ENVIRONMENTS].objects, name, value)
+    {
+        const char *lease = environment_lease(manager_find(manager, SOURCE_ENVIRONMENTS, name));
+        uint64_t age = heartbeat_age_ms(manager->beats, lease, now);
+
+        oldest = age > oldest ? age : oldest;
+        alive += heartbeat_judge(manager->beats, lease, now) == HEARTBEAT_ALIVE;
+        manager_close(manager);
+    }
+    *ret_alive = alive;
+    *ret_oldest_ms = oldest;
+}
+
+static int write_metrics(struct manager *manager, struct buffer *ret_body,
                          const char **ret_content_type)
 {
-    const struct {
-        const char *name, *type, *help;
-        uint64_t value;
-    } rows[] = {
+    uint64_t alive = 0;
+    uint64_t oldest_ms = 0;
+    struct metric_row rows[] = {
+        {"longshore_environments_alive", "gauge", "environments whose agent renews its Lease", 0},
+        {"longshore_heartbeat_age_seconds_max", "gauge",
+         "time since the oldest heartbeat of an agent", 0},
         {"longshore_environments", "gauge", "Environments",
          json_object_size(manager->sources[SOURCE_ENVIRONMENTS].objects)},
         {"longshore_deployer_registrations", "gauge", "DeployerRegistrations",
@@ -110,48 +167,31 @@ static int write_metrics(const struct manager *manager, struct buffer *ret_body,
          manager->running},
         {"longshore_registrations_writes_total", "counter", "successful writes", manager->actions},
         {"longshore_registrations_failures_total", "counter", "failed requests", manager->failures},
+        {"longshore_registrations_token_renewals_total", "counter", "renewed tokens of deployers",
+         manager->renewals},
+        {"longshore_registrations_events_total", "counter", "Events written", manager->events},
         {"longshore_registrations_leader", "gauge", "1 if this process leads",
          manager->lease && lease_is_held(manager->lease)},
     };
-    struct error err = {0};
 
-    *ret_content_type = "text/plain; version=0.0.4; charset=utf-8";
-    for (size_t i = 0; i < array_length(rows); i++) {
-        if (buffer_append_text(ret_body, &err, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n",
-                               rows[i].name, rows[i].help, rows[i].name, rows[i].type, rows[i].name,
-                               (unsigned long long)rows[i].value) < 0)
-            return 503;
-    }
-    return 200;
+    int status = 0;
+
+    count_heartbeats(manager, &alive, &oldest_ms);
+    rows[0].value = alive;
+    rows[1].value = oldest_ms / 1000;
+    status = serve_rows(rows, array_length(rows), ret_body, ret_content_type);
+    return status == 200 && write_pairs(manager, ret_body) < 0 ? 503 : status;
 }
 
 static int on_request(void *data, const char *path, struct buffer *ret_body,
                       const char **ret_content_type)
 {
-    const struct process *process = data;
-    struct error err = {0};
+    struct process *process = data;
 
     if (strcmp(path, "/metrics") == 0)
         return write_metrics(&process->manager, ret_body, ret_content_type);
-    if (strcmp(path, "/readyz") == 0 &&
-        (!manager_is_synced(&process->manager) || process->manager.is_draining))
-        return 503;
-    if (strcmp(path, "/healthz") != 0 && strcmp(path, "/readyz") != 0)
-        return 404;
-    return buffer_append_text(ret_body, &err, "ok\n") < 0 ? 503 : 200;
-}
-
-static int listen_at(struct process *process, const char *address, struct server **ret_server,
-                     struct error *err)
-{
-    cleanup_free char *host = NULL;
-    uint16_t port = 0;
-
-    if (address_parse(address, &host, &port, err) < 0)
-        return -1;
-    return port
-               ? server_new(process->manager.loop, host, port, on_request, process, ret_server, err)
-               : 0;
+    return serve_probe(path, manager_is_synced(&process->manager) && !process->manager.is_draining,
+                       ret_body);
 }
 
 /* ---- life ---- */
@@ -167,27 +207,16 @@ static void on_signal(void *data, int signal_number)
     loop_stop(process->manager.loop);
 }
 
-static int read_options(const struct registrations_values *values,
-                        struct manager_options *ret_options, struct error *err)
+static int read_settings(const struct registrations_values *values, struct settings *ret_settings,
+                         struct error *err)
 {
-    const char *at = values->external_types ? values->external_types : "";
-    uint64_t seconds = 0;
+    cleanup_mistakes struct mistakes mistakes = {0};
 
-    *ret_options = (struct manager_options){.namespace_name = values->namespace_name,
-                                            .role = values->role,
-                                            .external_types = json_array()};
-    if (!number_parse(values->token_seconds, TOKEN_SECONDS_MAX, &seconds) ||
-        seconds < TOKEN_SECONDS_MIN)
-        return error_set(err, ERROR_INVALID, "--token-seconds: \"%s\" is not a number from %d",
-                         values->token_seconds, TOKEN_SECONDS_MIN);
-    ret_options->token_seconds = (int64_t)seconds;
-    while (*at) {
-        size_t length = strcspn(at, ",");
-        cleanup_free char *type = xstrndup(at, length);
-
-        (void)json_array_append_new(ret_options->external_types, doc_new_text(type));
-        at += length + (at[length] == ',');
-    }
+    if (settings_read(values, ret_settings, &mistakes, err) < 0)
+        return -1;
+    for (size_t i = 0; i < mistakes.count; i++)
+        log_info("configuration field ignored", log_text("field", mistakes.items[i].path),
+                 log_text("reason", mistakes.items[i].text));
     return 0;
 }
 
@@ -209,13 +238,22 @@ static int start_lease(struct process *process, const char *namespace_name, stru
     return 0;
 }
 
+static void make_maps(struct manager *manager)
+{
+    json_t **const maps[] = {MANAGER_MAPS(manager)};
+
+    for (size_t i = 0; i < array_length(maps); i++)
+        *maps[i] = json_object();
+    manager->opened = json_array();
+}
+
 static int start(struct process *process, const struct registrations_values *values,
                  struct error *err)
 {
     struct manager *manager = &process->manager;
     cleanup_kube_config struct kube_config *config = NULL;
 
-    if (read_options(values, &manager->options, err) < 0 ||
+    if (read_settings(values, &manager->settings, err) < 0 ||
         loop_new(clock_system(), &manager->loop, err) < 0 ||
         loop_set_signals(manager->loop, DAEMON_SIGNALS, DAEMON_SIGNAL_COUNT, on_signal, process,
                          err) < 0 ||
@@ -227,35 +265,26 @@ static int start(struct process *process, const struct registrations_values *val
     loop_timer_init(&manager->pass_timer, manager->loop, evaluate_all, manager);
     loop_timer_init(&manager->report_timer, manager->loop, report_all, manager);
     loop_timer_init(&manager->renewal_timer, manager->loop, on_renewal, manager);
-    manager->installed = json_object();
-    manager->owned = json_object();
-    manager->rendered = json_object();
-    manager->served = json_object();
-    manager->results = json_object();
-    manager->patched = json_object();
-    manager->deleted = json_object();
-    manager->dirty = json_object();
-    manager->reports = json_object();
-    if (listen_at(process, values->health_address, &process->health, err) < 0 ||
-        listen_at(process, values->metrics_address, &process->metrics, err) < 0 ||
+    loop_timer_init(&manager->beat_timer, manager->loop, beats_judge, manager);
+    make_maps(manager);
+    if (serve_listen(manager->loop, values->health_address, on_request, process, &process->health,
+                     err) < 0 ||
+        serve_listen(manager->loop, values->metrics_address, on_request, process, &process->metrics,
+                     err) < 0 ||
         daemon_enter_sandbox(err) < 0 ||
-        start_lease(process, manager->options.namespace_name, err) < 0 ||
+        start_lease(process, manager->settings.namespace_name, err) < 0 ||
         known_start(manager, err) < 0)
         return -1;
     log_info("started", log_text("version", LONGSHORE_VERSION),
              log_text("landscaper", kube_server(manager->kube)),
-             log_text("namespace", manager->options.namespace_name));
+             log_text("namespace", manager->settings.namespace_name));
     return 0;
 }
 
 static void process_done(struct process *process)
 {
     struct manager *manager = &process->manager;
-    json_t *const maps[] = {manager->installed, manager->owned,
-                            manager->rendered,  manager->served,
-                            manager->results,   manager->dirty,
-                            manager->deleted,   manager->patched,
-                            manager->reports,   manager->options.external_types};
+    json_t **const maps[] = {MANAGER_MAPS(manager)};
 
     manager->is_draining = true;
     server_free(process->health);
@@ -268,11 +297,14 @@ static void process_done(struct process *process)
     loop_timer_stop(&manager->pass_timer);
     loop_timer_stop(&manager->report_timer);
     loop_timer_stop(&manager->renewal_timer);
+    loop_timer_stop(&manager->beat_timer);
     kube_free(manager->kube);
     http_client_free(manager->http);
     loop_free(manager->loop);
     for (size_t i = 0; i < array_length(maps); i++)
-        json_decref(maps[i]);
+        json_decref(*maps[i]);
+    json_decref(manager->opened);
+    settings_done(&manager->settings);
     free(process->identity);
 }
 
@@ -294,6 +326,23 @@ static int fail(const struct error *err)
     log_error("unable to manage deployers", log_text("error", err->text),
               log_text("kind", error_kind_name(err->kind)));
     return err->kind == ERROR_INVALID ? EXIT_USAGE : EXIT_FAILURE;
+}
+
+/* --check: exit code 1 if something is missing. */
+static int check(const struct registrations_values *values)
+{
+    struct settings settings = {0};
+    struct error err = {0};
+    bool is_complete = false;
+    int result = 0;
+
+    if (read_settings(values, &settings, &err) < 0)
+        return fail(&err);
+    result = registrations_check_run(&settings, values->kubeconfig, stdout, &is_complete, &err);
+    settings_done(&settings);
+    if (result < 0)
+        return fail(&err);
+    return is_complete ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int registrations_main(int argc, char **argv)
@@ -319,5 +368,7 @@ int registrations_main(int argc, char **argv)
         (void)error_set(&err, ERROR_INVALID, "unexpected argument '%s'", argv[first]);
         return fail(&err);
     }
+    if (values.is_check)
+        return check(&values);
     return run(&values, &err) < 0 ? fail(&err) : EXIT_SUCCESS;
 }

@@ -6,12 +6,12 @@
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
+#include "common/data/timestamp.h"
 #include "deployer/registrations/kinds.h"
+#include "deployer/registrations/reduce.h"
 
 #define RBAC_GROUP "rbac.authorization.k8s.io"
 #define CONTEXT_NAME "default" /* of cluster, context and user in a kubeconfig */
-
-enum { KUBECONFIG_MAX = 1 << 20 };
 
 static const char *name_of(const json_t *object)
 {
@@ -74,6 +74,14 @@ char *pair_selector(const char *registration, const char *environment)
 
     return xasprintf(LABEL_ENVIRONMENT "=%s," LABEL_REGISTRATION "=%s", environment_label,
                      registration_label);
+}
+
+bool pair_is_access_by_agent(const json_t *environment)
+{
+    const char *value = json_string_value(
+        doc_member(doc_get(environment, "metadata.annotations"), ANNOTATION_ACCESS));
+
+    return value && strcmp(value, ACCESS_BY_AGENT) == 0;
 }
 
 /* ---- objects ---- */
@@ -162,7 +170,8 @@ json_t *pair_installation_spec(const struct pair *pair)
         (void)json_object_set_new(imports, "targets", targets);
     }
     add_target_import(targets, IMPORT_CLUSTER, name_of(pair->environment));
-    add_target_import(targets, IMPORT_LANDSCAPER_CLUSTER, pair->name);
+    if (!pair_is_access_by_agent(pair->environment))
+        add_target_import(targets, IMPORT_LANDSCAPER_CLUSTER, pair->name);
     (void)json_object_set_new(spec, "imports", imports);
     (void)json_object_set_new(spec, "importDataMappings", mappings_of(pair));
     return spec;
@@ -175,6 +184,9 @@ json_t *pair_installation(const struct pair *pair)
     (void)json_object_set_new(metadata, "finalizers", json_pack("[s]", FINALIZER_MANAGEMENT));
     (void)json_object_set_new(json_object_get(metadata, "annotations"), ANNOTATION_OPERATION,
                               json_string(OPERATION_ANNOTATION_RECONCILE));
+    if (pair->providers)
+        (void)json_object_set_new(json_object_get(metadata, "annotations"), ANNOTATION_PROVIDERS,
+                                  json_string(pair->providers));
     return json_pack("{s:s,s:s,s:o,s:o}", "apiVersion", LANDSCAPER_API_VERSION, "kind",
                      KIND_INSTALLATION, "metadata", metadata, "spec", pair_installation_spec(pair));
 }
@@ -207,14 +219,19 @@ json_t *pair_binding(const struct pair *pair)
                      "subjects", binding_subjects(pair));
 }
 
-json_t *pair_target(const struct pair *pair, const char *token, const char *requested,
-                    const char *expires)
+json_t *pair_target(const struct pair *pair, const char *token, int64_t requested_unix_ms,
+                    int64_t lifetime_seconds)
 {
+    char requested[TIMESTAMP_MAX] = {0};
+    char expires[TIMESTAMP_MAX] = {0};
     cleanup_wipe char *kubeconfig = pair_kubeconfig(pair->environment, token);
     cleanup_free char *renewals = xasprintf("%lld", (long long)pair->renewals);
     json_t *metadata = metadata_of(pair);
     json_t *annotations = json_object_get(metadata, "annotations");
 
+    /* Both by our clock, so that it does not matter if it differs from that of the API server. */
+    timestamp_format(requested_unix_ms, requested);
+    timestamp_format(requested_unix_ms + lifetime_seconds * 1000, expires);
     (void)json_object_set_new(annotations, ANNOTATION_TOKEN_REQUESTED, json_string(requested));
     (void)json_object_set_new(annotations, ANNOTATION_TOKEN_EXPIRES, json_string(expires));
     (void)json_object_set_new(annotations, ANNOTATION_TOKEN_RENEWALS, json_string(renewals));
@@ -239,9 +256,8 @@ json_t *pair_host_target(const json_t *environment, const char *namespace_name)
 /* ---- the way to Landscaper's cluster ---- */
 
 /* The cluster of a kubeconfig. New reference. */
-static json_t *cluster_of(const json_t *environment)
+static json_t *cluster_of(const json_t *config)
 {
-    const json_t *config = doc_get(environment, "spec.landscaperClusterConfig");
     const char *host = doc_text_or(config, "host", "");
     const char *authority = doc_text_or(config, "caData", "");
     const char *server_name = doc_text_or(config, "serverName", "");
@@ -258,44 +274,43 @@ static json_t *cluster_of(const json_t *environment)
     return cluster;
 }
 
-char *pair_kubeconfig(const json_t *environment, const char *token)
+char *pair_kubeconfig_with(const json_t *cluster_config, const char *credential, const char *value)
 {
-    cleanup_json json_t *config = json_pack(
-        "{s:s,s:s,s:s,s:[{s:s,s:o}],s:[{s:s,s:{s:s,s:s}}],s:[{s:s,s:{s:s}}]}", "apiVersion", "v1",
-        "kind", "Config", "current-context", CONTEXT_NAME, "clusters", "name", CONTEXT_NAME,
-        "cluster", cluster_of(environment), "contexts", "name", CONTEXT_NAME, "context", "cluster",
-        CONTEXT_NAME, "user", CONTEXT_NAME, "users", "name", CONTEXT_NAME, "user", "token", token);
+    cleanup_json json_t *config =
+        json_pack("{s:s,s:s,s:s,s:[{s:s,s:o}],s:[{s:s,s:{s:s,s:s}}],s:[{s:s,s:{s:s}}]}",
+                  "apiVersion", "v1", "kind", "Config", "current-context", CONTEXT_NAME, "clusters",
+                  "name", CONTEXT_NAME, "cluster", cluster_of(cluster_config), "contexts", "name",
+                  CONTEXT_NAME, "context", "cluster", CONTEXT_NAME, "user", CONTEXT_NAME, "users",
+                  "name", CONTEXT_NAME, "user", credential, value);
 
     return doc_dump_yaml(config);
 }
 
-/* What v0.98 wrote may lack the scheme, and has explicit defaults. */
-static void normalise_cluster(json_t *cluster)
+char *pair_kubeconfig(const json_t *environment, const char *token)
 {
-    const char *server = doc_text_or(cluster, "server", "");
-    cleanup_free char *complete =
-        xasprintf("%s%s", strstr(server, "://") ? "" : "https://", server);
+    return pair_kubeconfig_with(doc_get(environment, "spec.landscaperClusterConfig"), "token",
+                                token);
+}
 
-    (void)json_object_set_new(cluster, "server", doc_new_text(complete));
-    if (!json_is_true(json_object_get(cluster, "insecure-skip-tls-verify")))
-        (void)json_object_del(cluster, "insecure-skip-tls-verify");
+/* Whether this is the hash of the cluster of a kubeconfig that leads there. */
+static bool is_hash_of(const char *hash, const json_t *cluster_config)
+{
+    cleanup_json json_t *wanted = cluster_of(cluster_config);
+    cleanup_free char *wanted_hash = reduce_cluster_hash(wanted);
+
+    return hash && strcmp(hash, wanted_hash) == 0;
+}
+
+bool pair_kubeconfig_leads_to(const char *kubeconfig, const json_t *cluster_config)
+{
+    cleanup_free char *hash = reduce_kubeconfig_hash(kubeconfig);
+
+    return is_hash_of(hash, cluster_config);
 }
 
 bool pair_target_is_current(const struct pair *pair, const json_t *target)
 {
-    const char *text = doc_text_or(target, "spec.config.kubeconfig", "");
-    cleanup_json json_t *config = NULL;
-    cleanup_json json_t *wanted = cluster_of(pair->environment);
-    cleanup_json json_t *cluster = NULL;
-    struct error err = {0};
+    cleanup_free char *hash = reduce_target_hash(target);
 
-    if (doc_parse_yaml(text, strlen(text), KUBECONFIG_MAX, &config, &err) < 0)
-        return false;
-    cluster = json_incref(
-        json_object_get(json_array_get(json_object_get(config, "clusters"), 0), "cluster"));
-    if (!json_is_object(cluster) ||
-        !*doc_text_or(json_array_get(json_object_get(config, "users"), 0), "user.token", ""))
-        return false;
-    normalise_cluster(cluster);
-    return json_equal(cluster, wanted);
+    return is_hash_of(hash, doc_get(pair->environment, "spec.landscaperClusterConfig"));
 }

@@ -23,6 +23,9 @@ struct pair {
     const char *name;
     const char *role; /* ClusterRole of deployers in Landscaper's cluster */
     int64_t renewals; /* how often the token in the Target was replaced */
+    /* Identifies the jobs of the deployers that it needs, as of the job that is triggered; NULL: not
+     * recorded. */
+    const char *providers;
 };
 
 /* ---- names ---- */
@@ -42,6 +45,11 @@ bool pair_of_object(const json_t *object, const char **ret_registration,
 /* "environment label=..,registration label=.." for this pair; belongs to the caller. */
 char *pair_selector(const char *registration, const char *environment);
 
+/* Whether the agent of the environment requests the tokens of its deployers and stores them in the
+ * cluster of the environment. Then the pair has no Target, and the deployer's blueprint gets no
+ * import "landscaperCluster": the Secret is called "<identity>-landscaper-access". */
+bool pair_is_access_by_agent(const json_t *environment);
+
 /* ---- objects; all results are new references ---- */
 
 /* A new Installation that Landscaper starts at once. */
@@ -50,16 +58,21 @@ json_t *pair_installation(const struct pair *pair);
 json_t *pair_installation_spec(const struct pair *pair);
 json_t *pair_account(const struct pair *pair);
 json_t *pair_binding(const struct pair *pair);
-/* The Target that leads from the environment to Landscaper's cluster. requested, expires: of the
- * token, in RFC 3339. */
-json_t *pair_target(const struct pair *pair, const char *token, const char *requested,
-                    const char *expires);
+/* The Target that leads from the environment to Landscaper's cluster. The token was requested at
+ * this time of our clock and is valid for this long. */
+json_t *pair_target(const struct pair *pair, const char *token, int64_t requested_unix_ms,
+                    int64_t lifetime_seconds);
 /* The host Target, owned by the Environment. */
 json_t *pair_host_target(const json_t *environment, const char *namespace_name);
 
 /* A kubeconfig for the API server of spec.landscaperClusterConfig. Secret; the caller frees it with
  * wipe_free(). */
 char *pair_kubeconfig(const json_t *environment, const char *token);
+/* The same for an object like landscaperClusterConfig and one credential: "token" or "tokenFile".
+ */
+char *pair_kubeconfig_with(const json_t *cluster_config, const char *credential, const char *value);
+/* Whether a kubeconfig has a token for this address. */
+bool pair_kubeconfig_leads_to(const char *kubeconfig, const json_t *cluster_config);
 
 /* ---- what has to be written ---- */
 
@@ -67,8 +80,8 @@ char *pair_kubeconfig(const json_t *environment, const char *token);
  * nothing has changed. Fields of the spec that the pair does not set are left alone. The patch
  * fails if the Installation was replaced by another one of its name. */
 json_t *pair_installation_patch(const struct pair *pair, const json_t *installation);
-/* A JSON patch that triggers a job (operation "reconcile") or interrupts the running one, and sets
- * one annotation. */
+/* A JSON patch that triggers a job (operation "reconcile") or interrupts the running one, or neither
+ * (NULL), and sets one annotation. */
 json_t *pair_operation_patch(const json_t *installation, const char *operation,
                              const char *annotation, const char *value);
 /* Whether the Target has a kubeconfig for the environment's address of Landscaper's cluster. */
@@ -85,8 +98,9 @@ bool pair_owns(const struct pair *pair, const json_t *object, const char *instal
 bool pair_owns_host_target(const json_t *environment, const json_t *target);
 
 /* When the token of a Target has to be renewed: half of its life after it was requested. 0: never
- * (a token of v0.98, which does not expire). */
-int64_t pair_renewal_unix_ms(const json_t *target);
+ * (a token of v0.98, which does not expire). 1: now, also if it was requested in the future: the
+ * clock was set back, and its age is unknown. */
+int64_t pair_renewal_unix_ms(const json_t *target, int64_t now_unix_ms);
 
 bool pair_has_finalizer(const json_t *object);
 

@@ -8,6 +8,9 @@
 #include "common/data/timestamp.h"
 #include "deployer/registrations/kinds.h"
 #include "deployer/registrations/pair.h"
+#include "deployer/registrations/reduce.h"
+
+enum { CLOCK_TOLERANCE_MS = 5 * 60 * 1000 }; /* by which a clock may be corrected */
 
 /* ---- ownership ---- */
 
@@ -127,31 +130,18 @@ static json_t *start_patch(const json_t *installation)
     return patch;
 }
 
-/* An absent list and an empty one mean the same. */
-static bool is_same(const char *key, const json_t *wanted, const json_t *found)
-{
-    cleanup_json json_t *copy = NULL;
-
-    if (strcmp(key, "imports") != 0 || json_equal(wanted, found))
-        return (!wanted && (!found || json_is_null(found) || json_object_size(found) == 0)) ||
-               json_equal(wanted, found);
-    copy = json_deep_copy(found);
-    if (json_array_size(doc_member(copy, "data")) == 0)
-        (void)json_object_del(copy, "data");
-    return json_equal(wanted, copy);
-}
-
 static bool add_spec_changes(json_t *patch, const json_t *wanted, const json_t *found)
 {
-    static const char *const members[] = {"componentDescriptor", "blueprint", "imports",
-                                          "importDataMappings"};
     bool is_changed = false;
 
-    for (size_t i = 0; i < array_length(members); i++) {
-        json_t *value = doc_writable(doc_member(wanted, members[i]));
-        cleanup_free char *path = xasprintf("/spec/%s", members[i]);
+    for (size_t i = 0; REDUCE_MEMBERS[i]; i++) {
+        const char *member = REDUCE_MEMBERS[i];
+        json_t *value = doc_writable(doc_member(wanted, member));
+        cleanup_free char *wanted_hash = reduce_member_hash(wanted, member);
+        cleanup_free char *found_hash = reduce_member_hash(found, member);
+        cleanup_free char *path = xasprintf("/spec/%s", member);
 
-        if (is_same(members[i], value, doc_member(found, members[i])))
+        if (strcmp(wanted_hash, found_hash) == 0)
             continue;
         is_changed = true;
         if (value)
@@ -187,6 +177,8 @@ json_t *pair_installation_patch(const struct pair *pair, const json_t *installat
         add_annotation(patch, ANNOTATION_TOKEN_RENEWALS, number);
     if (is_changed || has_new_token)
         add_annotation(patch, ANNOTATION_OPERATION, OPERATION_ANNOTATION_RECONCILE);
+    if ((is_changed || has_new_token) && pair->providers)
+        add_annotation(patch, ANNOTATION_PROVIDERS, pair->providers);
     if (!pair_has_finalizer(installation)) {
         if (!json_is_array(doc_get(installation, "metadata.finalizers")))
             add_step(patch, "add", "/metadata/finalizers", json_array());
@@ -202,13 +194,14 @@ json_t *pair_operation_patch(const json_t *installation, const char *operation,
     json_t *patch = start_patch(installation);
 
     add_annotation(patch, annotation, value);
-    add_annotation(patch, ANNOTATION_OPERATION, operation);
+    if (operation)
+        add_annotation(patch, ANNOTATION_OPERATION, operation);
     return patch;
 }
 
 /* ---- tokens ---- */
 
-int64_t pair_renewal_unix_ms(const json_t *target)
+int64_t pair_renewal_unix_ms(const json_t *target, int64_t now_unix_ms)
 {
     const json_t *annotations = doc_get(target, "metadata.annotations");
     const char *requested = json_string_value(doc_member(annotations, ANNOTATION_TOKEN_REQUESTED));
@@ -221,7 +214,7 @@ int64_t pair_renewal_unix_ms(const json_t *target)
         return 0;
     /* Unreadable times: renew now, which replaces them. */
     if (timestamp_parse(requested, &start, &err) < 0 || timestamp_parse(expires, &end, &err) < 0 ||
-        end <= start)
+        end <= start || start > now_unix_ms + CLOCK_TOLERANCE_MS)
         return 1;
     return start + (end - start) / 2;
 }

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The statuses of Environments and DeployerRegistrations. They are written with server-side apply,
- * so that what the agent writes into the same status stays. */
+/* Writes the statuses of Environments and DeployerRegistrations, and Events about changes. Statuses
+ * are written with server-side apply, so that what the agent writes into the same status stays. */
 #include <string.h>
 
 #include "common/base/log.h"
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
+#include "common/data/names.h"
 #include "common/data/timestamp.h"
-#include "deployer/registrations/kinds.h"
+#include "common/data/uuid.h"
+#include "deployer/registrations/conditions.h"
 #include "deployer/registrations/manager.h"
 
-enum { ENVIRONMENTS_MAX = 100, MESSAGE_MAX = 1000 };
+enum { WRITES_MAX = 16 }; /* under way; bounds the memory for requests */
 
-#define CONDITION_VALID "Valid"
-#define CONDITION_BLOCKED "Blocked"
-#define CONDITION_DEPLOYERS_READY "DeployersReady"
+#define EVENT_NAMESPACE "default" /* the API server requires it for objects without a namespace */
 
 /* A write under way. */
 struct status_write {
@@ -24,6 +24,7 @@ struct status_write {
     struct kube_call *call;
     enum source source;
     char *key;
+    json_t *events; /* to be sent when the status is written */
 };
 
 void report_touch(struct manager *manager, char kind, const char *name)
@@ -35,203 +36,51 @@ void report_touch(struct manager *manager, char kind, const char *name)
         loop_timer_start(&manager->report_timer, MANAGER_REPORT_MS);
 }
 
-/* ---- conditions ---- */
+/* ---- Events ---- */
 
-static const json_t *find_condition(const json_t *status, const char *type)
+static void on_event_sent(void *data, json_t *object, const struct error *err)
 {
-    const json_t *conditions = doc_member(status, "conditions");
-
-    for (size_t i = 0; i < json_array_size(conditions); i++) {
-        if (strcmp(doc_text_or(json_array_get(conditions, i), "type", ""), type) == 0)
-            return json_array_get(conditions, i);
-    }
-    return NULL;
+    (void)data;
+    (void)object;
+    if (err->kind != ERROR_NONE && err->kind != ERROR_CANCELLED)
+        log_error("cannot write an Event", log_text("error", err->text));
 }
 
-/* The transition time changes with the status only. */
-static void add_condition(json_t *conditions, const json_t *object, const char *now,
-                          const char *type, const char *status, const char *reason,
-                          const char *message)
+static void send_event(struct manager *manager, const json_t *object, const json_t *event)
 {
-    const json_t *old = find_condition(doc_member(object, "status"), type);
-    const char *since = now;
-    cleanup_free char *text = xstrndup(message, MESSAGE_MAX);
+    char id[UUID_TEXT_SIZE] = {0};
+    char now[TIMESTAMP_MAX] = {0};
+    cleanup_free char *name = NULL;
+    cleanup_json json_t *body = NULL;
+    struct error err = {0};
+    struct kube_request request = {.verb = KUBE_CREATE,
+                                   .resource = KUBE_EVENTS,
+                                   .namespace_name = EVENT_NAMESPACE,
+                                   .grace_seconds = -1,
+                                   .is_unread = true,
+                                   .may_send = manager_may_send,
+                                   .may_send_data = manager,
+                                   .on_done = on_event_sent};
 
-    if (old && strcmp(doc_text_or(old, "status", ""), status) == 0)
-        since = doc_text_or(old, "lastTransitionTime", now);
-    (void)json_array_append_new(
-        conditions,
-        json_pack("{s:s,s:s,s:s,s:o,s:s,s:I}", "type", type, "status", status, "reason", reason,
-                  "message", doc_new_text(text), "lastTransitionTime", since, "observedGeneration",
-                  (json_int_t)doc_integer_or(object, "metadata.generation", 0)));
-}
-
-static void add_valid(json_t *conditions, const json_t *object, const char *now,
-                      const struct mistakes *mistakes)
-{
-    cleanup_free char *text = mistakes->errors > 0 ? mistakes_text(mistakes) : xstrdup("");
-
-    add_condition(conditions, object, now, CONDITION_VALID, mistakes->errors ? "False" : "True",
-                  mistakes->errors ? "Invalid" : "Valid", text);
-}
-
-/* ---- Environment ---- */
-
-static json_t *environment_status(struct manager *manager, const json_t *environment,
-                                  const char *now)
-{
-    cleanup_mistakes struct mistakes mistakes = {0};
-    cleanup_free char *summary = NULL;
-    cleanup_free char *message = xstrdup("");
-    const char *name = doc_text_or(environment, "metadata.name", "");
-    const char *registration = NULL;
-    json_t *of_environments = NULL;
-    json_t *conditions = json_array();
-    int64_t ready = 0;
-    int64_t total = 0;
-
-    environment_check(environment, &mistakes);
-    add_valid(conditions, environment, now, &mistakes);
-    doc_foreach(manager->results, registration, of_environments)
-    {
-        const json_t *result = json_object_get(of_environments, name);
-        const char *reason = doc_text_or(result, "message", "");
-
-        if (!result)
-            continue;
-        total++;
-        ready += json_is_true(doc_member(result, "ready"));
-        if (!json_is_true(doc_member(result, "ready")) && !*message) {
-            free(message);
-            message = xasprintf("%s: %s%s%s", registration, doc_text_or(result, "phase", ""),
-                                *reason ? ": " : "", reason);
-        }
-    }
-    add_condition(conditions, environment, now, CONDITION_DEPLOYERS_READY,
-                  ready == total ? "True" : "False",
-                  ready == total ? "AllReady" : "DeployersNotReady", message);
-    summary = xasprintf("%lld/%lld", (long long)ready, (long long)total);
-    return json_pack("{s:I,s:o,s:{s:I,s:I,s:s}}", "observedGeneration",
-                     (json_int_t)doc_integer_or(environment, "metadata.generation", 0),
-                     "conditions", conditions, "deployers", "ready", (json_int_t)ready, "total",
-                     (json_int_t)total, "summary", summary);
-}
-
-/* ---- DeployerRegistration ---- */
-
-static json_t *entry_of(const json_t *result)
-{
-    return json_pack("{s:s,s:s,s:s,s:s}", "name", doc_text_or(result, "name", ""), "installation",
-                     doc_text_or(result, "installation", ""), "phase",
-                     doc_text_or(result, "phase", ""), "message",
-                     doc_text_or(result, "message", ""));
-}
-
-/* Environments in which it is not ready come first, because the list is limited. */
-static json_t *entries_of(const json_t *results)
-{
-    json_t *entries = json_array();
-    const char *environment = NULL;
-    json_t *result = NULL;
-
-    for (int round = 0; round < 2; round++) {
-        doc_foreach(results, environment, result)
-        {
-            if (json_is_true(doc_member(result, "ready")) == (round == 1) &&
-                json_array_size(entries) < ENVIRONMENTS_MAX)
-                (void)json_array_append_new(entries, entry_of(result));
-        }
-    }
-    return entries;
-}
-
-/* For clients of v0.98. Absent without a problem, so that it is cleared. */
-static void add_last_error(json_t *status, const json_t *registration, const char *reason,
-                           const char *message, const char *now)
-{
-    const json_t *old = doc_get(registration, "status.lastError");
-    bool is_same = strcmp(doc_text_or(old, "message", ""), message) == 0;
-    const char *since = is_same ? doc_text_or(old, "lastTransitionTime", now) : now;
-
-    if (*reason)
-        (void)json_object_set_new(status, "lastError",
-                                  json_pack("{s:s,s:s,s:s,s:s,s:s}", "operation", "getInstallation",
-                                            "reason", reason, "message", message,
-                                            "lastTransitionTime", since, "lastUpdateTime", since));
-}
-
-static json_t *registration_status(struct manager *manager, const json_t *registration,
-                                   const char *now)
-{
-    cleanup_mistakes struct mistakes mistakes = {0};
-    cleanup_free char *problem = NULL;
-    cleanup_free char *summary = NULL;
-    const char *environment = NULL;
-    const char *blocked = NULL;
-    const char *blocked_message = "";
-    json_t *result = NULL;
-    json_t *status = NULL;
-    json_t *conditions = json_array();
-    const json_t *results =
-        doc_member(manager->results, doc_text_or(registration, "metadata.name", ""));
-    size_t ready = 0;
-
-    registration_check(registration, &mistakes);
-    problem = mistakes.errors > 0 ? mistakes_text(&mistakes) : xstrdup("");
-    add_valid(conditions, registration, now, &mistakes);
-    doc_foreach(results, environment, result)
-    {
-        ready += json_is_true(doc_member(result, "ready"));
-        if (!blocked && json_is_true(doc_member(result, "blocked"))) {
-            blocked = doc_text_or(result, "phase", "");
-            blocked_message = doc_text_or(result, "message", "");
-        }
-    }
-    add_condition(conditions, registration, now, CONDITION_BLOCKED, blocked ? "True" : "False",
-                  blocked ? blocked : "NotBlocked", blocked_message);
-    add_condition(conditions, registration, now, CONDITION_READY,
-                  ready == json_object_size(results) ? "True" : "False",
-                  ready == json_object_size(results) ? "AllReady" : "NotReady", "");
-    summary = xasprintf("%zu/%zu", ready, json_object_size(results));
-    status = json_pack("{s:I,s:s,s:o,s:o}", "observedGeneration",
-                       (json_int_t)doc_integer_or(registration, "metadata.generation", 0), "ready",
-                       summary, "conditions", conditions, "environments", entries_of(results));
-    add_last_error(status, registration,
-                   mistakes.errors ? "Invalid"
-                   : blocked       ? blocked
-                                   : "",
-                   mistakes.errors ? problem : blocked_message, now);
-    return status;
+    uuid_make(id);
+    timestamp_format(clock_unix_ms(loop_clock(manager->loop)), now);
+    name = name_make(doc_text_or(object, "metadata.name", ""), id, NULL, 0);
+    body = json_pack(
+        "{s:s,s:s,s:{s:s,s:s},s:{s:s,s:O,s:O,s:O},s:O,s:O,s:O,s:{s:s},s:s,s:s,s:i}", "apiVersion",
+        "v1", "kind", "Event", "metadata", "name", name, "namespace", EVENT_NAMESPACE,
+        "involvedObject", "apiVersion", LANDSCAPER_API_VERSION, "kind", doc_member(object, "kind"),
+        "name", doc_get(object, "metadata.name"), "uid", doc_get(object, "metadata.uid"), "type",
+        doc_member(event, "type"), "reason", doc_member(event, "reason"), "message",
+        doc_member(event, "message"), "source", "component", REGISTRATIONS_FIELD_MANAGER,
+        "firstTimestamp", now, "lastTimestamp", now, "count", 1);
+    request.body = body;
+    if (!body || kube_start(manager->kube, &request, NULL, &err) < 0)
+        log_error("cannot write an Event", log_text("error", err.text));
+    else
+        manager->events++;
 }
 
 /* ---- writing ---- */
-
-/* Whether the stored status has all that we want to write. What others wrote does not count. */
-static bool is_written(const json_t *object, const json_t *wanted)
-{
-    const json_t *status = doc_member(object, "status");
-    const char *key = NULL;
-    json_t *value = NULL;
-
-    if (!!doc_member(status, "lastError") != !!doc_member(wanted, "lastError") &&
-        strcmp(doc_text_or(object, "kind", ""), KIND_DEPLOYER_REGISTRATION) == 0)
-        return false;
-    doc_foreach(wanted, key, value)
-    {
-        if (strcmp(key, "conditions") == 0) {
-            for (size_t i = 0; i < json_array_size(value); i++) {
-                const json_t *condition = json_array_get(value, i);
-
-                if (!json_equal(condition,
-                                find_condition(status, doc_text_or(condition, "type", ""))))
-                    return false;
-            }
-        } else if (!json_equal(value, doc_member(status, key))) {
-            return false;
-        }
-    }
-    return true;
-}
 
 static void write_free(struct status_write *write)
 {
@@ -242,22 +91,39 @@ static void write_free(struct status_write *write)
     *at = write->next;
     kube_cancel(write->call);
     free(write->key);
+    json_decref(write->events);
     free(write);
 }
 
 static void on_written(void *data, json_t *object, const struct error *err)
 {
     struct status_write *write = data;
+    struct manager *manager = write->manager;
 
     write->call = NULL;
-    if (err->kind == ERROR_NONE)
-        known_answer(write->manager, write->source, object);
-    else if (err->kind != ERROR_NOT_FOUND) {
+    if (err->kind == ERROR_NONE) {
+        for (size_t i = 0; i < json_array_size(write->events); i++)
+            send_event(manager, object, json_array_get(write->events, i));
+        known_answer(manager, write->source, object);
+    } else if (err->kind != ERROR_NOT_FOUND) {
         log_error("status not written, retrying", log_text("object", write->key),
                   log_text("error", err->text));
-        report_touch(write->manager, write->key[0], write->key + 2);
+        report_touch(manager, write->key[0], write->key + 2);
     }
     write_free(write);
+    manager_close(manager);
+    /* Statuses that had to wait because of WRITES_MAX. */
+    if (manager->is_report_waiting)
+        loop_timer_start(&manager->report_timer, 0);
+}
+
+static size_t count_writes(const struct manager *manager)
+{
+    size_t count = 0;
+
+    for (const struct status_write *write = manager->status_writes; write; write = write->next)
+        count++;
+    return count;
 }
 
 static bool is_under_way(const struct manager *manager, const char *key)
@@ -269,6 +135,28 @@ static bool is_under_way(const struct manager *manager, const char *key)
     return false;
 }
 
+static json_t *status_of(struct manager *manager, const json_t *object, bool is_environment)
+{
+    const char *name = doc_text_or(object, "metadata.name", "");
+    char now[TIMESTAMP_MAX] = {0};
+    struct environment_facts facts = {
+        .environment = object,
+        .results = manager->results,
+        .problem = json_string_value(doc_member(manager->problems, name)),
+        .namespace_name = manager->settings.namespace_name,
+        .is_acceptance_manual = manager->settings.is_acceptance_manual,
+    };
+
+    timestamp_format(clock_unix_ms(loop_clock(manager->loop)), now);
+    if (!is_environment)
+        return registration_status(object, doc_member(manager->results, name), now);
+    facts.heartbeat = heartbeat_judge(manager->beats, environment_lease(object),
+                                      manager->sources[SOURCE_LEASES].broken_ms
+                                          ? manager->sources[SOURCE_LEASES].broken_ms
+                                          : loop_now_ms(manager->loop));
+    return environment_status(&facts, now);
+}
+
 static void report(struct manager *manager, const char *key)
 {
     bool is_environment = key[0] == 'e';
@@ -276,7 +164,6 @@ static void report(struct manager *manager, const char *key)
     const json_t *object = manager_find(manager, source, key + 2);
     cleanup_json json_t *status = NULL;
     cleanup_json json_t *body = NULL;
-    char now[TIMESTAMP_MAX] = {0};
     struct status_write *write = NULL;
     struct error err = {0};
     struct kube_request request = {.verb = KUBE_APPLY,
@@ -296,10 +183,8 @@ static void report(struct manager *manager, const char *key)
         report_touch(manager, key[0], key + 2);
         return;
     }
-    timestamp_format(clock_unix_ms(loop_clock(manager->loop)), now);
-    status = is_environment ? environment_status(manager, object, now)
-                            : registration_status(manager, object, now);
-    if (is_written(object, status))
+    status = status_of(manager, object, is_environment);
+    if (status_is_written(object, status))
         return;
     body = json_pack("{s:s,s:s,s:{s:s},s:O}", "apiVersion", LANDSCAPER_API_VERSION, "kind",
                      is_environment ? KIND_ENVIRONMENT : KIND_DEPLOYER_REGISTRATION, "metadata",
@@ -308,6 +193,7 @@ static void report(struct manager *manager, const char *key)
     write->manager = manager;
     write->source = source;
     write->key = xstrdup(key);
+    write->events = status_events(object, status);
     write->next = manager->status_writes;
     manager->status_writes = write;
     request.body = body;
@@ -329,10 +215,18 @@ void report_all(void *data)
     }
     keys = manager->reports;
     manager->reports = json_object();
+    manager->is_report_waiting = false;
     doc_foreach(keys, key, value)
     {
+        if (count_writes(manager) >= WRITES_MAX) {
+            (void)json_object_set_new(manager->reports, key, json_true());
+            manager->is_report_waiting = true;
+            continue;
+        }
         report(manager, key);
+        manager_close(manager);
     }
+    log_debug("statuses compared");
 }
 
 void report_stop(struct manager *manager)

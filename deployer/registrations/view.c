@@ -6,8 +6,11 @@
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
+#include "deployer/registrations/conditions.h"
 #include "deployer/registrations/kinds.h"
 #include "deployer/registrations/types.h"
+
+enum { SUB_INSTALLATIONS_MAX = 16 }; /* levels; more is a cycle of owners */
 
 bool view_is_deleting(const json_t *object)
 {
@@ -29,7 +32,7 @@ static json_t *stub_of(const char *name)
 /* Types of the items that Landscaper has made for the Installation and that are to be served in
  * this environment. */
 static void add_observed(const struct environment_view *view, const char *installation,
-                         json_t *needs)
+                         json_t *needs, int depth)
 {
     const char *host_mark = view_annotation(manager_find(view->manager, SOURCE_TARGETS, view->name),
                                             ANNOTATION_ENVIRONMENT);
@@ -44,6 +47,12 @@ static void add_observed(const struct environment_view *view, const char *instal
 
         if (strcmp(target, view->name) == 0 || (mark && host_mark && strcmp(mark, host_mark) == 0))
             (void)json_array_append(needs, json_array_get(facts, 0));
+    }
+    if (depth == SUB_INSTALLATIONS_MAX || !doc_member(view->manager->children, installation))
+        return;
+    doc_foreach(doc_member(view->manager->children, installation), item, facts)
+    {
+        add_observed(view, item, needs, depth + 1);
     }
 }
 
@@ -104,7 +113,7 @@ static void build_graph(struct environment_view *view)
     view->deployers = xcalloc(view->count + 1, sizeof(*view->deployers));
     view->is_installed = xcalloc(view->count + 1, sizeof(bool));
     view->is_leaving_list = xcalloc(view->count + 1, sizeof(bool));
-    view->base = environment_base_types(view->environment, view->manager->options.external_types);
+    view->base = environment_base_types(view->environment, view->manager->settings.external_types);
     view->base_list = type_list(view->base);
     for (size_t i = 0; i < view->count; i++) {
         struct candidate *candidate = &view->candidates[i];
@@ -113,7 +122,7 @@ static void build_graph(struct environment_view *view)
         candidate->needs = json_is_array(declared) ? json_deep_copy(declared) : json_array();
         if (candidate->installation)
             add_observed(view, doc_text_or(candidate->installation, "metadata.name", ""),
-                         candidate->needs);
+                         candidate->needs, 0);
         candidate->need_list = type_list(candidate->needs);
         candidate->type_list = type_list(doc_get(candidate->registration, "spec.types"));
         view->is_installed[i] = candidate->installation;
@@ -123,7 +132,7 @@ static void build_graph(struct environment_view *view)
             .provides = candidate->type_list,
             .needs = candidate->need_list,
             .serves_host = registration_serves_host(view->environment, candidate->name,
-                                                    view->manager->options.namespace_name),
+                                                    view->manager->settings.namespace_name),
             .is_ready = candidate->installation && installation_is_ready(candidate->installation),
             .phase = doc_text(candidate->installation, "status.phase"),
         };
@@ -142,6 +151,8 @@ void environment_view_init(struct environment_view *view, struct manager *manage
     view->exists = view->environment;
     if (!view->exists)
         view->environment = view->stub = stub_of(name);
+    view->is_accepted =
+        environment_is_accepted(view->environment, manager->settings.is_acceptance_manual);
     view->is_leaving = !view->exists || view_is_deleting(view->environment);
     if (view->exists)
         environment_check(view->environment, &mistakes);

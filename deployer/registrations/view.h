@@ -21,7 +21,7 @@ struct environment_view {
     const char *name;
     const json_t *environment; /* a document with only the name if it is gone */
     json_t *stub;
-    bool exists, is_valid, is_leaving, is_prepared;
+    bool exists, is_valid, is_leaving, is_prepared, is_accepted;
     char *problem;
     struct candidate *candidates;
     size_t count;
@@ -37,6 +37,12 @@ struct environment_view {
 void environment_view_init(struct environment_view *view, struct manager *manager,
                            const char *name);
 void environment_view_done(struct environment_view *view);
+
+/* pairs.c: the candidate number index. */
+void evaluate_pair(struct environment_view *view, size_t index);
+/* leave.c: does the part of an agent that is gone, when no pair is left. True: something is being
+ * done. */
+bool leave_for_agent(struct environment_view *view);
 
 bool view_is_deleting(const json_t *object);                        /* NULL: false */
 const char *view_annotation(const json_t *object, const char *key); /* NULL: absent */

@@ -14,6 +14,9 @@
 #include "deployer/registrations/tests/samples.h"
 #include "deployer/tests/sample.h"
 
+#define START_MS INT64_C(1767225600000) /* 2026-01-01 */
+#define DAY_MS INT64_C(86400000)
+
 /* A pair of texts, with the documents that belong to it. */
 struct sample_pair {
     struct pair pair;
@@ -87,7 +90,7 @@ static void a_new_pair_is_what_v098_makes(void **state)
     cleanup_json json_t *binding = pair_binding(&sample.pair);
     cleanup_json json_t *account = pair_account(&sample.pair);
     cleanup_json json_t *target =
-        pair_target(&sample.pair, "TOKEN", "2026-01-01T00:00:00Z", "2026-03-01T00:00:00Z");
+        pair_target(&sample.pair, "TOKEN", START_MS, 5184000);
     cleanup_json json_t *host = pair_host_target(sample.environment, "ls-system");
 
     (void)state;
@@ -134,7 +137,7 @@ static void objects_of_v098_are_adopted_without_a_write(void **state)
     assert_true(pair_owns(&sample.pair, target, "inst-uid"));
     assert_true(pair_owns(&sample.pair, binding, "inst-uid"));
     assert_true(pair_owns_host_target(sample.environment, host));
-    assert_int_equal(pair_renewal_unix_ms(target), 0);
+    assert_int_equal(pair_renewal_unix_ms(target, START_MS), 0);
 }
 
 static void foreign_objects_are_not_ours(void **state)
@@ -257,8 +260,76 @@ static void a_renewed_token_restarts_the_deployer(void **state)
     text = doc_dump(patch);
     assert_non_null(strstr(text, "token-renewals\",\"value\":\"1\""));
     assert_non_null(strstr(text, "~1operation"));
-    target = pair_target(&sample.pair, "T", "2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z");
-    assert_int_equal(pair_renewal_unix_ms(target), 1767312000000);
+    target = pair_target(&sample.pair, "T", START_MS, 2 * DAY_MS / 1000);
+    assert_int_equal(pair_renewal_unix_ms(target, START_MS), START_MS + DAY_MS);
+}
+
+/* The clock of the process may be wrong by a day, or corrected by a day; the API server's does not
+ * matter. */
+static void a_wrong_clock_renews_early_or_on_time_but_never_late(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t requested_ms, now_ms; /* by our clock, whatever it shows */
+        int64_t lifetime_s;
+        bool is_due;
+    } cases[] = {
+        {"right, fresh", START_MS, START_MS, 3600, false},
+        {"a day behind all the time, fresh", START_MS - DAY_MS, START_MS - DAY_MS, 3600, false},
+        {"a day behind all the time, half", START_MS - DAY_MS, START_MS - DAY_MS + 1800 * 1000, 3600,
+         true},
+        {"a day ahead all the time, fresh", START_MS + DAY_MS, START_MS + DAY_MS + 1, 3600, false},
+        {"a day ahead all the time, half", START_MS + DAY_MS, START_MS + DAY_MS + 1800 * 1000, 3600,
+         true},
+        {"set back by a day: the age is unknown", START_MS, START_MS - DAY_MS, 3600, true},
+        {"corrected by a minute", START_MS, START_MS - 60 * 1000, 3600, false},
+        {"set forward by a day", START_MS, START_MS + DAY_MS, 3600, true},
+        {"set forward by a day, long life", START_MS, START_MS + DAY_MS, 90 * DAY_MS / 1000, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_pair struct sample_pair sample = make(ENVIRONMENT, REGISTRATION);
+        cleanup_json json_t *target =
+            pair_target(&sample.pair, "T", cases[i].requested_ms, cases[i].lifetime_s);
+
+        if ((pair_renewal_unix_ms(target, cases[i].now_ms) <= cases[i].now_ms) != cases[i].is_due)
+            fail_msg("%s", cases[i].name);
+    }
+}
+
+/* Half of the life is left when the renewal begins, so that the API server may be away for long. */
+static void a_renewal_has_time_for_an_outage(void **state)
+{
+    cleanup_pair struct sample_pair sample = make(ENVIRONMENT, REGISTRATION);
+    cleanup_json json_t *target = pair_target(&sample.pair, "T", START_MS, 4 * 3600);
+    int64_t due = pair_renewal_unix_ms(target, START_MS);
+
+    (void)state;
+    assert_true(START_MS + 4 * 3600 * 1000 - due > 3600 * 1000);
+    assert_true(pair_renewal_unix_ms(target, due + 3600 * 1000) <= due + 3600 * 1000);
+}
+
+static void the_jobs_of_providers_are_recorded_with_each_job(void **state)
+{
+    cleanup_pair struct sample_pair sample = make(ENVIRONMENT, REGISTRATION);
+    cleanup_json json_t *same = sample_doc(INSTALLATION);
+    cleanup_json json_t *installation = NULL;
+    cleanup_json json_t *patch = NULL;
+    cleanup_free char *text = NULL;
+
+    (void)state;
+    sample.pair.providers = "hash";
+    assert_null(pair_installation_patch(&sample.pair, same)); /* alone it is no reason for a job */
+    installation = pair_installation(&sample.pair);
+    assert_string_equal(
+        json_string_value(json_object_get(doc_get(installation, "metadata.annotations"),
+                                          ANNOTATION_PROVIDERS)),
+        "hash");
+    sample.pair.renewals = 2;
+    patch = pair_installation_patch(&sample.pair, same);
+    text = doc_dump(patch);
+    assert_non_null(strstr(text, "providers\",\"value\":\"hash\""));
 }
 
 /* ---- Landscaper's cluster ---- */
@@ -424,6 +495,9 @@ int main(void)
         cmocka_unit_test(equal_meanings_are_no_change),
         cmocka_unit_test(a_missing_finalizer_is_added_without_a_job),
         cmocka_unit_test(a_renewed_token_restarts_the_deployer),
+        cmocka_unit_test(a_wrong_clock_renews_early_or_on_time_but_never_late),
+        cmocka_unit_test(a_renewal_has_time_for_an_outage),
+        cmocka_unit_test(the_jobs_of_providers_are_recorded_with_each_job),
         cmocka_unit_test(the_kubeconfig_has_every_setting),
         cmocka_unit_test(another_address_needs_another_target),
         cmocka_unit_test(the_helm_deployer_leaves_items_of_deployers_to_the_agent),

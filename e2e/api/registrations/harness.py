@@ -91,10 +91,11 @@ class RegistrationsWorld(World):
             if self.kube.find(resource, name, namespace) is not None:
                 self.kube.delete(resource, name, namespace)
 
-    def start(self, *arguments, proxy=None):
+    def start(self, *arguments, proxy=None, token=None):
         self.users += 1
         user = f"registrations-{self.namespace}-{self.users}"
         kubeconfig = (self.token_kubeconfig(f"https://{proxy.host}:{proxy.port}") if proxy
+                      else self.apiserver.token_kubeconfig(token) if token
                       else self.apiserver.user_kubeconfig(user, groups=["system:masters"]))
         process = Controller("longshore-registrations", [
             PROGRAM, "registrations", f"--kubeconfig={kubeconfig}", f"--namespace={self.namespace}", "-v", "debug",
@@ -120,6 +121,9 @@ class RegistrationsWorld(World):
 
     def installation(self, name):
         return self.kube.find(INSTALLATIONS, name, self.namespace)
+
+    def wait_gone(self, resource, name):
+        wait_until(lambda: self.kube.find(resource, name) is None, f"{name} to go")
 
     def bindings(self):
         return [b["metadata"]["name"] for b in self.kube.items(BINDINGS)
@@ -148,6 +152,17 @@ class RegistrationsWorld(World):
             return found if found.get("status") == status and reason in (None, found.get("reason")) else None
         return wait_until(is_there, f"{name} {kind}={status} {reason}")
 
+    # --- the agent ---
+
+    def beat(self, name, number, holder="agent", seconds=40):
+        """Renews the Lease of an agent whose clock is wrong by years."""
+        self.kube.apply({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name, "namespace": self.namespace},
+                         "spec": {"holderIdentity": holder, "leaseDurationSeconds": seconds,
+                                  "renewTime": f"2001-01-01T00:00:{number:02}.000000Z"}})
+
+    def events(self, name):
+        return [e for e in self.kube.items("events", "default") if e["involvedObject"].get("name") == name]
+
     # --- Landscaper ---
 
     def wait_triggered(self, name, operation="reconcile"):
@@ -172,14 +187,19 @@ class RegistrationsWorld(World):
             f for f in found["metadata"]["finalizers"] if f != LANDSCAPER_FINALIZER]}}, self.namespace)
 
     def writes(self, mark, user):
-        """Requests that change something, without the Lease."""
+        """Requests that change something, without the Lease and Events."""
         return [f"{e['verb']} {resource_of(e)}" for e in self.apiserver.audit.entries(mark, user=user)
-                if e["verb"] not in ("get", "list", "watch") and resource_of(e) != "leases"]
+                if e["verb"] not in ("get", "list", "watch") and resource_of(e) not in ("leases", "events")]
 
     def quiet(self):
-        """Waits until the program has had time to react: a change that it reports is seen after all earlier ones."""
+        """Waits until the program has had time to react: a change that it reports is seen after all earlier ones, and so is its end."""
+        before = {e["metadata"]["name"]: e.get("status", {}).get("deployers", {}).get("total") for e in self.kube.items(ENVIRONMENTS)}
         name = f"quiet-{uuid.uuid4().hex[:8]}"
         self.create(registration(name, required=["example.com/none"]))
         self.wait_condition(REGISTRATIONS, name, "Valid", "True")
+        wait_until(lambda: all(self._total(env) != total for env, total in before.items()), "the pairs to be counted")
         self._purge(REGISTRATIONS, name)
-        wait_until(lambda: self.kube.find(REGISTRATIONS, name) is None, "gone")
+        wait_until(lambda: self.kube.find(REGISTRATIONS, name) is None and all(self._total(env) == total for env, total in before.items()), "gone")
+
+    def _total(self, env):
+        return self.kube.get(ENVIRONMENTS, env).get("status", {}).get("deployers", {}).get("total")
