@@ -8,6 +8,7 @@
 #include "common/command_line/table.h"
 #include "common/data/doc.h"
 #include "deployer/commands/commands.h"
+#include "deployer/lifecycle/lifecycle.h"
 #include "deployer/registrations/registrations.h"
 #include "deployer/run/run.h"
 
@@ -27,6 +28,7 @@ static const struct runner {
     {&COMMAND_DIFF, diff_main},
     {&COMMAND_CONTROLLER, controller_main},
     {&COMMAND_REGISTRATIONS, registrations_main},
+    {&COMMAND_LIFECYCLE, lifecycle_main},
     {&COMMAND_STATUS, status_main},
     {&COMMAND_LOGS, logs_main},
     {&COMMAND_SCHEMA, schema_main},

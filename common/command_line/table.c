@@ -374,8 +374,8 @@ const struct option_command COMMAND_MAN = {
                "longshore-wait if COMMAND is init or wait",
     .operand = "COMMAND",
     .operand_choices =
-        "run validate render diff status logs controller registrations schema version completion "
-        "man help init wait",
+        "run validate render diff status logs controller registrations lifecycle schema version "
+        "completion man help init wait",
     .rows = plain_rows,
     .facts = man_facts,
 };
@@ -386,8 +386,8 @@ const struct option_command COMMAND_HELP = {
     .synopsis = "[COMMAND]",
     .summary = "Prints the list of commands, or the help of COMMAND",
     .operand = "COMMAND",
-    .operand_choices = "run validate render diff status logs controller registrations schema "
-                       "version completion man",
+    .operand_choices = "run validate render diff status logs controller registrations lifecycle "
+                       "schema version completion man",
     .rows = plain_rows,
 };
 
@@ -398,13 +398,11 @@ static const struct option_row longshore_rows[] = {
 };
 
 static const struct option_command *const longshore_commands[] = {
-    &COMMAND_RUN,        &COMMAND_VALIDATE,
-    &COMMAND_RENDER,     &COMMAND_DIFF,
-    &COMMAND_STATUS,     &COMMAND_LOGS,
-    &COMMAND_CONTROLLER, &COMMAND_REGISTRATIONS,
-    &COMMAND_SCHEMA,     &COMMAND_VERSION,
-    &COMMAND_COMPLETION, &COMMAND_MAN,
-    &COMMAND_HELP,       NULL,
+    &COMMAND_RUN,        &COMMAND_VALIDATE,      &COMMAND_RENDER,
+    &COMMAND_DIFF,       &COMMAND_STATUS,        &COMMAND_LOGS,
+    &COMMAND_CONTROLLER, &COMMAND_REGISTRATIONS, &COMMAND_LIFECYCLE,
+    &COMMAND_SCHEMA,     &COMMAND_VERSION,       &COMMAND_COMPLETION,
+    &COMMAND_MAN,        &COMMAND_HELP,          NULL,
 };
 
 const struct option_command COMMAND_LONGSHORE = {

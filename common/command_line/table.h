@@ -75,6 +75,13 @@ struct registrations_values {
     bool is_check, is_help;
 };
 
+struct lifecycle_values {
+    const char *namespace_name, *registry, *sub_path, *registry_config, *module_state, *policy;
+    const char *window_size, *kubeconfig, *metrics_address, *health_address;
+    struct log_values log;
+    bool is_own_cluster, is_check, is_help;
+};
+
 struct version_values {
     bool is_json, is_help;
 };
@@ -98,11 +105,11 @@ struct wait_values {
 extern const struct option_command COMMAND_LONGSHORE; /* its commands are the following */
 extern const struct option_command COMMAND_RUN, COMMAND_VALIDATE, COMMAND_RENDER, COMMAND_DIFF;
 extern const struct option_command COMMAND_STATUS, COMMAND_LOGS;
-extern const struct option_command COMMAND_CONTROLLER, COMMAND_REGISTRATIONS;
+extern const struct option_command COMMAND_CONTROLLER, COMMAND_REGISTRATIONS, COMMAND_LIFECYCLE;
 extern const struct option_command COMMAND_SCHEMA, COMMAND_VERSION;
 extern const struct option_command COMMAND_COMPLETION, COMMAND_MAN, COMMAND_HELP;
-/* COMMAND_CONTROLLER and COMMAND_REGISTRATIONS are in table_services.c, the following in
- * table_helpers.c. */
+/* COMMAND_CONTROLLER, COMMAND_REGISTRATIONS and COMMAND_LIFECYCLE are in table_services.c, the
+ * following in table_helpers.c. */
 extern const struct option_command COMMAND_INIT, COMMAND_WAIT;
 
 /* Rows for the member log of a record. */

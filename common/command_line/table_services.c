@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands that run for long: controller and registrations. */
+/* The commands that run for long: controller, registrations and lifecycle. */
 #include "common/command_line/table.h"
 #include "common/contract.h"
 
@@ -101,4 +101,62 @@ const struct option_command COMMAND_REGISTRATIONS = {
                "DeployerRegistration, with everything that it needs. Runs in Landscaper's cluster",
     .rows = registrations_rows,
     .facts = registrations_facts,
+};
+
+/* ---- lifecycle ---- */
+
+static const struct option_row lifecycle_rows[] = {
+    option_text_with("namespace", 'n', struct lifecycle_values, namespace_name, "NAME",
+                     "namespace of Kymas, Manifests, the catalog and the access Secrets", NULL,
+                     "kcp-system"),
+    option_flag("own-cluster", 0, struct lifecycle_values, is_own_cluster,
+                "a Kyma without an access Secret is about the control plane itself"),
+    option_text("oci-registry-host", 0, struct lifecycle_values, registry, "HOST",
+                "registry with the components of modules, [http://]host[:port]"),
+    option_text("modules-repository-subpath", 0, struct lifecycle_values, sub_path, "PATH",
+                "path of the components in the registry"),
+    option_text("registry-config", 0, struct lifecycle_values, registry_config, "FILE",
+                "Docker configuration with the credentials of the registry"),
+    option_text_with("module-state", 0, struct lifecycle_values, module_state, "SOURCE",
+                     "what decides the state of a module: its workload, its custom resource, or "
+                     "the worse of both",
+                     "both manager resource", "both"),
+    option_text("maintenance-policy", 0, struct lifecycle_values, policy, "FILE",
+                "JSON file with the maintenance windows"),
+    option_text_with("min-maintenance-window-size", 0, struct lifecycle_values, window_size,
+                     "DURATION", "least rest of a maintenance window in which an update begins",
+                     NULL, "20m"),
+    option_text("kubeconfig", 0, struct lifecycle_values, kubeconfig, "FILE",
+                "kubeconfig of the control plane (default: $KUBECONFIG, the pod's service account, "
+                "~/.kube/config)"),
+    option_text_with("metrics-address", 0, struct lifecycle_values, metrics_address, "HOST:PORT",
+                     "address for /metrics, or 'off'", NULL, ":8080"),
+    option_text_with("health-address", 0, struct lifecycle_values, health_address, "HOST:PORT",
+                     "address for /healthz and /readyz, or 'off'", NULL, ":8081"),
+    option_flag("check", 0, struct lifecycle_values, is_check,
+                "print which permissions and CustomResourceDefinitions are missing, and exit"),
+    TABLE_LOG_ROWS(struct lifecycle_values),
+    TABLE_LAST_ROWS(struct lifecycle_values),
+};
+
+static const struct option_fact lifecycle_facts[] = {
+    TABLE_EXIT_DONE,
+    TABLE_EXIT_FAILED,
+    TABLE_EXIT_INVALID,
+    {"ENVIRONMENT", ENV_MY_POD_NAME, "identity of this process in the Lease"},
+    {"ENVIRONMENT", "KUBECONFIG", "kubeconfig of the control plane, unless --kubeconfig is given"},
+    {"SIGNALS", "SIGTERM, SIGINT", "releases the lease and exits"},
+    {"SIGNALS", "SIGUSR1, SIGUSR2", "raise and lower the log level"},
+    {0},
+};
+
+const struct option_command COMMAND_LIFECYCLE = {
+    .program = "longshore lifecycle",
+    .brief = "keep modules installed on many clusters",
+    .synopsis = "[OPTIONS]",
+    .summary =
+        "Installs the modules that each Kyma lists on its cluster, keeps them as they should "
+        "be, and reports one state per cluster. Runs in the control plane",
+    .rows = lifecycle_rows,
+    .facts = lifecycle_facts,
 };

@@ -26,12 +26,21 @@ static json_t *tracked(const json_t *object, const char *api_version, const char
                      metadata);
 }
 
+/* Whether the status is about an older specification. */
+static bool is_outdated(const json_t *manifest)
+{
+    const json_t *condition = json_array_get(doc_get(manifest, "status.conditions"), 0);
+
+    return condition && doc_integer_or(condition, "observedGeneration", 0) <
+                            doc_integer_or(manifest, "metadata.generation", 0);
+}
+
 static enum module_state state_of(const json_t *manifest)
 {
     enum module_state state = MODULE_PROCESSING;
 
     (void)module_state_parse(doc_text(manifest, "status.state"), &state);
-    return state;
+    return state == MODULE_READY && is_outdated(manifest) ? MODULE_PROCESSING : state;
 }
 
 static void set_state(json_t *entry, enum module_state state, const char *message)
@@ -81,6 +90,9 @@ static json_t *installed_entry(const struct module_choice *choice, const json_t 
                     tracked(resource, doc_text_or(resource, "apiVersion", ""),
                             doc_text_or(resource, "kind", ""), false));
     describe_manifest(entry, manifest);
+    /* The Manifest of the last version says nothing about this one. */
+    if (manifest && strcmp(doc_text_or(manifest, "spec.version", ""), choice->version) != 0)
+        set_state(entry, MODULE_PROCESSING, NULL);
     return entry;
 }
 

@@ -96,7 +96,7 @@ int module_object_for(const json_t *object, const struct module_owner *owner, co
     static const char disclaimer[] =
         "DO NOT EDIT - This resource is managed by Kyma.\n"
         "Any modifications are discarded and the resource is reverted to the original state.";
-    cleanup_free char *owned_by = xasprintf("%s/%s", owner->kyma_namespace, owner->kyma_name);
+    cleanup_free char *owned_by = xasprintf("%s/%s", owner->namespace_name, owner->manifest_name);
     cleanup_json json_t *copy = json_deep_copy(object);
 
     annotate(copy, "labels", KYMA_LABEL_MANAGED_BY, KYMA_MANAGED_BY_CLUSTER);

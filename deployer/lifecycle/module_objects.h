@@ -20,8 +20,7 @@ int module_objects_parse(const char *text, size_t size, json_t **ret_objects, st
 
 /* Who installs the objects: they are the same in all clusters but for this. */
 struct module_owner {
-    const char *kyma_namespace, *kyma_name; /* in the control plane */
-    const char *manifest_name;
+    const char *namespace_name, *manifest_name; /* of the Manifest in the control plane */
 };
 
 /* A copy of the object for one cluster, with the labels and annotations that the module's objects

@@ -36,3 +36,22 @@
 #define KYMA_ANNOTATION_UNMANAGED KYMA_GROUP "/is-unmanaged"
 #define KYMA_ANNOTATION_DISCLAIMER KYMA_GROUP "/managed-by-reconciler-disclaimer"
 #define KYMA_ANNOTATION_OWNED_BY "deprecated-operator.kyma-project.io/owned-by"
+#define KYMA_ANNOTATION_SYNCED_REF "sync-oci-ref"
+#define KYMA_LABEL_SKIP KYMA_GROUP "/skip-reconciliation"
+#define KYMA_LABEL_WATCHED_BY KYMA_GROUP "/watched-by"
+#define KYMA_LABEL_RUNTIME "kyma-project.io/runtime-id"
+#define KYMA_LABEL_SUBACCOUNT "kyma-project.io/subaccount-id"
+#define KYMA_LABEL_INSTANCE "kyma-project.io/instance-id"
+#define KYMA_ANNOTATION_DOMAIN "skr-domain"
+
+#define KYMA_FINALIZER KYMA_GROUP "/Kyma"
+#define MANIFEST_FINALIZER "declarative.kyma-project.io/finalizer"
+#define MANIFEST_LABEL_FINALIZER "label-removal-finalizer"
+#define MANIFEST_RESOURCE_FINALIZER "resource.kyma-project.io/finalizer"
+#define RELEASE_FINALIZER KYMA_GROUP "/mandatory-module"
+
+#define KYMA_FIELD_MANAGER "lifecycle-manager"                           /* in the control plane */
+#define KYMA_FIELD_MANAGER_APPLIER "declarative.kyma-project.io/applier" /* objects of modules */
+#define KYMA_FIELD_MANAGER_RESOURCE "resource.kyma-project.io/finalizer" /* default resources */
+#define KYMA_FIELD_MANAGER_CATALOG "catalog-sync"
+#define KYMA_FIELD_MANAGER_SYNC "kyma-sync-context" /* namespace and Kyma of a managed cluster */

@@ -5,7 +5,8 @@
 static const int64_t noon = 12L * 60 * 60 * 1000;
 
 #define MANIFEST(state_, operation_)                                                               \
-    "{'harbour':{'metadata':{'name':'m','namespace':'kcp-system'},'spec':{'resource':{"            \
+    "{'harbour':{'metadata':{'name':'m','namespace':'kcp-system'},'spec':{'version':'1.0.0','"     \
+    "resource':{"                                                                                  \
     "'apiVersion':'g/v1','kind':'Harbour','metadata':{'name':'h','namespace':'kyma-system'}}},"    \
     "'status':{'state':'" state_ "','lastOperation':{'operation':'" operation_ "'}}}}"
 #define TEMPLATE "{'metadata':{'name':'harbour-1.0.0','namespace':'kcp-system','generation':4}}"

@@ -82,7 +82,7 @@ static void objects_are_marked_for_their_cluster(void **state)
         "'spec':{'template':{'spec':{'containers':[{'name':'c','image':'old/x:1'}]}}}}");
     cleanup_json json_t *images = parse("['new/x:1']");
     cleanup_json json_t *copy = NULL, *before = json_deep_copy(object);
-    const struct module_owner owner = {"kcp-system", "fleet-0001", "fleet-0001-harbour-1"};
+    const struct module_owner owner = {"kcp-system", "fleet-0001-harbour-1"};
     const json_t *labels, *annotations;
     struct error err = {0};
 
@@ -99,7 +99,7 @@ static void objects_are_marked_for_their_cluster(void **state)
     assert_string_equal(json_string_value(doc_member(labels, "app.kubernetes.io/part-of")), "Kyma");
     assert_string_equal(
         json_string_value(doc_member(annotations, "deprecated-operator.kyma-project.io/owned-by")),
-        "kcp-system/fleet-0001");
+        "kcp-system/fleet-0001-harbour-1");
     assert_int_equal(json_object_size(annotations), 2);
     assert_string_equal(
         doc_text(json_array_get(doc_get(copy, "spec.template.spec.containers"), 0), "image"),

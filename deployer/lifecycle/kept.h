@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An object that is kept for long and looked at rarely: as text, which takes a fraction of the
+ * memory of a parsed document. A control plane keeps tens of thousands of them. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct kept {
+    char *text;       /* NULL: no object */
+    char *uid;        /* of the object */
+    uint64_t version; /* resourceVersion as a number; 0: not numeric */
+};
+
+/* NULL: forget it. */
+void kept_set(struct kept *kept, const json_t *object);
+void kept_done(struct kept *kept);
+bool kept_is_there(const struct kept *kept);
+/* A new reference; NULL if there is no object. */
+json_t *kept_get(const struct kept *kept);
+/* Whether the object is an older version than the one that is kept. */
+bool kept_is_newer_than(const struct kept *kept, const json_t *object);
+/* Takes the answer to a write over, unless the object was deleted, replaced or changed since. */
+void kept_take_answer(struct kept *kept, const json_t *object);

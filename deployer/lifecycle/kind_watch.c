@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Watches on the objects of modules in a cluster: one for each kind that its modules use, for
+ * objects with the label of managed objects. */
+#include <string.h>
+
+#include "common/base/memory.h"
+#include "common/data/doc.h"
+#include "deployer/lifecycle/manager.h"
+#include "deployer/lifecycle/names.h"
+
+struct kind_watch {
+    struct kyma *kyma;
+    struct kind_watch *next;
+    char *api_version, *kind;
+    struct cluster_lookup *lookup;
+    struct cluster_interest *interest;
+    struct loop_timer timer; /* until the kind is looked up again */
+    bool is_listed;
+};
+
+static struct kind_watch *find(const struct kyma *kyma, const char *api_version, const char *kind)
+{
+    struct kind_watch *watch = kyma->kinds;
+
+    while (watch &&
+           (strcmp(watch->api_version, api_version) != 0 || strcmp(watch->kind, kind) != 0))
+        watch = watch->next;
+    return watch;
+}
+
+bool kind_watch_is_listed(const struct kyma *kyma, const char *api_version, const char *kind)
+{
+    const struct kind_watch *watch = find(kyma, api_version, kind);
+
+    return watch && watch->is_listed;
+}
+
+/* The module that the object belongs to: the one that applied it, or the one that it names. */
+static struct module *owner_of(const struct kyma *kyma, const struct object_ref *ref,
+                               const json_t *object)
+{
+    cleanup_free char *key = object_ref_key(ref);
+    const char *owner = json_string_value(
+        doc_member(doc_get(object, "metadata.annotations"), KYMA_ANNOTATION_OWNED_BY));
+    const char *slash = owner ? strchr(owner, '/') : NULL;
+
+    for (struct module *module = kyma->modules; module; module = module->next) {
+        if (module_has_object(module, key))
+            return module;
+    }
+    return slash ? module_find(kyma, slash + 1) : NULL;
+}
+
+static void on_object(void *data, const json_t *object, const struct error *err)
+{
+    struct kind_watch *watch = data;
+    struct kyma *kyma = watch->kyma;
+    struct object_ref ref = {0};
+    struct module *module = NULL;
+
+    if (!object && err) {
+        if (err->http_status == 0 || err->http_status == 401)
+            kyma_unheard(kyma, err);
+        return;
+    }
+    kyma_heard(kyma);
+    if (!object) {
+        watch->is_listed = true;
+        kyma_touch(kyma);
+        return;
+    }
+    ref = object_ref_of(object);
+    free(ref.api_version);
+    free(ref.kind);
+    ref.api_version = xstrdup(watch->api_version);
+    ref.kind = xstrdup(watch->kind);
+    module = owner_of(kyma, &ref, object);
+    if (module)
+        module_on_object(module, &ref, err ? NULL : object);
+    object_ref_done(&ref);
+}
+
+static void on_kind(void *data, const struct kind *kind, const struct error *err)
+{
+    struct kind_watch *watch = data;
+    struct error ignored = {0};
+
+    watch->lookup = NULL;
+    if (!kind && err->kind == ERROR_NOT_FOUND)
+        watch->is_listed = true; /* no such object can exist */
+    if (!kind || cluster_watch(watch->kyma->cluster, kind, NULL, NULL,
+                               KYMA_LABEL_MANAGED_BY "=" KYMA_MANAGED_BY_CLUSTER, on_object, watch,
+                               &watch->interest, &ignored) < 0)
+        loop_timer_start(&watch->timer, 30 * 1000);
+    kyma_touch(watch->kyma);
+}
+
+static void look_up(struct kind_watch *watch, const json_t *content)
+{
+    cleanup_kind_set struct kind_set *extra = kind_set_new();
+    struct error err = {0};
+    size_t i;
+    json_t *object;
+
+    json_array_foreach(doc_writable(content), i, object) kind_set_add_crd(extra, object);
+    if (cluster_find_kind(watch->kyma->cluster, extra, watch->api_version, watch->kind, on_kind,
+                          watch, &watch->lookup, &err) < 0)
+        watch->is_listed = true;
+}
+
+static void on_timer(void *data)
+{
+    look_up(data, NULL);
+}
+
+void kind_watch_start(struct kyma *kyma, const char *api_version, const char *kind,
+                      const json_t *content)
+{
+    struct kind_watch *watch = find(kyma, api_version, kind);
+
+    if (watch)
+        return;
+    watch = xcalloc(1, sizeof(*watch));
+    watch->kyma = kyma;
+    watch->api_version = xstrdup(api_version);
+    watch->kind = xstrdup(kind);
+    loop_timer_init(&watch->timer, kyma->lifecycle->loop, on_timer, watch);
+    watch->next = kyma->kinds;
+    kyma->kinds = watch;
+    look_up(watch, content);
+}
+
+void kind_watch_stop_all(struct kyma *kyma)
+{
+    while (kyma->kinds) {
+        struct kind_watch *watch = kyma->kinds;
+
+        kyma->kinds = watch->next;
+        cluster_lookup_cancel(watch->lookup);
+        cluster_unwatch(watch->interest);
+        loop_timer_stop(&watch->timer);
+        free(watch->api_version);
+        free(watch->kind);
+        free(watch);
+    }
+}

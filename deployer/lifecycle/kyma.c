@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A managed cluster: what is known becomes documents, decisions, requests, and a status. */
+#include <string.h>
+
+#include "common/apply/merge.h"
+#include "common/base/log.h"
+#include "common/base/memory.h"
+#include "common/data/doc.h"
+#include "deployer/lifecycle/kyma_status.h"
+#include "deployer/lifecycle/manager.h"
+#include "deployer/lifecycle/names.h"
+
+/* ---- Problems ---- */
+
+void kyma_on_timer(void *data)
+{
+    kyma_touch(data);
+}
+
+void kyma_fail(struct kyma *kyma, const struct error *err)
+{
+    enum failure_class class = failure_classify(err);
+    uint32_t first_ms = 0, max_ms = 0;
+
+    if (err->kind == ERROR_CANCELLED)
+        return;
+    if (class == FAILURE_CONTENT)
+        class = FAILURE_OBJECT;
+    failure_delays(class, &first_ms, &max_ms);
+    if (kyma->failure != class)
+        retry_init(&kyma->retry, first_ms, max_ms);
+    if (!kyma->problem || strcmp(kyma->problem, err->text) != 0) {
+        kyma->lifecycle->failures[class]++;
+        log_error("cluster cannot be managed", log_text("kyma", kyma->name),
+                  log_text("class", failure_name(class)), log_text("error", err->text));
+        free(kyma->problem);
+        kyma->problem = xstrdup(err->text);
+        kyma_touch(kyma); /* to report it */
+    }
+    kyma->failure = class;
+    /* Without an access only another Secret helps. */
+    if (kyma->cluster)
+        loop_timer_start(&kyma->timer, retry_next_ms(&kyma->retry, err));
+}
+
+void kyma_on_away(void *data)
+{
+    struct kyma *kyma = data;
+    struct error err = {.kind = ERROR_TEMPORARY};
+
+    if (!kyma->silence)
+        return;
+    (void)error_set(&err, ERROR_TEMPORARY, "%s", kyma->silence);
+    if (kyma->failure == FAILURE_UNAUTHORIZED)
+        err.http_status = 401;
+    kyma_fail(kyma, &err);
+}
+
+void kyma_unheard(struct kyma *kyma, const struct error *err)
+{
+    if (err->kind == ERROR_CANCELLED || kyma->problem)
+        return;
+    if (!kyma->silence)
+        loop_timer_start(&kyma->away_timer, LIFECYCLE_AWAY_MS);
+    free(kyma->silence);
+    kyma->silence = xstrdup(err->text);
+}
+
+void kyma_recover(struct kyma *kyma)
+{
+    if (!kyma->problem)
+        return;
+    log_info("cluster can be managed again", log_text("kyma", kyma->name));
+    free(kyma->problem);
+    kyma->problem = NULL;
+    kyma->failure = FAILURE_NONE;
+    retry_reset(&kyma->retry);
+    kyma_touch(kyma);
+}
+
+void kyma_heard(struct kyma *kyma)
+{
+    loop_timer_stop(&kyma->away_timer);
+    free(kyma->silence);
+    kyma->silence = NULL;
+    if (kyma->failure != FAILURE_OBJECT)
+        kyma_recover(kyma);
+}
+
+bool kyma_may_write(const struct kyma *kyma)
+{
+    return !kyma->cluster_call && !(kyma->problem && loop_timer_is_running(&kyma->timer));
+}
+
+/* ---- Writes to the control plane ---- */
+
+static void on_written(void *data, json_t *object, const struct error *err)
+{
+    struct kyma *kyma = data;
+
+    kyma->call = NULL;
+    if (err->kind == ERROR_NONE) {
+        kept_take_answer(&kyma->object, object);
+    } else if (err->kind != ERROR_CONFLICT && err->kind != ERROR_NOT_FOUND &&
+               err->kind != ERROR_CANCELLED) {
+        log_error("writing the Kyma failed, retrying", log_text("kyma", kyma->name),
+                  log_text("error", err->text));
+        if (!loop_timer_is_running(&kyma->timer))
+            loop_timer_start(&kyma->timer, LIFECYCLE_RETRY_MS);
+        return;
+    }
+    /* After a conflict the watch brings the new version, which touches the cluster. */
+    if (err->kind == ERROR_NONE)
+        kyma_touch(kyma);
+}
+
+static void patch(struct kyma *kyma, const json_t *object, const char *subresource, json_t *body)
+{
+    doc_set_text(body, "metadata.resourceVersion",
+                 doc_text_or(object, "metadata.resourceVersion", ""));
+    kyma->call = control_plane_write(kyma->lifecycle, KUBE_PATCH_MERGE, RESOURCE_KYMAS, kyma->name,
+                                     subresource, body, KYMA_FIELD_MANAGER, on_written, kyma);
+}
+
+static json_t *finalizers_with(const json_t *object, const char *finalizer, bool is_wanted)
+{
+    json_t *list = json_array();
+    size_t i;
+    json_t *one;
+    bool has = false;
+
+    json_array_foreach(doc_writable(doc_get(object, "metadata.finalizers")), i, one)
+    {
+        bool is_ours = json_is_string(one) && strcmp(json_string_value(one), finalizer) == 0;
+
+        has |= is_ours;
+        if (!is_ours || is_wanted)
+            json_array_append(list, one);
+    }
+    if (is_wanted && !has)
+        json_array_append_new(list, json_string(finalizer));
+    if (has == is_wanted) {
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
+/* Whether the finalizer and the label are there, or a write was started. */
+static bool has_marks(struct kyma *kyma, const json_t *object)
+{
+    const char *label =
+        json_string_value(doc_member(doc_get(object, "metadata.labels"), KYMA_LABEL_MANAGED_BY));
+    json_t *finalizers = finalizers_with(object, KYMA_FINALIZER, true);
+    cleanup_json json_t *body = json_object();
+
+    if (!finalizers && label && strcmp(label, KYMA_MANAGED_BY_CONTROL_PLANE) == 0)
+        return true;
+    if (finalizers)
+        doc_set_new(body, "metadata.finalizers", finalizers);
+    doc_set_new(body, "metadata.labels",
+                json_pack("{s:s}", KYMA_LABEL_MANAGED_BY, KYMA_MANAGED_BY_CONTROL_PLANE));
+    if (!kyma->call)
+        patch(kyma, object, NULL, body);
+    return false;
+}
+
+static void drop_finalizer(struct kyma *kyma, const json_t *object)
+{
+    json_t *finalizers = finalizers_with(object, KYMA_FINALIZER, false);
+    cleanup_json json_t *body = json_object();
+
+    if (!finalizers)
+        return;
+    doc_set_new(body, "metadata.finalizers", finalizers);
+    if (!kyma->call)
+        patch(kyma, object, NULL, body);
+}
+
+/* A change of the state is written at once; details are collected for a moment, since more of them
+ * will follow. */
+static bool is_write_due(struct kyma *kyma, const json_t *old, const json_t *new)
+{
+    const char *before = doc_text_or(old, "state", "");
+    const char *now = doc_text_or(new, "state", "");
+    bool is_first = !*before && strcmp(now, "Processing") == 0;
+
+    if ((strcmp(before, now) != 0 && !is_first) || kyma->is_report_due)
+        return true;
+    if (!loop_timer_is_running(&kyma->report_timer))
+        loop_timer_start(&kyma->report_timer, LIFECYCLE_REPORT_MS);
+    return false;
+}
+
+void kyma_on_report(void *data)
+{
+    struct kyma *kyma = data;
+
+    kyma->is_report_due = true;
+    kyma_touch(kyma);
+}
+
+static void write_status(struct kyma *kyma, const json_t *object, const json_t *status)
+{
+    cleanup_json json_t *old =
+        json_pack("{s:O*}", "status", doc_writable(doc_get(object, "status")));
+    cleanup_json json_t *new = json_pack("{s:O}", "status", doc_writable(status));
+    cleanup_json json_t *body = merge_patch_between(old, new);
+
+    if (body && !kyma->call && is_write_due(kyma, doc_get(object, "status"), status))
+        patch(kyma, object, "status", body);
+}
+
+/* ---- The Kyma in the cluster ---- */
+
+static void on_remote_written(void *data, json_t *object, const struct error *err)
+{
+    struct kyma *kyma = data;
+
+    kyma->cluster_call = NULL;
+    if (err->kind == ERROR_NONE) {
+        kyma_recover(kyma);
+        if (kept_is_there(&kyma->remote))
+            kept_take_answer(&kyma->remote, object);
+        else
+            kept_set(&kyma->remote, object);
+        kyma_touch(kyma);
+    } else if (err->kind == ERROR_CONFLICT || err->kind == ERROR_EXISTS ||
+               err->kind == ERROR_NOT_FOUND) {
+        loop_timer_start(&kyma->timer, LIFECYCLE_RETRY_MS); /* the watch knows more by then */
+    } else {
+        kyma_fail(kyma, err);
+    }
+}
+
+static json_t *remote_metadata(const struct kyma *kyma, const json_t *object)
+{
+    static const char *const copied[] = {KYMA_LABEL_RUNTIME, KYMA_LABEL_GLOBAL_ACCOUNT,
+                                         KYMA_LABEL_SUBACCOUNT};
+    cleanup_free char *owner =
+        xasprintf("%s/%s", kyma->lifecycle->options.namespace_name, kyma->name);
+    json_t *metadata =
+        json_pack("{s:{s:s, s:s}, s:{s:s}}", "labels", KYMA_LABEL_WATCHED_BY,
+                  KYMA_MANAGED_BY_CLUSTER, KYMA_LABEL_MANAGED_BY, KYMA_MANAGED_BY_CLUSTER,
+                  "annotations", KYMA_ANNOTATION_OWNED_BY, owner);
+
+    for (size_t i = 0; i < array_length(copied); i++) {
+        json_t *value = doc_writable(doc_member(doc_get(object, "metadata.labels"), copied[i]));
+
+        if (value)
+            json_object_set(json_object_get(metadata, "labels"), copied[i], value);
+    }
+    return metadata;
+}
+
+static void send_remote(struct kyma *kyma, enum kube_verb verb, const char *subresource,
+                        const json_t *body)
+{
+    kyma_send(kyma,
+              (struct kube_request){.verb = verb,
+                                    .resource = RESOURCE_KYMAS,
+                                    .namespace_name = KYMA_NAMESPACE,
+                                    .name = verb == KUBE_CREATE ? NULL : KYMA_REMOTE_NAME,
+                                    .subresource = subresource,
+                                    .body = body,
+                                    .field_manager = KYMA_FIELD_MANAGER_SYNC},
+              on_remote_written);
+}
+
+static void create_remote(struct kyma *kyma, const json_t *object)
+{
+    cleanup_json json_t *metadata = remote_metadata(kyma, object);
+    cleanup_json json_t *body = NULL;
+
+    doc_set_text(metadata, "name", KYMA_REMOTE_NAME);
+    doc_set_text(metadata, "namespace", KYMA_NAMESPACE);
+    body = json_pack("{s:s, s:s, s:O, s:O}", "apiVersion", KYMA_API_VERSION, "kind", KIND_KYMA,
+                     "metadata", metadata, "spec", doc_writable(doc_get(object, "spec")));
+    send_remote(kyma, KUBE_CREATE, NULL, body);
+}
+
+/* Two Kymas with the same cluster would overwrite each other's work for ever. */
+static bool is_of_another(struct kyma *kyma, const json_t *wanted, const json_t *remote)
+{
+    const char *ours =
+        json_string_value(doc_member(doc_get(wanted, "annotations"), KYMA_ANNOTATION_OWNED_BY));
+    const char *owner = json_string_value(
+        doc_member(doc_get(remote, "metadata.annotations"), KYMA_ANNOTATION_OWNED_BY));
+    const char *slash = owner ? strchr(owner, '/') : NULL;
+    struct error err = {0};
+
+    if (!slash || strcmp(owner, ours) == 0 || !kyma_find(kyma->lifecycle, slash + 1)) {
+        if (kyma->is_foreign)
+            kyma_recover(kyma);
+        kyma->is_foreign = false;
+        return false;
+    }
+    kyma->is_foreign = true;
+    (void)error_set(&err, ERROR_CONFLICT,
+                    "the cluster belongs to Kyma %s; delete one of the two Kymas, or correct the "
+                    "access Secret of this one",
+                    owner);
+    kyma_fail(kyma, &err);
+    return true;
+}
+
+/* Whether it is there and has its marks. */
+static bool keep_remote(struct kyma *kyma, const json_t *object, const json_t *remote)
+{
+    cleanup_json json_t *metadata = remote_metadata(kyma, object);
+    cleanup_json json_t *body = json_object();
+    static const char *const maps[] = {"labels", "annotations"};
+    bool is_same = true;
+    const char *key;
+    json_t *value;
+
+    if (!remote && kyma_may_write(kyma))
+        create_remote(kyma, object);
+    if (!remote || is_of_another(kyma, metadata, remote))
+        return false;
+    for (size_t i = 0; i < array_length(maps); i++) {
+        const json_t *present = doc_member(doc_member(remote, "metadata"), maps[i]);
+
+        doc_foreach(doc_member(metadata, maps[i]), key, value)
+        {
+            if (!json_equal(doc_member(present, key), value))
+                is_same = false;
+        }
+    }
+    doc_set_new(body, "metadata", json_incref(metadata));
+    if (!is_same && kyma_may_write(kyma))
+        send_remote(kyma, KUBE_PATCH_MERGE, NULL, body);
+    return true;
+}
+
+static void write_remote_status(struct kyma *kyma, const json_t *remote, const json_t *status)
+{
+    cleanup_json json_t *wanted = kyma_status_for_cluster(status);
+    cleanup_json json_t *old =
+        json_pack("{s:O*}", "status", doc_writable(doc_get(remote, "status")));
+    cleanup_json json_t *new = json_pack("{s:O}", "status", wanted);
+    cleanup_json json_t *body = merge_patch_between(old, new);
+
+    if (body && remote && kyma_may_write(kyma) &&
+        is_write_due(kyma, doc_get(remote, "status"), wanted))
+        send_remote(kyma, KUBE_PATCH_MERGE, "status", body);
+}
+
+/* ---- The pass ---- */
+
+struct pass {
+    json_t *object, *remote;
+    bool is_deleting, is_connected;
+    enum step_state crds, catalog;
+};
+
+static void report(struct kyma *kyma, const struct pass *pass, const struct choices *choices)
+{
+    cleanup_json json_t *manifests = json_object();
+    cleanup_json json_t *status = NULL;
+    enum module_state state = MODULE_PROCESSING;
+
+    for (struct module *module = kyma->modules; module; module = module->next) {
+        json_t *manifest = kept_get(&module->manifest);
+        const json_t *labels = doc_get(manifest, "metadata.labels");
+        const char *name = json_string_value(doc_member(labels, KYMA_LABEL_MODULE_NAME));
+
+        if (name && !doc_member(labels, KYMA_LABEL_MANDATORY))
+            json_object_set(manifests, name, manifest);
+        json_decref(manifest);
+    }
+    status = kyma_status(&(struct kyma_observation){
+        .kyma = pass->object,
+        .choices = choices,
+        .manifests = manifests,
+        .crds = pass->crds,
+        .catalog = pass->catalog,
+        .is_deleting = pass->is_deleting,
+        .error = kyma->problem,
+        .now_unix_ms = clock_unix_ms(loop_clock(kyma->lifecycle->loop)),
+    });
+    (void)module_state_parse(doc_text(status, "state"), &state);
+    kyma->reported_state = state;
+    write_status(kyma, pass->object, status);
+    if (pass->is_connected && pass->remote)
+        write_remote_status(kyma, pass->remote, status);
+    kyma->is_report_due = false;
+}
+
+static struct choices resolve(const struct kyma *kyma, const struct pass *pass)
+{
+    const struct lifecycle *lifecycle = kyma->lifecycle;
+    const json_t *spec = doc_get(pass->remote ? pass->remote : pass->object, "spec");
+
+    return resolve_modules(&(struct resolve_input){
+        .kyma = pass->object,
+        .spec = spec,
+        .catalog = {.releases = lifecycle->releases,
+                    .templates = lifecycle->templates,
+                    .namespace_name = lifecycle->options.namespace_name},
+        .policy = lifecycle->policy,
+        .now_unix_ms = clock_unix_ms(loop_clock(lifecycle->loop)),
+        .window_least_ms = lifecycle->options.window_least_ms,
+    });
+}
+
+static void step_modules(struct kyma *kyma, const json_t *object)
+{
+    struct module *next = NULL;
+
+    for (struct module *module = kyma->modules; module; module = next) {
+        next = module->next;
+        module_step(module, object);
+    }
+}
+
+static void pass_deletion(struct kyma *kyma, struct pass *pass)
+{
+    cleanup_choices struct choices choices = resolve(kyma, pass);
+    bool is_forsaken = kyma_has_no_access(kyma);
+
+    if (is_forsaken)
+        kyma_disconnect(kyma);
+    else
+        pass->is_connected = kyma_connect(kyma, true);
+    if (is_forsaken) {
+        free(kyma->problem);
+        kyma->problem = NULL;
+    }
+    report(kyma, pass, &choices);
+    kyma_delete_manifests(kyma);
+    step_modules(kyma, pass->object);
+    if (!kyma->modules &&
+        (is_forsaken || (pass->is_connected && kyma_delete_step(kyma, pass->object))))
+        drop_finalizer(kyma, pass->object);
+}
+
+static void pass_life(struct kyma *kyma, struct pass *pass)
+{
+    bool is_remote = kyma_is_remote(kyma);
+    cleanup_choices struct choices choices = {0};
+
+    if (!has_marks(kyma, pass->object))
+        return;
+    pass->is_connected = kyma_connect(kyma, false);
+    pass->crds = !is_remote ? STEP_ABSENT : kyma->prepared ? STEP_DONE : STEP_UNKNOWN;
+    pass->catalog = is_remote ? STEP_UNKNOWN : STEP_ABSENT;
+    if (pass->is_connected && is_remote) {
+        pass->remote = kept_get(&kyma->remote);
+        /* Nothing is done in a cluster whose Kyma is not there, or is another one's. */
+        pass->is_connected = keep_remote(kyma, pass->object, pass->remote);
+        if (pass->is_connected)
+            pass->catalog = catalog_sync(kyma, pass->object) ? STEP_DONE : STEP_FAILED;
+    }
+    if (!pass->is_connected && !kyma->problem)
+        return;
+    choices = resolve(kyma, pass);
+    if (pass->is_connected)
+        kyma_sync_manifests(kyma, pass->object, &choices);
+    if (pass->is_connected)
+        step_modules(kyma, pass->object);
+    report(kyma, pass, &choices);
+}
+
+/* The Kyma is gone, perhaps by force. Its Manifests follow; nothing is left to report. */
+static void pass_orphan(struct kyma *kyma)
+{
+    if (kyma->modules) {
+        if (kyma_has_no_access(kyma))
+            kyma_disconnect(kyma);
+        else
+            (void)kyma_connect(kyma, true);
+        step_modules(kyma, NULL);
+        return;
+    }
+    kyma_disconnect(kyma);
+    kyma->prepared = 0;
+    kyma->reported_state = -1;
+    if (!kyma->accesses && !kyma->call)
+        kyma_free(kyma);
+}
+
+static bool is_skipped(const json_t *object)
+{
+    const char *value =
+        json_string_value(doc_member(doc_get(object, "metadata.labels"), KYMA_LABEL_SKIP));
+
+    return value && strcmp(value, "true") == 0;
+}
+
+void kyma_pass(struct kyma *kyma)
+{
+    cleanup_json json_t *object = kept_get(&kyma->object);
+    struct pass pass = {.object = object};
+
+    if (!object) {
+        pass_orphan(kyma);
+        return;
+    }
+    pass.is_deleting = doc_text(object, "metadata.deletionTimestamp") != NULL;
+    if (pass.is_deleting)
+        pass_deletion(kyma, &pass);
+    else if (!is_skipped(object))
+        pass_life(kyma, &pass);
+    json_decref(pass.remote);
+}

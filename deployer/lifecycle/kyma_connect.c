@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The connection to a managed cluster: which Secret leads to it, and what every cluster gets before
+ * anything else: the namespace of modules and the definitions of Kyma's kinds. */
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/base/memory.h"
+#include "common/data/doc.h"
+#include "deployer/lifecycle/list.h"
+#include "deployer/lifecycle/manager.h"
+#include "deployer/lifecycle/names.h"
+
+static const struct kube_resource RESOURCE_DEFINITIONS = {"apiextensions.k8s.io", "v1",
+                                                          "customresourcedefinitions"};
+
+bool kyma_is_remote(const struct kyma *kyma)
+{
+    return kyma->accesses || !kyma->lifecycle->options.is_own_cluster;
+}
+
+bool kyma_has_no_access(const struct kyma *kyma)
+{
+    return !kyma->accesses && !kyma->lifecycle->options.is_own_cluster &&
+           kyma->lifecycle->sources[SOURCE_SECRETS].is_synced;
+}
+
+static void set_phase(struct kyma *kyma, enum kyma_phase phase)
+{
+    bool was_connecting = kyma->phase == KYMA_CONNECTING || kyma->phase == KYMA_LISTING;
+    bool is_connecting = phase == KYMA_CONNECTING || phase == KYMA_LISTING;
+
+    kyma->lifecycle->connecting += (size_t)is_connecting;
+    kyma->lifecycle->connecting -= (size_t)was_connecting;
+    kyma->phase = phase;
+}
+
+void kyma_disconnect(struct kyma *kyma)
+{
+    for (struct module *module = kyma->modules; module; module = module->next)
+        module_stop(module);
+    kube_cancel(kyma->cluster_call);
+    kyma->cluster_call = NULL;
+    cluster_unwatch(kyma->remote_interest);
+    kyma->remote_interest = NULL;
+    kyma->is_remote_known = false;
+    catalog_stop(kyma);
+    kind_watch_stop_all(kyma);
+    cluster_put(kyma->cluster);
+    kyma->cluster = NULL;
+    kyma->step = 0;
+    kyma->identity[0] = '\0';
+    loop_timer_stop(&kyma->timer);
+    loop_timer_stop(&kyma->away_timer);
+    free(kyma->silence);
+    kyma->silence = NULL;
+    set_phase(kyma, KYMA_UNKNOWN);
+}
+
+void kyma_send(struct kyma *kyma, struct kube_request request, kube_done_fn *on_done)
+{
+    struct error err = {0};
+
+    request.grace_seconds = -1;
+    request.may_send = lifecycle_may_send;
+    request.may_send_data = kyma->lifecycle;
+    request.on_done = on_done;
+    request.data = kyma;
+    kyma->lifecycle->cluster_writes += request.verb != KUBE_GET;
+    if (kube_start(cluster_kube(kyma->cluster), &request, &kyma->cluster_call, &err) < 0)
+        kyma_fail(kyma, &err);
+}
+
+/* ---- Access ---- */
+
+static int choose_config(const struct kyma *kyma, const struct kube_config **ret_config,
+                         struct error *err)
+{
+    const struct lifecycle *lifecycle = kyma->lifecycle;
+    const struct access *access = kyma->accesses;
+
+    if (!access && lifecycle->options.is_own_cluster) {
+        *ret_config = lifecycle->own_config;
+        return 0;
+    }
+    if (!access)
+        return error_set(err, ERROR_NOT_FOUND,
+                         "no Secret in namespace %s has the label %s=%s; create one with the "
+                         "kubeconfig of the cluster in key \"config\"",
+                         lifecycle->options.namespace_name, KYMA_LABEL_KYMA_NAME, kyma->name);
+    if (access->next)
+        return error_set(err, ERROR_CONFLICT,
+                         "the Secrets %s and %s in namespace %s both have the label %s=%s; delete "
+                         "one of them",
+                         access->secret, access->next->secret, lifecycle->options.namespace_name,
+                         KYMA_LABEL_KYMA_NAME, kyma->name);
+    if (access->problem)
+        return error_set(err, ERROR_NOT_FOUND, "%s", access->problem);
+    *ret_config = access->config;
+    return 0;
+}
+
+static void start_connecting(struct kyma *kyma, const struct kube_config *config)
+{
+    struct lifecycle *lifecycle = kyma->lifecycle;
+    char identity[DIGEST_HEX_MAX] = "";
+    struct error err = {0};
+
+    kube_config_identity(config, /* has_credentials= */ true, identity);
+    if (cluster_get(lifecycle->pool, kube_config_copy(config), &kyma->cluster, &err) < 0) {
+        kyma_fail(kyma, &err);
+        return;
+    }
+    memcpy(kyma->identity, identity, sizeof(kyma->identity));
+    log_debug("connecting", log_text("kyma", kyma->name),
+              log_text("server", cluster_server(kyma->cluster)));
+    kyma->step = 0;
+    set_phase(kyma, KYMA_CONNECTING);
+}
+
+/* ---- What every cluster gets ---- */
+
+static bool is_established(const json_t *definition)
+{
+    return strcmp(doc_text_or(
+                      list_find(doc_get(definition, "status.conditions"), "type", "Established"),
+                      "status", ""),
+                  "True") == 0;
+}
+
+static void on_prepared(void *data, json_t *object, const struct error *err)
+{
+    struct kyma *kyma = data;
+    bool is_last = kyma->step == json_array_size(kyma->lifecycle->definitions);
+
+    kyma->cluster_call = NULL;
+    if (err->kind != ERROR_NONE) {
+        kyma_fail(kyma, err);
+        return;
+    }
+    kyma_recover(kyma);
+    kyma->step++;
+    /* The server serves a kind shortly after its definition was created. */
+    if (is_last && !is_established(object))
+        loop_timer_start(&kyma->timer, LIFECYCLE_ESTABLISHED_MS);
+    else
+        kyma_touch(kyma);
+}
+
+static void send_namespace(struct kyma *kyma)
+{
+    cleanup_json json_t *body =
+        json_pack("{s:s, s:s, s:{s:s, s:{s:s, s:s, s:s}}}", "apiVersion", "v1", "kind", "Namespace",
+                  "metadata", "name", KYMA_NAMESPACE, "labels", KYMA_LABEL_MANAGED_BY,
+                  KYMA_MANAGED_BY_CLUSTER, "istio-injection", "enabled",
+                  "namespaces.warden.kyma-project.io/validate", "enabled");
+
+    kyma_send(kyma,
+              (struct kube_request){.verb = KUBE_APPLY,
+                                    .resource = KUBE_NAMESPACES,
+                                    .name = KYMA_NAMESPACE,
+                                    .body = body,
+                                    .field_manager = KYMA_FIELD_MANAGER_SYNC},
+              on_prepared);
+}
+
+static void send_definition(struct kyma *kyma, const json_t *definition)
+{
+    kyma_send(kyma,
+              (struct kube_request){.verb = KUBE_APPLY,
+                                    .resource = RESOURCE_DEFINITIONS,
+                                    .name = doc_text_or(definition, "metadata.name", ""),
+                                    .body = definition,
+                                    .field_manager = KYMA_FIELD_MANAGER},
+              on_prepared);
+}
+
+/* Whether the cluster has everything. */
+static bool prepare(struct kyma *kyma)
+{
+    const struct lifecycle *lifecycle = kyma->lifecycle;
+    size_t count = kyma_is_remote(kyma) ? json_array_size(lifecycle->definitions) : 0;
+
+    if (kyma_is_remote(kyma) && !lifecycle->definitions)
+        return false;
+    if (kyma->prepared == lifecycle->definitions_hash || kyma->step > count)
+        return true;
+    if (kyma->step == 0)
+        send_namespace(kyma);
+    else
+        send_definition(kyma, json_array_get(lifecycle->definitions, kyma->step - 1));
+    return false;
+}
+
+/* ---- Watches ---- */
+
+static void on_remote(void *data, const json_t *object, const struct error *err)
+{
+    struct kyma *kyma = data;
+
+    if (err) { /* also if the kind is not served yet */
+        kyma_unheard(kyma, err);
+        return;
+    }
+    kyma_heard(kyma);
+    if (object && kept_is_newer_than(&kyma->remote, object))
+        return;
+    kyma->is_remote_known = true;
+    kept_set(&kyma->remote, object);
+    kyma_touch(kyma);
+}
+
+static void start_watches(struct kyma *kyma)
+{
+    cleanup_kind struct kind kymas = {xstrdup(KYMA_GROUP), xstrdup("v1beta2"), xstrdup("kymas"),
+                                      true};
+    struct error err = {0};
+
+    set_phase(kyma, KYMA_LISTING);
+    kyma->prepared = kyma->lifecycle->definitions_hash;
+    kept_set(&kyma->remote, NULL);
+    if (!kyma_is_remote(kyma))
+        return;
+    if (cluster_watch(kyma->cluster, &kymas, KYMA_NAMESPACE, KYMA_REMOTE_NAME, NULL, on_remote,
+                      kyma, &kyma->remote_interest, &err) < 0)
+        kyma_fail(kyma, &err);
+    catalog_start(kyma);
+}
+
+static void become_steady(struct kyma *kyma)
+{
+    set_phase(kyma, KYMA_STEADY);
+    log_debug("connected", log_text("kyma", kyma->name));
+    for (struct module *module = kyma->modules; module; module = module->next)
+        module_connected(module);
+}
+
+/* A cluster that is being left needs nothing new. */
+static bool advance(struct kyma *kyma, bool is_deleting)
+{
+    if (kyma->phase == KYMA_STEADY)
+        return true;
+    if (kyma->cluster_call || loop_timer_is_running(&kyma->timer))
+        return false;
+    if (kyma->phase == KYMA_CONNECTING && is_deleting) {
+        become_steady(kyma);
+        return true;
+    }
+    if (kyma->phase == KYMA_CONNECTING && prepare(kyma))
+        start_watches(kyma);
+    if (kyma->phase == KYMA_LISTING && (kyma->is_remote_known || !kyma_is_remote(kyma)))
+        become_steady(kyma);
+    return kyma->phase == KYMA_STEADY;
+}
+
+bool kyma_connect(struct kyma *kyma, bool is_deleting)
+{
+    const struct kube_config *config = NULL;
+    char identity[DIGEST_HEX_MAX] = "";
+    struct error err = {0};
+
+    if (choose_config(kyma, &config, &err) < 0) {
+        kyma_disconnect(kyma);
+        kyma->is_access_wrong = true;
+        kyma_fail(kyma, &err);
+        return false;
+    }
+    if (kyma->is_access_wrong)
+        kyma_recover(kyma);
+    kyma->is_access_wrong = false;
+    kube_config_identity(config, /* has_credentials= */ true, identity);
+    if (kyma->cluster && strcmp(identity, kyma->identity) != 0) {
+        log_info("access changed, connecting again", log_text("kyma", kyma->name));
+        kyma_disconnect(kyma);
+        retry_reset(&kyma->retry);
+    }
+    if (!kyma->cluster) {
+        if (kyma->lifecycle->connecting >= LIFECYCLE_CONNECTING_MAX ||
+            loop_timer_is_running(&kyma->timer)) {
+            if (!loop_timer_is_running(&kyma->timer))
+                loop_timer_start(&kyma->timer, LIFECYCLE_RETRY_MS);
+            return false;
+        }
+        start_connecting(kyma, config);
+    }
+    return kyma->cluster && advance(kyma, is_deleting);
+}

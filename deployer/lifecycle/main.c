@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/hash.h"
+#include "common/base/log.h"
+#include "common/base/memory.h"
+#include "common/command_line/logging.h"
+#include "common/command_line/table.h"
+#include "common/contract.h"
+#include "common/data/doc.h"
+#include "common/data/duration.h"
+#include "common/data/uuid.h"
+#include "common/sandbox/sandbox.h"
+#include "deployer/exit_codes.h"
+#include "deployer/lifecycle/lifecycle.h"
+#include "deployer/lifecycle/manager.h"
+#include "deployer/lifecycle/names.h"
+#include "deployer/serve/daemon.h"
+#include "deployer/serve/server.h"
+
+#define LEASE_NAME "893110f7.kyma-project.io" /* of the original: both never lead at a time */
+
+enum {
+    RELEASE_MS = 3000,
+    POLICY_BYTES_MAX = 1 << 20,
+    DEFINITIONS_RETRY_MS = 5000,
+};
+
+struct process {
+    struct lifecycle lifecycle;
+    struct server *health, *metrics;
+    char *identity;
+};
+
+/* ---- State ---- */
+
+bool lifecycle_is_synced(const struct lifecycle *lifecycle)
+{
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        if (!lifecycle->sources[i].is_synced)
+            return false;
+    }
+    return true;
+}
+
+bool lifecycle_may_write(const struct lifecycle *lifecycle)
+{
+    return lifecycle->lease && lease_is_held(lifecycle->lease) && lifecycle_is_synced(lifecycle) &&
+           !lifecycle->is_draining;
+}
+
+bool lifecycle_may_send(const void *data)
+{
+    return lifecycle_may_write(data);
+}
+
+/* A cluster after the other, and other events in between. */
+static void on_pump(void *data)
+{
+    struct lifecycle *lifecycle = data;
+
+    if (!lifecycle_may_write(lifecycle))
+        return;
+    releases_finalize(lifecycle);
+    for (size_t i = 0; i < LIFECYCLE_PASSES_MAX && lifecycle->queue_first; i++) {
+        struct kyma *kyma = lifecycle->queue_first;
+
+        lifecycle->queue_first = kyma->queue_next;
+        if (!lifecycle->queue_first)
+            lifecycle->queue_end = &lifecycle->queue_first;
+        kyma->is_queued = false;
+        kyma_pass(kyma);
+    }
+    if (lifecycle->queue_first)
+        loop_timer_start(&lifecycle->pump, 0);
+}
+
+/* A component's content has become known, or is known to be wrong. */
+static void on_content(void *data, const char *component)
+{
+    (void)component;
+    kymas_touch_all(data);
+}
+
+/* ---- Definitions for managed clusters ---- */
+
+static const char *const definition_names[] = {
+    "moduletemplates." KYMA_GROUP, "modulereleasemetas." KYMA_GROUP, "kymas." KYMA_GROUP};
+
+static void read_definition(struct lifecycle *lifecycle);
+
+static json_t *definition_for_clusters(const json_t *definition)
+{
+    json_t *spec = json_deep_copy(doc_get(definition, "spec"));
+
+    json_object_set_new(spec, "conversion", json_pack("{s:s}", "strategy", "None"));
+    return json_pack("{s:s, s:s, s:{s:s, s:{s:s}}, s:o}", "apiVersion", "apiextensions.k8s.io/v1",
+                     "kind", "CustomResourceDefinition", "metadata", "name",
+                     doc_text_or(definition, "metadata.name", ""), "labels", KYMA_LABEL_MANAGED_BY,
+                     KYMA_MANAGED_BY_CLUSTER, "spec", spec);
+}
+
+static void on_definition(void *data, json_t *object, const struct error *err)
+{
+    struct lifecycle *lifecycle = data;
+    cleanup_free char *text = NULL;
+
+    lifecycle->definitions_call = NULL;
+    if (err->kind != ERROR_NONE) {
+        log_error("reading the definitions of Kyma's kinds failed, retrying",
+                  log_text("error", err->text));
+        loop_timer_start(&lifecycle->definitions_timer, DEFINITIONS_RETRY_MS);
+        return;
+    }
+    json_array_append_new(lifecycle->reading, definition_for_clusters(object));
+    if (json_array_size(lifecycle->reading) < array_length(definition_names)) {
+        read_definition(lifecycle);
+        return;
+    }
+    text = doc_dump_sorted(lifecycle->reading);
+    lifecycle->definitions = steal(&lifecycle->reading);
+    lifecycle->definitions_hash = hash_bytes(HASH_FIRST, text, strlen(text)) | 1;
+    kymas_touch_all(lifecycle);
+}
+
+static void read_definition(struct lifecycle *lifecycle)
+{
+    const struct kube_request request = {
+        .verb = KUBE_GET,
+        .resource = {"apiextensions.k8s.io", "v1", "customresourcedefinitions"},
+        .name = definition_names[json_array_size(lifecycle->reading)],
+        .on_done = on_definition,
+        .data = lifecycle,
+    };
+    struct error err = {0};
+
+    if (kube_start(lifecycle->kube, &request, &lifecycle->definitions_call, &err) < 0)
+        on_definition(lifecycle, NULL, &err);
+}
+
+static void on_definitions_timer(void *data)
+{
+    struct lifecycle *lifecycle = data;
+
+    json_decref(lifecycle->reading);
+    lifecycle->reading = json_array();
+    read_definition(lifecycle);
+}
+
+/* ---- Leadership ---- */
+
+static void on_leadership(void *data, bool is_leader)
+{
+    struct lifecycle *lifecycle = data;
+
+    log_info(is_leader ? "leading" : "not leading");
+    if (is_leader)
+        kymas_touch_all(lifecycle);
+}
+
+static void on_lease_problem(void *data, const struct error *err)
+{
+    (void)data;
+    log_error("leader election failed, retrying", log_text("error", err->text));
+}
+
+static int start_lease(struct process *process, struct error *err)
+{
+    struct lifecycle *lifecycle = &process->lifecycle;
+    char id[UUID_TEXT_SIZE] = {0};
+    struct lease_options options = {.namespace_name = lifecycle->options.namespace_name,
+                                    .name = LEASE_NAME,
+                                    .on_change = on_leadership,
+                                    .on_problem = on_lease_problem,
+                                    .data = lifecycle};
+
+    uuid_make(id);
+    process->identity =
+        xasprintf("%s_%s", daemon_variable(ENV_MY_POD_NAME, MY_POD_NAME_DEFAULT), id);
+    options.identity = process->identity;
+    if (lease_start(lifecycle->kube, &options, &lifecycle->lease, err) < 0)
+        return error_wrap(err, "lease '%s/%s'", options.namespace_name, LEASE_NAME);
+    return 0;
+}
+
+/* ---- Probes and metrics ---- */
+
+static int on_request(void *data, const char *path, struct buffer *ret_body,
+                      const char **ret_content_type)
+{
+    struct process *process = data;
+    struct error err = {0};
+
+    if (strcmp(path, "/metrics") == 0) {
+        *ret_content_type = "text/plain; version=0.0.4; charset=utf-8";
+        return lifecycle_write_metrics(&process->lifecycle, ret_body) < 0 ? 503 : 200;
+    }
+    if (strcmp(path, "/readyz") == 0 &&
+        (!lifecycle_is_synced(&process->lifecycle) || process->lifecycle.is_draining))
+        return 503;
+    if (strcmp(path, "/healthz") != 0 && strcmp(path, "/readyz") != 0)
+        return 404;
+    return buffer_append_text(ret_body, &err, "ok\n") < 0 ? 503 : 200;
+}
+
+static int listen_at(struct process *process, const char *address, struct server **ret_server,
+                     struct error *err)
+{
+    cleanup_free char *host = NULL;
+    uint16_t port = 0;
+
+    if (address_parse(address, &host, &port, err) < 0)
+        return -1;
+    return port ? server_new(process->lifecycle.loop, host, port, on_request, process, ret_server,
+                             err)
+                : 0;
+}
+
+/* ---- Options ---- */
+
+static int read_policy(struct lifecycle *lifecycle, const char *path, struct error *err)
+{
+    cleanup_buffer struct buffer text = {0};
+
+    if (!path)
+        return 0;
+    if (doc_read_file(path, POLICY_BYTES_MAX, &text, err) < 0 ||
+        maintenance_parse(text.data, text.size, &lifecycle->policy, err) < 0)
+        return error_wrap(err, "--maintenance-policy");
+    return 0;
+}
+
+static int read_credentials(struct lifecycle *lifecycle, const char *path, struct error *err)
+{
+    cleanup_buffer struct buffer text = {0};
+    cleanup_json json_t *config = NULL;
+    size_t helpers = 0;
+
+    lifecycle->keyring = keyring_new();
+    if (!path)
+        return 0;
+    if (doc_read_file(path, POLICY_BYTES_MAX, &text, err) < 0 ||
+        doc_parse_json(text.data, text.size, POLICY_BYTES_MAX, &config, err) < 0 ||
+        keyring_add_docker_config(lifecycle->keyring, path, config, &helpers, err) < 0)
+        return error_wrap(err, "--registry-config");
+    return 0;
+}
+
+static int read_options(struct lifecycle *lifecycle, const struct lifecycle_values *values,
+                        struct error *err)
+{
+    static const char *const sources[] = {"both", "manager", "resource"};
+    const char *host = values->registry;
+    cleanup_json json_t *spec = NULL;
+    int64_t window_ns = 0;
+
+    if (!host || !*host)
+        return error_set(err, ERROR_INVALID,
+                         "--oci-registry-host is required: the registry with the components of "
+                         "modules");
+    if (duration_parse(values->window_size, &window_ns, err) < 0)
+        return error_wrap(err, "--min-maintenance-window-size");
+    lifecycle->options = (struct lifecycle_options){
+        .namespace_name = values->namespace_name,
+        .repository_name = strstr(host, "://") ? strstr(host, "://") + 3 : host,
+        .is_own_cluster = values->is_own_cluster,
+        .window_least_ms = window_ns / 1000000,
+    };
+    for (size_t i = 0; i < array_length(sources); i++) {
+        if (strcmp(values->module_state, sources[i]) == 0)
+            lifecycle->options.state_source = (enum state_source)i;
+    }
+    spec = json_pack("{s:s, s:s, s:s}", "type", "OCIRegistry", "baseUrl", host, "subPath",
+                     values->sub_path ? values->sub_path : "");
+    if (repository_parse(spec, &lifecycle->repository, err) < 0)
+        return error_wrap(err, "--oci-registry-host");
+    return read_policy(lifecycle, values->policy, err) < 0 ||
+                   read_credentials(lifecycle, values->registry_config, err) < 0
+               ? -1
+               : 0;
+}
+
+/* ---- Life ---- */
+
+static void on_signal(void *data, int signal_number)
+{
+    struct process *process = data;
+
+    if (daemon_changes_level(signal_number) || process->lifecycle.is_draining)
+        return;
+    log_info("shutting down", log_number("signal", signal_number));
+    process->lifecycle.is_draining = true;
+    loop_stop(process->lifecycle.loop);
+}
+
+static int open_clients(struct lifecycle *lifecycle, const char *kubeconfig, struct error *err)
+{
+    cleanup_kube_config struct kube_config *config = NULL;
+    const struct registry_options registry = {.keyring = lifecycle->keyring};
+
+    if (http_client_new(lifecycle->loop, LIFECYCLE_USER_AGENT, &lifecycle->http, err) < 0 ||
+        kube_config_default(kubeconfig, &config, err) < 0)
+        return -1;
+    lifecycle->own_config = kube_config_copy(config);
+    if (kube_new(lifecycle->loop, lifecycle->http, config, &lifecycle->kube, err) < 0)
+        return -1;
+    config = NULL;
+    if (registry_new(lifecycle->loop, lifecycle->http, &registry, &lifecycle->registry, err) < 0)
+        return -1;
+    lifecycle->pool = cluster_pool_new(lifecycle->loop, LIFECYCLE_USER_AGENT);
+    lifecycle->store = module_store_new(&(struct module_store_options){
+        .loop = lifecycle->loop,
+        .registry = lifecycle->registry,
+        .repository = lifecycle->repository,
+        .on_change = on_content,
+        .data = lifecycle,
+    });
+    return 0;
+}
+
+static int start(struct process *process, const struct lifecycle_values *values, struct error *err)
+{
+    struct lifecycle *lifecycle = &process->lifecycle;
+
+    lifecycle->queue_end = &lifecycle->queue_first;
+    lifecycle->templates = json_object();
+    lifecycle->releases = json_object();
+    lifecycle->finalizing = json_object();
+    lifecycle->secret_owners = json_object();
+    lifecycle->mandatory_counts = json_object();
+    if (read_options(lifecycle, values, err) < 0 ||
+        loop_new(clock_system(), &lifecycle->loop, err) < 0 ||
+        loop_set_signals(lifecycle->loop, DAEMON_SIGNALS, DAEMON_SIGNAL_COUNT, on_signal, process,
+                         err) < 0 ||
+        open_clients(lifecycle, values->kubeconfig, err) < 0)
+        return -1;
+    loop_timer_init(&lifecycle->pump, lifecycle->loop, on_pump, lifecycle);
+    loop_timer_init(&lifecycle->definitions_timer, lifecycle->loop, on_definitions_timer,
+                    lifecycle);
+    loop_timer_start(&lifecycle->definitions_timer, 0);
+    if (listen_at(process, values->health_address, &process->health, err) < 0 ||
+        listen_at(process, values->metrics_address, &process->metrics, err) < 0 ||
+        daemon_enter_sandbox(err) < 0 || start_lease(process, err) < 0 ||
+        control_plane_start(lifecycle, err) < 0)
+        return -1;
+    log_info("started", log_text("server", kube_server(lifecycle->kube)),
+             log_text("namespace", lifecycle->options.namespace_name));
+    return 0;
+}
+
+static void process_done(struct process *process)
+{
+    struct lifecycle *lifecycle = &process->lifecycle;
+    json_t *const maps[] = {
+        lifecycle->templates,     lifecycle->releases,         lifecycle->finalizing,
+        lifecycle->secret_owners, lifecycle->mandatory_counts, lifecycle->definitions,
+        lifecycle->reading,       lifecycle->catalogs[0],      lifecycle->catalogs[1],
+        lifecycle->catalogs[2],   lifecycle->catalogs[3]};
+
+    lifecycle->is_draining = true;
+    server_free(process->health);
+    server_free(process->metrics);
+    kymas_free_all(lifecycle);
+    control_plane_stop(lifecycle);
+    kube_cancel(lifecycle->definitions_call);
+    lease_release(lifecycle->lease, RELEASE_MS);
+    loop_timer_stop(&lifecycle->pump);
+    loop_timer_stop(&lifecycle->definitions_timer);
+    module_store_free(lifecycle->store);
+    registry_free(lifecycle->registry);
+    cluster_pool_free(lifecycle->pool);
+    kube_free(lifecycle->kube);
+    kube_config_free(lifecycle->own_config);
+    http_client_free(lifecycle->http);
+    keyring_free(lifecycle->keyring);
+    repository_free(lifecycle->repository);
+    maintenance_free(lifecycle->policy);
+    loop_free(lifecycle->loop);
+    for (size_t i = 0; i < array_length(maps); i++)
+        json_decref(maps[i]);
+    free(process->identity);
+}
+
+static int run(const struct lifecycle_values *values, struct error *err)
+{
+    struct process process = {0};
+    int result = 0;
+
+    if (start(&process, values, err) < 0 || loop_run(process.lifecycle.loop, err) < 0)
+        result = -1;
+    else
+        log_info("ended");
+    process_done(&process);
+    return result;
+}
+
+static int fail(const struct error *err)
+{
+    log_error("unable to manage modules", log_text("error", err->text),
+              log_text("kind", error_kind_name(err->kind)));
+    return err->kind == ERROR_INVALID ? EXIT_USAGE : EXIT_FAILURE;
+}
+
+int lifecycle_main(int argc, char **argv)
+{
+    struct lifecycle_values values = {0};
+    enum log_level level = LOG_LEVEL_INFO;
+    enum log_format format = LOG_FORMAT_JSON;
+    struct error err = {0};
+    int first = 0;
+
+    daemon_block_signals();
+    sandbox_no_core();
+    log_configure("longshore", level, format);
+    if (options_parse(&COMMAND_LIFECYCLE, argc, argv, &values, &first, &err) < 0 ||
+        log_values_read(&values.log, &level, &format, &err) < 0)
+        return fail(&err);
+    log_configure("longshore", level, format);
+    if (values.is_help) {
+        options_print_help(&COMMAND_LIFECYCLE, stdout);
+        return EXIT_SUCCESS;
+    }
+    if (first < argc) {
+        (void)error_set(&err, ERROR_INVALID, "unexpected argument '%s'", argv[first]);
+        return fail(&err);
+    }
+    return run(&values, &err) < 0 ? fail(&err) : EXIT_SUCCESS;
+}

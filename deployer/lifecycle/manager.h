@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of `longshore lifecycle` share. One thread, one event loop.
+ *
+ * Each managed cluster is a struct kyma, each of its Manifests a struct module. An event marks one
+ * cluster as touched; touched clusters are looked at one after the other (kyma_pass()): what is
+ * known becomes documents, pure functions decide, requests start, and their answers touch the
+ * cluster again. No event makes anybody walk over all clusters but a change of the catalog, which
+ * concerns all of them. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/apply/apply.h"
+#include "common/apply/cluster.h"
+#include "common/apply/removal.h"
+#include "common/base/loop.h"
+#include "common/component/repository.h"
+#include "common/kube/client.h"
+#include "common/kube/lease.h"
+#include "common/kube/watch.h"
+#include "common/net/http.h"
+#include "common/net/retry.h"
+#include "common/oci/registry.h"
+#include "deployer/lifecycle/failure.h"
+#include "deployer/lifecycle/kept.h"
+#include "deployer/lifecycle/maintenance.h"
+#include "deployer/lifecycle/module_decide.h"
+#include "deployer/lifecycle/module_state.h"
+#include "deployer/lifecycle/module_store.h"
+#include "deployer/lifecycle/resolve.h"
+
+#define LIFECYCLE_USER_AGENT "longshore-lifecycle/" LONGSHORE_VERSION
+
+enum {
+    LIFECYCLE_CONNECTING_MAX = 200, /* clusters that are being connected at a time */
+    LIFECYCLE_PASSES_MAX = 32,      /* passes in one turn of the loop */
+    LIFECYCLE_LIST_PAGE = 200,
+    LIFECYCLE_AWAY_MS = 10 * 1000,  /* a cluster that is silent for this long is reported */
+    LIFECYCLE_ESTABLISHED_MS = 500, /* until the server serves a kind that was just defined */
+    LIFECYCLE_RETRY_MS = 1000,
+    LIFECYCLE_REPORT_MS = 900, /* changes of a status are collected for this time */
+    LIFECYCLE_WATCH_MS = 2000, /* from Ready to the watches on the rest of a module's objects */
+};
+
+enum source {
+    SOURCE_KYMAS,
+    SOURCE_TEMPLATES,
+    SOURCE_RELEASES,
+    SOURCE_MANIFESTS,
+    SOURCE_SECRETS,
+    SOURCE_COUNT,
+};
+
+enum state_source { STATE_BOTH, STATE_MANAGER, STATE_RESOURCE };
+
+struct lifecycle_options {
+    const char *namespace_name;
+    const char *repository_name; /* in Manifests: the registry without a scheme */
+    bool is_own_cluster;
+    enum state_source state_source;
+    int64_t window_least_ms;
+};
+
+struct lifecycle;
+
+struct source_state {
+    struct lifecycle *lifecycle;
+    enum source source;
+    struct kube_watch *watch;
+    uint32_t round; /* of lists */
+    bool is_synced, is_rewound;
+};
+
+/* ---- One managed cluster ---- */
+
+/* A Secret with a kubeconfig of the cluster. */
+struct access {
+    struct access *next;
+    char *secret;
+    uint32_t round;
+    struct kube_config *config; /* NULL: problem */
+    char *problem;
+};
+
+enum kyma_phase {
+    KYMA_UNKNOWN,    /* there is no connection */
+    KYMA_CONNECTING, /* namespace and definitions are written */
+    KYMA_LISTING,    /* the watches have been started */
+    KYMA_STEADY,
+};
+
+struct kyma {
+    struct lifecycle *lifecycle;
+    char *name;
+    struct kyma *hash_next, *queue_next;
+    bool is_queued;
+    uint32_t round;
+    struct kept object;      /* in the control plane */
+    struct access *accesses; /* Secrets */
+    struct kube_call *call;  /* a write to the object or its status */
+
+    enum kyma_phase phase;
+    struct cluster *cluster;
+    char identity[DIGEST_HEX_MAX]; /* of the access in use */
+    uint32_t prepared;             /* hash of the definitions that the cluster has; 0: unknown */
+    size_t step;                   /* KYMA_CONNECTING, and of the deletion */
+    struct kube_call *cluster_call;
+
+    struct kept remote; /* the Kyma in the cluster */
+    bool is_remote_known;
+    struct cluster_interest *remote_interest;
+    struct catalog_sync *catalog;
+    struct kind_watch *kinds;
+    struct module *modules;
+
+    bool is_access_wrong, is_foreign, is_report_due;
+    enum failure_class failure;
+    char *problem; /* why nothing can be done in the cluster */
+    char *silence; /* the same, not reported yet */
+    struct retry retry;
+    struct loop_timer timer;      /* of the next attempt */
+    struct loop_timer away_timer; /* until silence becomes a problem */
+    struct loop_timer report_timer;
+    int64_t reported_state; /* of the metrics: enum module_state, or -1 */
+};
+
+/* ---- One module in one cluster ---- */
+
+struct module {
+    struct kyma *kyma;
+    struct module *next;
+    char *name; /* of the Manifest */
+    uint32_t round;
+    struct kept manifest;
+    bool is_awaited; /* the Manifest was written, and the watch has not shown it yet */
+
+    /* Work under way: at most one of these. */
+    enum module_action action;
+    struct kube_call *call;
+    struct planning *planning;
+    struct plan *plan;
+    struct inventory inventory; /* recorded or to be removed */
+    char *owner_text;           /* of the marks that the objects carry */
+    struct apply *apply;
+    struct removal *removal;
+    bool is_removing_last, is_pruning, is_dirty_only, is_deletion_seen;
+    bool is_partial; /* some objects could not be applied yet */
+    char *work_ref;  /* the content that is being applied */
+    json_t *list;    /* entries that are handed over, removed or recorded */
+    size_t next_entry;
+    struct cluster_lookup *lookup;
+
+    /* What is known of the cluster. */
+    char *applied_ref;             /* content that is applied completely; NULL: none */
+    json_t *accepted;              /* key of an object that is there -> hash; NULL: none */
+    json_t *dirty;                 /* keys of objects that have to be applied again; NULL: none */
+    bool is_watching;              /* all its kinds */
+    struct state_verdict *manager; /* NULL: unknown */
+    struct state_verdict *resource;
+    struct cluster_interest *resource_interest;
+    /* Of a deletion: the resources of the module's kind. */
+    struct cluster_interest *resources_interest;
+    json_t *resources;
+    bool are_resources_known, is_resource_deleted, is_resource_made;
+    bool is_resource_looked_at; /* its state, if it has one, is known */
+
+    struct kube_call *pods_call; /* reads the first pod of a StatefulSet */
+    json_t *workload;            /* that StatefulSet */
+
+    enum failure_class failure;
+    char *problem, *problem_ref; /* and the content it is about */
+    struct retry retry;
+    struct loop_timer timer;       /* of the next attempt */
+    struct loop_timer watch_timer; /* of the watches, and of descriptions of what is waited for */
+};
+
+struct lifecycle {
+    struct loop *loop;
+    struct http_client *http;
+    struct kube *kube;
+    struct kube_config *own_config;
+    struct cluster_pool *pool;
+    struct keyring *keyring;
+    struct registry *registry;
+    struct repository *repository;
+    struct module_store *store;
+    struct maintenance_policy *policy;
+    struct lifecycle_options options;
+    struct lease *lease;
+    struct source_state sources[SOURCE_COUNT];
+    bool is_draining;
+
+    json_t *templates, *releases; /* by name */
+    json_t *catalogs[4];          /* by visibility; NULL: not made since the last change */
+    json_t *definitions;          /* CRDs of managed clusters; NULL: not read yet */
+    json_t *reading;              /* those that have been read so far */
+    uint32_t definitions_hash;
+    struct kube_call *definitions_call;
+    struct loop_timer definitions_timer;
+    json_t *finalizing; /* names of ModuleReleaseMetas whose finalizer is being written */
+
+    struct kyma **table; /* by name */
+    size_t table_size, kyma_count;
+    json_t *secret_owners;    /* Secret -> Kyma */
+    json_t *mandatory_counts; /* module -> number of Manifests that are mandatory */
+    struct kyma *queue_first, **queue_end;
+    struct loop_timer pump;
+    size_t connecting;
+
+    uint64_t failures[FAILURE_COUNT];
+    uint64_t cluster_writes, control_plane_writes;
+};
+
+bool lifecycle_is_synced(const struct lifecycle *lifecycle);
+bool lifecycle_may_write(const struct lifecycle *lifecycle);
+bool lifecycle_may_send(const void *data);
+
+/* control_plane.c */
+extern const struct kube_resource RESOURCE_KYMAS, RESOURCE_TEMPLATES, RESOURCE_RELEASES,
+    RESOURCE_MANIFESTS;
+int control_plane_start(struct lifecycle *lifecycle, struct error *err) must_check;
+void control_plane_stop(struct lifecycle *lifecycle);
+/* A write to an object of the control plane that only the leader may send. body may be NULL. */
+struct kube_call *control_plane_write(struct lifecycle *lifecycle, enum kube_verb verb,
+                                      struct kube_resource resource, const char *name,
+                                      const char *subresource, const json_t *body,
+                                      const char *field_manager, kube_done_fn *on_done, void *data);
+
+/* kymas.c: the table of clusters and the queue */
+struct kyma *kyma_find(const struct lifecycle *lifecycle, const char *name);
+struct kyma *kyma_get(struct lifecycle *lifecycle, const char *name); /* made if there is none */
+void kyma_touch(struct kyma *kyma);
+void kymas_touch_all(struct lifecycle *lifecycle);
+void kymas_foreach(struct lifecycle *lifecycle, void (*visit)(struct kyma *kyma));
+void kyma_free(struct kyma *kyma); /* also removes it from the table and the queue */
+void kymas_free_all(struct lifecycle *lifecycle);
+struct module *module_find(const struct kyma *kyma, const char *manifest);
+struct module *module_get(struct kyma *kyma, const char *manifest);
+void module_free(struct module *module); /* also removes it from its cluster */
+
+/* kyma.c */
+void kyma_pass(struct kyma *kyma);
+void kyma_fail(struct kyma *kyma, const struct error *err);
+/* Whether a request may be sent now: none is under way, and no back-off. */
+bool kyma_may_write(const struct kyma *kyma);
+/* What failed has succeeded. */
+void kyma_recover(struct kyma *kyma);
+/* The cluster has answered, so it is not away. */
+void kyma_heard(struct kyma *kyma);
+/* It did not: reported if it stays so. */
+void kyma_unheard(struct kyma *kyma, const struct error *err);
+void kyma_on_timer(void *data);
+void kyma_on_away(void *data);
+void kyma_on_report(void *data);
+
+/* kyma_connect.c */
+/* Chooses the access and connects. Whether the cluster can be used now. */
+bool kyma_connect(struct kyma *kyma, bool is_deleting);
+void kyma_disconnect(struct kyma *kyma);
+/* No Secret names the cluster, and that is certain. */
+bool kyma_has_no_access(const struct kyma *kyma);
+bool kyma_is_remote(const struct kyma *kyma);
+/* A request to the cluster; its answer has to reset kyma->cluster_call. */
+void kyma_send(struct kyma *kyma, struct kube_request request, kube_done_fn *on_done);
+
+/* kyma_delete.c */
+/* One step of the deletion; whether everything is gone but the finalizer. */
+bool kyma_delete_step(struct kyma *kyma, const json_t *object);
+
+/* kyma_modules.c */
+/* Finalizers of mandatory ModuleReleaseMetas. */
+void releases_finalize(struct lifecycle *lifecycle);
+/* Writes and deletes Manifests until they are as chosen. choices may become worse: content that
+ * cannot be read. */
+void kyma_sync_manifests(struct kyma *kyma, const json_t *object, struct choices *choices);
+void kyma_delete_manifests(struct kyma *kyma);
+
+/* catalog.c */
+void catalog_start(struct kyma *kyma);
+void catalog_stop(struct kyma *kyma);
+/* Starts the next write, if any. Whether the catalog of the cluster is as it should be. */
+bool catalog_sync(struct kyma *kyma, const json_t *object);
+
+/* kind_watch.c */
+void kind_watch_start(struct kyma *kyma, const char *api_version, const char *kind,
+                      const json_t *content);
+void kind_watch_stop_all(struct kyma *kyma);
+bool kind_watch_is_listed(const struct kyma *kyma, const char *api_version, const char *kind);
+
+/* module.c */
+void module_step(struct module *module, const json_t *object);
+void module_connected(struct module *module);
+void module_stop(struct module *module); /* ends its work and forgets the cluster */
+void module_fail(struct module *module, const struct error *err);
+void module_succeeded(struct module *module);
+void module_on_timer(void *data);
+void module_on_watch_timer(void *data);
+/* A write to the Manifest; answers are taken over. */
+void module_write(struct module *module, enum kube_verb verb, const char *subresource,
+                  const json_t *body, const char *field_manager);
+
+/* module_apply.c */
+void module_apply(struct module *module, const json_t *manifest, const json_t *objects,
+                  bool is_dirty_only);
+
+/* module_remove.c */
+void module_watch_resources(struct module *module, const json_t *manifest);
+void module_delete_resource(struct module *module, const json_t *manifest);
+/* Removes recorded objects in two steps, and then records what is left. */
+void module_remove_objects(struct module *module, const json_t *list);
+void module_hand_over(struct module *module, const json_t *manifest);
+
+/* module_observe.c */
+void module_on_object(struct module *module, const struct object_ref *ref, const json_t *live);
+bool module_has_object(const struct module *module, const char *key);
+void module_watch_kinds(struct module *module, const json_t *manifest, bool is_manager_only);
+/* Reads the default resource once; it is watched from then on only if it has a state, and with the
+ * rest of the module's objects. */
+void module_look_at_resource(struct module *module, const json_t *manifest);
+void module_create_resource(struct module *module, const json_t *manifest);
+/* Marks recorded objects as dirty that no watch has shown. */
+void module_find_missing(struct module *module, const json_t *manifest);
+enum module_answer module_content(const struct module *module, const json_t *manifest,
+                                  const json_t **ret_objects, struct error *err);
+/* The marks of the module's objects; borrowed from the module. */
+struct apply_owner module_owner_mark(struct module *module);
+
+/* metrics.c */
+int lifecycle_write_metrics(struct lifecycle *lifecycle, struct buffer *ret_body);

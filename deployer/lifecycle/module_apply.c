@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Applies the objects of a module: kinds are found, the list of objects is recorded in the
+ * Manifest, they are applied, and recorded objects that the module no longer has are removed. A
+ * crash at any point leaves a list that has every object that may exist. */
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/base/memory.h"
+#include "common/data/doc.h"
+#include "deployer/lifecycle/drift.h"
+#include "deployer/lifecycle/manager.h"
+#include "deployer/lifecycle/manifest_status.h"
+#include "deployer/lifecycle/module_objects.h"
+#include "deployer/lifecycle/names.h"
+#include "deployer/lifecycle/synced.h"
+
+struct apply_owner module_owner_mark(struct module *module)
+{
+    if (!module->owner_text)
+        module->owner_text =
+            xasprintf("%s/%s", module->kyma->lifecycle->options.namespace_name, module->name);
+    return (struct apply_owner){
+        .label_key = KYMA_LABEL_MANAGED_BY,
+        .label_value = KYMA_MANAGED_BY_CLUSTER,
+        .annotation_key = KYMA_ANNOTATION_OWNED_BY,
+        .annotation_value = module->owner_text,
+    };
+}
+
+/* ---- After the objects ---- */
+
+static void accept_results(struct module *module, const struct apply_result *result)
+{
+    if (!module->accepted)
+        module->accepted = json_object();
+    for (size_t i = 0; i < result->count; i++) {
+        cleanup_free char *key = object_ref_key(&module->plan->objects[i].ref);
+        cleanup_free char *hash = NULL;
+
+        if (result->objects[i].outcome == APPLY_FAILED) {
+            if (!module->dirty)
+                module->dirty = json_object();
+            (void)json_object_set_new(module->dirty, key, json_true());
+            continue;
+        }
+        hash = drift_hash(result->objects[i].object);
+        (void)json_object_set_new(module->accepted, key, json_string(hash));
+        (void)json_object_del(module->dirty, key);
+        module->kyma->lifecycle->cluster_writes++;
+    }
+}
+
+/* How bad the worst failure is: a cluster that is away says nothing about the module. */
+static void find_cause(const struct apply_result *result, struct error *ret_err)
+{
+    static const int ranks[] = {
+        [FAILURE_UNAUTHORIZED] = 5, [FAILURE_NETWORK] = 4, [FAILURE_BUSY] = 3,
+        [FAILURE_OBJECT] = 2,       [FAILURE_CONTENT] = 1, [FAILURE_NONE] = 0,
+    };
+    const struct error *worst = NULL;
+
+    apply_result_error(result, ret_err);
+    for (size_t i = 0; i < result->count; i++) {
+        const struct error *err = &result->objects[i].error;
+
+        if (result->objects[i].outcome == APPLY_FAILED &&
+            (!worst || ranks[failure_classify(err)] > ranks[failure_classify(worst)]))
+            worst = err;
+    }
+    if (!worst)
+        return;
+    ret_err->kind = worst->kind == ERROR_INVALID ? ERROR_CONFLICT : worst->kind;
+    ret_err->http_status = worst->http_status;
+}
+
+static void finish(struct module *module)
+{
+    free(module->applied_ref);
+    module->applied_ref = xstrdup(module->work_ref);
+    module_succeeded(module);
+}
+
+/* Objects that the module no longer has. */
+static void prune(struct module *module)
+{
+    cleanup_json json_t *manifest = kept_get(&module->manifest);
+    cleanup_json json_t *now = synced_of_plan(module->plan);
+    cleanup_json json_t *orphans = synced_minus(doc_get(manifest, "status.synced"), now);
+
+    if (json_array_size(orphans) == 0) {
+        finish(module);
+        return;
+    }
+    free(module->applied_ref);
+    module->applied_ref = xstrdup(module->work_ref);
+    plan_free(module->plan);
+    module->plan = NULL;
+    inventory_done(&module->inventory);
+    module->inventory = (struct inventory){0};
+    module->is_pruning = true;
+    module_remove_objects(module, orphans);
+}
+
+static void on_applied(void *data, struct apply_result *result)
+{
+    struct module *module = data;
+    struct error err = {0};
+
+    module->apply = NULL;
+    accept_results(module, result);
+    if (result->failed > 0)
+        find_cause(result, &err);
+    apply_result_free(result);
+    if (err.kind == ERROR_NONE)
+        kyma_heard(module->kyma);
+    if (err.kind != ERROR_NONE) {
+        /* All were tried: only those that failed are tried again, and then all once more. */
+        if (!module->is_dirty_only && failure_classify(&err) == FAILURE_OBJECT) {
+            free(module->applied_ref);
+            module->applied_ref = xstrdup(module->work_ref);
+            module->is_partial = true;
+        }
+        module_fail(module, &err);
+    } else if (module->is_dirty_only) {
+        if (module->is_partial) {
+            free(module->applied_ref);
+            module->applied_ref = NULL;
+        }
+        module->is_partial = false;
+        module_succeeded(module);
+    } else {
+        prune(module);
+    }
+}
+
+static void start_apply(struct module *module)
+{
+    const struct apply_options options = {
+        .cluster = module->kyma->cluster,
+        .plan = module->plan,
+        .recorded = &module->inventory,
+        .strategy = STRATEGY_APPLY,
+        .owner = module_owner_mark(module),
+        .field_manager = KYMA_FIELD_MANAGER_APPLIER,
+        .may_send = lifecycle_may_send,
+        .may_send_data = module->kyma->lifecycle,
+        .on_done = on_applied,
+        .data = module,
+    };
+    const struct inventory none = {0};
+    struct error err = {0};
+
+    module->inventory = plan_record(module->plan, &none);
+    if (apply_start(&options, &module->apply, &err) < 0)
+        module_fail(module, &err);
+}
+
+/* ---- The record ---- */
+
+static void on_recorded(void *data, json_t *object, const struct error *err)
+{
+    struct module *module = data;
+
+    module->call = NULL;
+    if (err->kind != ERROR_NONE) {
+        struct error cause = *err;
+
+        if (err->kind == ERROR_CONFLICT)
+            cause.kind = ERROR_CANCELLED; /* the Manifest was changed: soon again */
+        module_fail(module, &cause);
+        return;
+    }
+    kept_take_answer(&module->manifest, object);
+    start_apply(module);
+}
+
+static void record(struct module *module)
+{
+    cleanup_json json_t *manifest = kept_get(&module->manifest);
+    cleanup_json json_t *planned = synced_of_plan(module->plan);
+    const json_t *before = doc_get(manifest, "status.synced");
+    cleanup_json json_t *all = synced_union(before, planned);
+    struct module_view view = module_view_of(manifest);
+    cleanup_json json_t *status = NULL, *body = NULL;
+
+    if (json_array_size(all) == json_array_size(before) && json_array_size(all) > 0) {
+        start_apply(module);
+        return;
+    }
+    status = manifest_status(&(struct manifest_observation){
+        .manifest = manifest,
+        .state = MODULE_PROCESSING,
+        .operation = "waiting for resources to become ready",
+        .are_resources_parsed = true,
+        .has_resource = view.wants_resource,
+        .is_resource_created = view.is_resource_created,
+        .synced = all,
+        .now_unix_ms = clock_unix_ms(loop_clock(module->kyma->lifecycle->loop)),
+    });
+    body = json_pack("{s:{s:s}, s:O}", "metadata", "resourceVersion",
+                     doc_text_or(manifest, "metadata.resourceVersion", ""), "status", status);
+    module->call = control_plane_write(module->kyma->lifecycle, KUBE_PATCH_MERGE,
+                                       RESOURCE_MANIFESTS, module->name, "status", body,
+                                       KYMA_FIELD_MANAGER_APPLIER, on_recorded, module);
+}
+
+/* ---- The plan ---- */
+
+static void on_planned(void *data, struct plan *plan, const struct error *err)
+{
+    struct module *module = data;
+
+    module->planning = NULL;
+    if (!plan) {
+        module_fail(module, err);
+        return;
+    }
+    module->plan = plan;
+    record(module);
+}
+
+static bool is_dirty(const struct module *module, const json_t *synced, const json_t *object)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(doc_writable(synced), i, entry)
+    {
+        struct object_ref ref = synced_ref(entry);
+        cleanup_free char *key = object_ref_key(&ref);
+        bool is_found =
+            json_object_get(module->dirty, key) && synced_find_object(object, &ref) != NULL;
+
+        object_ref_done(&ref);
+        if (is_found)
+            return true;
+    }
+    return false;
+}
+
+static int collect(struct module *module, const json_t *manifest, const json_t *objects,
+                   json_t *ret_list, struct error *err)
+{
+    const struct module_owner owner = {
+        .namespace_name = module->kyma->lifecycle->options.namespace_name,
+        .manifest_name = module->name,
+    };
+    size_t i;
+    json_t *object;
+
+    json_array_foreach(doc_writable(objects), i, object)
+    {
+        cleanup_json json_t *single = json_pack("[O]", object);
+        json_t *copy = NULL;
+
+        if (module->is_dirty_only && !is_dirty(module, doc_get(manifest, "status.synced"), single))
+            continue;
+        if (module_object_for(object, &owner, doc_get(manifest, "spec.localizedImages"), &copy,
+                              err) < 0)
+            return error_wrap(err, "%s %s", doc_text_or(object, "kind", ""),
+                              doc_text_or(object, "metadata.name", ""));
+        /* The plan drops it for kinds without namespaces. */
+        if (!*doc_text_or(copy, "metadata.namespace", ""))
+            doc_set_text(copy, "metadata.namespace", "default");
+        json_array_append_new(ret_list, copy);
+    }
+    return 0;
+}
+
+void module_apply(struct module *module, const json_t *manifest, const json_t *objects,
+                  bool is_dirty_only)
+{
+    cleanup_json json_t *list = json_array();
+    cleanup_free struct plan_input *inputs = NULL;
+    struct planning *planning = NULL;
+    struct error err = {0};
+    size_t count = 0;
+
+    module->is_dirty_only = is_dirty_only;
+    free(module->work_ref);
+    module->work_ref = xstrdup(doc_text_or(manifest, "spec.install.source.ref", ""));
+    if (collect(module, manifest, objects, list, &err) < 0) {
+        module_fail(module, &err);
+        return;
+    }
+    count = json_array_size(list);
+    inputs = xcalloc(count + 1, sizeof(*inputs));
+    for (size_t i = 0; i < count; i++)
+        inputs[i] = (struct plan_input){
+            .manifest = json_array_get(list, i),
+            .policy = strcmp(doc_text_or(json_array_get(list, i), "kind", ""), "Namespace") == 0
+                          ? POLICY_KEEP
+                          : POLICY_MANAGE,
+            .source = doc_text_or(json_array_get(list, i), "metadata.name", ""),
+        };
+    if (is_dirty_only && count == 0) {
+        (void)json_object_clear(module->dirty); /* of another version */
+        kyma_touch(module->kyma);
+        return;
+    }
+    if (plan_start(module->kyma->cluster, inputs, count, on_planned, module, &planning, &err) < 0)
+        module_fail(module, &err);
+    else if (planning)
+        module->planning = planning;
+}
