@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A controller with a status page, and ten thousand items as Landscaper and earlier controllers leave them."""
 
-import http.client
-import json
 import time
-import urllib.parse
 
-import jsonschema
-
-from bench import load, paths, ports
+from bench import load, ports
 from bench.kube import DEPLOYITEMS
+from bench.page_client import PageClient
 from bench.proc import memory
 from controller_harness import GROUP, ITEM_FINALIZER, TYPE
 
 SCRIPT = "landscaper.gardener.cloud/script"
 MANIFEST = "landscaper.gardener.cloud/kubernetes-manifest"
-SCHEMA = json.loads((paths.CHECKOUT / "docs/schemas/status-page.schema.json").read_text())
 # In everything that must not leave the controller: imports, exports, logs, later lines of errors.
 CANARY = "canary-9f1b7c"
 # Names of items, how many, their type, and reason and message if they failed.
@@ -95,18 +90,12 @@ def create_items(world):
             create_group(world, namespace, f"{name}-{part}", part_size(count, part), kind, reason, 120 + 500 * part + 83 * number, 20 + 9 * part + 5 * number)
 
 
-def check(document, definition):
-    """Whether the document is as the JSON Schema of the API says."""
-    jsonschema.validate(document, {**SCHEMA, "anyOf": [{"$ref": f"#/$defs/{definition}"}]}, cls=jsonschema.Draft202012Validator)
-
-
-class Page:
+class Page(PageClient):
     """The page of a running controller."""
 
     def __init__(self, world, **ui):
         self.world, self.ui = world, {"enabled": True, **ui}
-        self.port = ports.free_port()
-        self.address = f"http://127.0.0.1:{self.port}/ui/"
+        super().__init__(ports.free_port())
         self.restart()
 
     def restart(self):
@@ -117,20 +106,3 @@ class Page:
             config={"ui": self.ui, "manifest": {"enabled": True}})
         self.controller.wait_until(lambda: "items listed" in self.controller.output(), "items listed", 600)
         self.first_memory = memory(self.controller.pid)["VmRSS"]
-
-    def get(self, path, headers=None, **parameters):
-        """(status, headers, body) of one request."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        connection.request("GET", f"/ui/{path}?{urllib.parse.urlencode(parameters)}", headers=headers or {})
-        answer = connection.getresponse()
-        try:
-            return answer.status, dict(answer.getheaders()), answer.read()
-        finally:
-            connection.close()
-
-    def api(self, path, **parameters):
-        status, _, body = self.get(f"api/v1/{path}", **parameters)
-        assert status == 200, (path, parameters, status, body)
-        document = json.loads(body)
-        check(document, {"row": "detail"}.get(path, path))
-        return document

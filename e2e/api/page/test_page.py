@@ -44,7 +44,7 @@ def page(world):
     world.kubelet.behaviour = Pod.run
     for number in range(RUNNING):
         world.item(f"cluster-upgrade-{number}", target=None)
-    wait_until(lambda: states_of(made)["Progressing"] == RUNNING, "all new items are running")
+    wait_until(lambda: made.states("items")["Progressing"] == RUNNING, "all new items are running")
     return made
 
 
@@ -54,10 +54,6 @@ def browser(page):
         yield made
         assert made.errors == []
         assert [url for url in made.requests if not url.startswith(("http://127.0.0.1:", "about:"))] == [], "requests to other hosts"
-
-
-def states_of(page):
-    return {state["name"]: state["count"] for state in page.api("overview")["kinds"][0]["states"]}
 
 
 def fresh(browser, page, fragment="", size=LARGE, scheme="light"):
