@@ -140,10 +140,10 @@ static void on_list(void *data, json_t *list, const struct error *err)
     if (err->kind != ERROR_NONE || !object)
         page_detail_answer(detail, NULL, err->kind != ERROR_NONE ? err : NULL);
     else
-        page_detail_answer(detail,
-                           page->options.watched[page_detail_kind(detail)].describe(
-                               page->options.data, object),
-                           NULL);
+        page_detail_answer(
+            detail,
+            page->options.watched[page_detail_kind(detail)].describe(page->options.data, object),
+            NULL);
 }
 
 /* A list of one object needs no other permission than the watch does. */

@@ -94,8 +94,8 @@ static void on_lease_problem(void *data, const struct error *err)
 
 /* ---- probes and metrics ---- */
 
-/* The number of pairs in each phase. Phases are our reasons and those of Landscaper, so their number
- * is bounded. */
+/* The number of pairs in each phase. Phases are our reasons and those of Landscaper, so their
+ * number is bounded. */
 static int write_pairs(const struct manager *manager, struct buffer *body)
 {
     static const char metric[] = "longshore_registrations_pairs";
@@ -117,8 +117,9 @@ static int write_pairs(const struct manager *manager, struct buffer *body)
                 json_integer(json_integer_value(json_object_get(counts, phase)) + 1));
         }
     }
-    if (buffer_append_text(body, &err, "# HELP %s pairs of environment and registration\n"
-                                       "# TYPE %s gauge\n",
+    if (buffer_append_text(body, &err,
+                           "# HELP %s pairs of environment and registration\n"
+                           "# TYPE %s gauge\n",
                            metric, metric) < 0)
         return -1;
     doc_foreach(counts, key, value)

@@ -129,7 +129,8 @@ def test_updates_arrive_without_reloading(browser, page, world):
     browser.wait("document.querySelector('#rows tr[data-key=\"items/live-update\"] .badge')?.innerText == 'Progressing'")
     browser.click("#rows tr")
     browser.wait("document.querySelector('#detail .badge')?.innerText == 'Progressing'")
-    [pod] = [pod for pod in world.kubelet.pods.values() if pod.item() == ("items", "live-update")]
+    pod = wait_until(lambda: next((pod for pod in list(world.kubelet.pods.values()) if pod.item() == ("items", "live-update")), None), "the pod")
+    assert pod.finished.wait(60), "the kubelet has reported that it runs"
     pod.succeed()
     browser.wait("document.querySelector('#rows .badge')?.innerText == 'Succeeded'")
     browser.wait("document.querySelector('#detail .badge')?.innerText == 'Succeeded'")
