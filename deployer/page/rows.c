@@ -235,7 +235,7 @@ static int compare(const void *first, const void *second, void *data)
 size_t rows_find_all(const struct rows *rows, const struct rows_query *query,
                      const struct row *ret_rows[ROWS_LIMIT_MAX], size_t *ret_total)
 {
-    cleanup_free const struct row **found = xcalloc(rows->total + 1, sizeof(*found));
+    cleanup_free const struct row **found = xcalloc(rows->total + 1, sizeof(struct row *));
     struct rows_query order = *query;
     size_t count = 0, filled = 0;
 
@@ -245,7 +245,7 @@ size_t rows_find_all(const struct rows *rows, const struct rows_query *query,
                 found[count++] = &node->row;
         }
     }
-    qsort_r(found, count, sizeof(*found), compare, &order);
+    qsort_r(found, count, sizeof(struct row *), compare, &order);
     for (size_t i = query->offset; i < count && filled < query->limit && filled < ROWS_LIMIT_MAX;
          i++)
         ret_rows[filled++] = found[i];
