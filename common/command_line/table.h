@@ -70,14 +70,14 @@ struct controller_values {
 
 struct registrations_values {
     const char *config, *namespace_name, *role, *external_types, *token_seconds, *acceptance;
-    const char *kubeconfig, *metrics_address, *health_address;
+    const char *kubeconfig, *metrics_address, *health_address, *page;
     struct log_values log;
     bool is_check, is_help;
 };
 
 struct lifecycle_values {
     const char *namespace_name, *registry, *sub_path, *registry_config, *module_state, *policy;
-    const char *window_size, *kubeconfig, *metrics_address, *health_address;
+    const char *window_size, *kubeconfig, *metrics_address, *health_address, *page;
     struct log_values log;
     bool is_own_cluster, is_check, is_help;
 };

@@ -75,6 +75,10 @@ static const struct option_row registrations_rows[] = {
                      "HOST:PORT", "address for /metrics, or 'off'", NULL, ":8080"),
     option_text_with("health-address", 0, struct registrations_values, health_address, "HOST:PORT",
                      "address for /healthz and /readyz, or 'off'", NULL, ":8081"),
+    option_text_with("ui", 0, struct registrations_values, page, "MODE",
+                     "status page at /ui/ on the address of /metrics: for everyone who reaches it, "
+                     "or with a bearer token",
+                     "off on token", "off"),
     option_flag("check", 0, struct registrations_values, is_check,
                 "print which permissions and CustomResourceDefinitions are missing, and exit"),
     TABLE_LOG_ROWS(struct registrations_values),
@@ -133,6 +137,10 @@ static const struct option_row lifecycle_rows[] = {
                      "address for /metrics, or 'off'", NULL, ":8080"),
     option_text_with("health-address", 0, struct lifecycle_values, health_address, "HOST:PORT",
                      "address for /healthz and /readyz, or 'off'", NULL, ":8081"),
+    option_text_with("ui", 0, struct lifecycle_values, page, "MODE",
+                     "status page at /ui/ on the address of /metrics: for everyone who reaches it, "
+                     "or with a bearer token",
+                     "off on token", "off"),
     option_flag("check", 0, struct lifecycle_values, is_check,
                 "print which permissions and CustomResourceDefinitions are missing, and exit"),
     TABLE_LOG_ROWS(struct lifecycle_values),

@@ -276,6 +276,10 @@ static void on_event(void *data, enum kube_event event, const json_t *object,
 {
     struct source_state *state = data;
 
+    if (state->source == SOURCE_KYMAS)
+        watched_page_event(state->lifecycle->page, CLUSTERS_PAGE_KYMAS, event, object);
+    else if (state->source == SOURCE_MANIFESTS)
+        watched_page_event(state->lifecycle->page, CLUSTERS_PAGE_MANIFESTS, event, object);
     switch (event) {
     case KUBE_EVENT_LISTING:
         state->round++;

@@ -222,6 +222,26 @@ static int listen_at(struct process *process, const char *address, struct server
                 : 0;
 }
 
+static bool is_leader(const void *data)
+{
+    const struct lifecycle *lifecycle = data;
+
+    return lifecycle->lease && lease_is_held(lifecycle->lease);
+}
+
+static void start_page(struct process *process, const char *mode)
+{
+    struct lifecycle *lifecycle = &process->lifecycle;
+    struct watched_options options = CLUSTERS_PAGE;
+
+    options.loop = lifecycle->loop;
+    options.kube = lifecycle->kube;
+    options.namespace_name = lifecycle->options.namespace_name;
+    options.is_leader = is_leader;
+    options.command = lifecycle;
+    lifecycle->page = watched_page_open(&options, mode, process->metrics);
+}
+
 /* ---- Options ---- */
 
 static int read_policy(struct lifecycle *lifecycle, const char *path, struct error *err)
@@ -349,6 +369,7 @@ static int start(struct process *process, const struct lifecycle_values *values,
         daemon_enter_sandbox(err) < 0 || start_lease(process, err) < 0 ||
         control_plane_start(lifecycle, err) < 0)
         return -1;
+    start_page(process, values->page);
     log_info("started", log_text("server", kube_server(lifecycle->kube)),
              log_text("namespace", lifecycle->options.namespace_name));
     return 0;
@@ -366,6 +387,7 @@ static void process_done(struct process *process)
     lifecycle->is_draining = true;
     server_free(process->health);
     server_free(process->metrics);
+    watched_page_free(steal(&lifecycle->page));
     kymas_free_all(lifecycle);
     control_plane_stop(lifecycle);
     kube_cancel(lifecycle->definitions_call);

@@ -24,6 +24,7 @@
 #include "common/net/http.h"
 #include "common/net/retry.h"
 #include "common/oci/registry.h"
+#include "deployer/lifecycle/clusters_page.h"
 #include "deployer/lifecycle/failure.h"
 #include "deployer/lifecycle/kept.h"
 #include "deployer/lifecycle/maintenance.h"
@@ -219,6 +220,7 @@ struct lifecycle {
 
     uint64_t failures[FAILURE_COUNT];
     uint64_t cluster_writes, control_plane_writes, passes, pass_ms;
+    struct watched_page *page; /* or NULL */
 };
 
 bool lifecycle_is_synced(const struct lifecycle *lifecycle);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/log.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
@@ -129,14 +130,15 @@ void watched_page_event(struct watched_page *page, size_t kind, enum kube_event 
 
 /* ---- Detail ---- */
 
-static void on_object(void *data, json_t *object, const struct error *err)
+static void on_list(void *data, json_t *list, const struct error *err)
 {
     struct page_detail *detail = data;
     const struct watched_page *page = page_detail_data(detail);
+    const json_t *object = json_array_get(doc_member(list, "items"), 0);
 
     page_detail_set_call(detail, NULL);
-    if (err->kind != ERROR_NONE)
-        page_detail_answer(detail, NULL, err);
+    if (err->kind != ERROR_NONE || !object)
+        page_detail_answer(detail, NULL, err->kind != ERROR_NONE ? err : NULL);
     else
         page_detail_answer(
             detail,
@@ -144,18 +146,18 @@ static void on_object(void *data, json_t *object, const struct error *err)
             NULL);
 }
 
+/* A list of one object needs no other permission than the watch does. */
 static void show_detail(void *data, size_t kind, const char *namespace_name, const char *name,
                         struct page_detail *detail)
 {
-    static const char *const skipped[] = {"metadata.managedFields", NULL};
     const struct watched_page *page = data;
-    const struct kube_request request = {.verb = KUBE_GET,
+    cleanup_free char *selector = xasprintf("metadata.name=%s", name);
+    const struct kube_request request = {.verb = KUBE_LIST,
                                          .resource = page->options.watched[kind].resource,
                                          .namespace_name = page->options.namespace_name,
-                                         .name = name,
-                                         .skipped_members = skipped,
+                                         .field_selector = selector,
                                          .timeout_ms = PAGE_REQUEST_TIMEOUT_MS,
-                                         .on_done = on_object,
+                                         .on_done = on_list,
                                          .data = detail};
     struct kube_call *call = NULL;
     struct error err = {0};
@@ -210,6 +212,22 @@ struct watched_page *watched_page_new(const struct watched_options *options, str
         page->kinds[i].shown = json_object();
     page_attach(page->page, server);
     return page;
+}
+
+struct watched_page *watched_page_open(struct watched_options *options, const char *mode,
+                                       struct server *server)
+{
+    if (strcmp(mode, "off") == 0)
+        return NULL;
+    if (!server) {
+        log_error("the status page is not served",
+                  log_text("reason", "--ui needs the address of the metrics, which is off; set "
+                                     "--metrics-address"));
+        return NULL;
+    }
+    options->is_authenticated = strcmp(mode, "token") == 0;
+    log_info("serving the status page", log_number("port", server_port(server)));
+    return watched_page_new(options, server);
 }
 
 void watched_page_free(struct watched_page *page)

@@ -41,6 +41,10 @@ struct watched_page;
 
 /* All of options and the server are borrowed. */
 struct watched_page *watched_page_new(const struct watched_options *options, struct server *server);
+/* The same for the option --ui: mode is "off", "on", or "token" for authentication, which replaces
+ * is_authenticated. NULL for "off", and if there is no server, which is logged. */
+struct watched_page *watched_page_open(struct watched_options *options, const char *mode,
+                                       struct server *server);
 /* After server_free(). NULL is fine. */
 void watched_page_free(struct watched_page *page);
 /* An event of the watch on this kind. page may be NULL. */

@@ -8,6 +8,7 @@
 #include "common/base/number.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
+#include "deployer/registrations/environments_page.h"
 #include "deployer/registrations/manager.h"
 
 const char *const KNOWN_SKIPPED[] = {"metadata.managedFields", NULL};
@@ -363,6 +364,10 @@ static void on_event(void *data, enum kube_event event, const json_t *object,
 {
     struct source_state *state = data;
 
+    if (state->source == SOURCE_ENVIRONMENTS)
+        watched_page_event(state->manager->page, ENVIRONMENTS_PAGE_ENVIRONMENTS, event, object);
+    else if (state->source == SOURCE_REGISTRATIONS)
+        watched_page_event(state->manager->page, ENVIRONMENTS_PAGE_REGISTRATIONS, event, object);
     take_event(state, event, object, err);
     manager_close(state->manager);
 }

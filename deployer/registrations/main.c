@@ -14,6 +14,7 @@
 #include "deployer/exit_codes.h"
 #include "deployer/registrations/check.h"
 #include "deployer/registrations/conditions.h"
+#include "deployer/registrations/environments_page.h"
 #include "deployer/registrations/manager.h"
 #include "deployer/registrations/registrations.h"
 #include "deployer/serve/daemon.h"
@@ -32,6 +33,7 @@ struct process {
     struct manager manager;
     struct server *health, *metrics;
     char *identity;
+    json_t *page_data;
 };
 
 /* ---- state ---- */
@@ -195,6 +197,26 @@ static int on_request(void *data, const char *path, struct buffer *ret_body,
                        ret_body);
 }
 
+static bool is_leader(const void *data)
+{
+    const struct manager *manager = data;
+
+    return manager->lease && lease_is_held(manager->lease);
+}
+
+static void start_page(struct process *process, const char *mode)
+{
+    struct manager *manager = &process->manager;
+    struct watched_options options = ENVIRONMENTS_PAGE;
+
+    options.loop = manager->loop;
+    options.kube = manager->kube;
+    options.is_leader = is_leader;
+    options.command = manager;
+    options.data = process->page_data = json_object();
+    manager->page = watched_page_open(&options, mode, process->metrics);
+}
+
 /* ---- life ---- */
 
 static void on_signal(void *data, int signal_number)
@@ -276,6 +298,7 @@ static int start(struct process *process, const struct registrations_values *val
         start_lease(process, manager->settings.namespace_name, err) < 0 ||
         known_start(manager, err) < 0)
         return -1;
+    start_page(process, values->page);
     log_info("started", log_text("version", LONGSHORE_VERSION),
              log_text("landscaper", kube_server(manager->kube)),
              log_text("namespace", manager->settings.namespace_name));
@@ -290,6 +313,8 @@ static void process_done(struct process *process)
     manager->is_draining = true;
     server_free(process->health);
     server_free(process->metrics);
+    watched_page_free(steal(&manager->page));
+    json_decref(process->page_data);
     while (manager->tasks)
         pair_task_free(manager->tasks);
     report_stop(manager);

@@ -12,6 +12,7 @@
 #include "common/kube/lease.h"
 #include "common/kube/watch.h"
 #include "common/net/http.h"
+#include "deployer/page/watched.h"
 #include "deployer/registrations/decide.h"
 #include "deployer/registrations/heartbeat.h"
 #include "deployer/registrations/pair.h"
@@ -110,6 +111,7 @@ struct manager {
     bool is_report_waiting; /* for the end of a write */
     bool is_draining;
     uint64_t actions, failures, renewals, events;
+    struct watched_page *page; /* or NULL */
 };
 
 bool manager_is_synced(const struct manager *manager);
