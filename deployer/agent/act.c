@@ -29,6 +29,8 @@ void agent_done(struct agent *agent, const struct error *err)
         retry_reset(&agent->retries[action]);
         agent->retry_at_ms[action] = 0;
         agent->writes++;
+        if (action == AGENT_FORGET_LEFT)
+            agent->has_left = false;
         log_debug("done", log_text("action", agent_action_name(action)),
                   log_text("object", agent->name));
     } else if (err->kind != ERROR_CANCELLED) {

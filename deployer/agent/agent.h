@@ -58,6 +58,9 @@ struct agent {
     struct kube *host, *landscaper;
     struct agent_config *config;
     bool wants_leave, wants_register, is_draining;
+    /* It has left. Remembered in memory, too: when its release is removed, the Secret with the mark
+     * goes before the process does. */
+    bool has_left;
     const char *directory; /* for kubeconfig and token of the deployer beside the agent; or NULL */
     int directory_fd;
 

@@ -65,7 +65,9 @@ static void on_removed(void *data, json_t *object, const struct error *err)
     const struct error none = {0};
 
     (void)object;
-    if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND && err->kind != ERROR_CONFLICT) {
+    /* A conflict: a renewal that was cancelled has reached the server nevertheless, or another
+     * agent of this cluster has taken the Lease. It is read again. */
+    if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
         agent_done(agent, err);
         return;
     }

@@ -129,7 +129,8 @@ static struct agent_situation situation_of(struct agent *agent)
         return now;
     now.is_synced = true;
     now.is_leader = agent_is_leader(agent);
-    now.has_left = agent_has_left(agent);
+    agent->has_left |= agent_has_left(agent);
+    now.has_left = agent->has_left;
     if (!now.has_left)
         agent->wants_register = false;
     now.wants_register = agent->wants_register;

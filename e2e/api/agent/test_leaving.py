@@ -35,6 +35,14 @@ def test_an_environment_that_is_deleted_goes_with_everything(world):
     agent.wait_until(lambda: "this agent has left" in agent.output(), "left")
     assert not world.writes(marks) and not world.left_there()
     assert agent.stop() == 0
+    # Nor does the loss of its Secret, which helm deletes before the agent.
+    agent = world.start(waits=False)
+    agent.wait_until(lambda: "this agent has left" in agent.output(), "left")
+    marks = world.marks()
+    world.host.delete("secrets", f"landscaper-agent-{world.name}", world.namespace)
+    assert world.leave().exit_code == 0
+    assert "create environments" not in world.writes(marks)
+    assert agent.stop() == 0
     # Unless somebody asks for it.
     world.start("--register")
     assert world.environment() and PREFIX + "/left" not in world.own_secret()["metadata"].get("annotations", {})
