@@ -119,8 +119,10 @@ static int read_file(const char *path, struct settings *ret_settings, struct mis
     cleanup_json json_t *document = NULL;
 
     if (path && (doc_read_file(path, SETTINGS_BYTES_MAX, &data, err) < 0 ||
-                 doc_parse_yaml(data.data, data.size, SETTINGS_BYTES_MAX, &document, err) < 0))
+                 doc_parse_yaml(data.data, data.size, SETTINGS_BYTES_MAX, &document, err) < 0)) {
+        err->kind = ERROR_INVALID; /* a mistake in the command line */
         return error_wrap(err, "configuration \"%s\"", path);
+    }
     if (settings_parse(document, ret_settings, mistakes) == 0 || mistakes_fail(mistakes, err) == 0)
         return 0;
     return error_wrap(err, "configuration \"%s\"", path ? path : "");

@@ -102,10 +102,11 @@ def test_a_thousand_environments_need_little_memory_and_no_requests():
         # No agent renews its Lease here, so all are lost after 40 s; until then nothing is sent but renewals of our own Lease.
         wait_until(lambda: server.renewals >= renewals + 4, "renewals of our own Lease")
         assert (server.requests, server.lists) == ([], lists)
-        assert server.statuses in (statuses, statuses + ENVIRONMENT_COUNT)
+        assert server.statuses <= statuses + ENVIRONMENT_COUNT
+        # Without the shared libraries of this build: the released program is static.
         found = memory(process.pid)
-        print(f"{found['VmHWM'] >> 20} MiB at most, {found['VmRSS'] >> 20} MiB now, {server.statuses} statuses")
-        assert found["VmHWM"] < LIMIT, found
+        print(f"{found['RssAnon'] >> 20} MiB, with libraries {found['VmHWM'] >> 20} MiB at most")
+        assert found["RssAnon"] < LIMIT, found
         assert {e["status"]["deployers"]["summary"] for e in server.collections[f"{GROUP}/environments"]} == {"5/5"}
     finally:
         assert process.stop() == 0

@@ -39,7 +39,7 @@ def test_a_blocked_pair_delays_no_other_one(world):
     requests = [e for e in world.apiserver.audit.entries(mark, user=process.user) if e["verb"] not in ("watch",) and "leases" not in e["requestURI"]]
     assert {e["verb"] for e in requests} <= {"list", "patch"}
     assert [w for w in world.writes(mark, process.user) if "/status" not in w] == []
-    assert memory(process.pid)["VmHWM"] < 64 << 20
+    assert memory(process.pid)["RssAnon"] < 64 << 20
     remove_all(world)
 
 
