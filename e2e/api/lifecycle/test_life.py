@@ -7,11 +7,6 @@ from bench.waiting import wait_until
 from lifecycle_harness import (AVAILABLE, DEPLOYMENTS, GROUP, HARBOURS, KYMAS, LABEL, MANAGER, MANIFESTS, RELEASES, SYSTEM, TEMPLATES)
 
 
-def settled(world):
-    """Waits until the watches on a module's objects exist."""
-    wait_until(lambda: world.skr.find("configmaps", "harbour-settings", SYSTEM), "settings")
-
-
 def test_an_installation_is_processing_and_then_ready_with_few_requests(world):
     """C10, and the limits on requests: every state of one installation, at most 30 requests to the cluster, silence afterwards."""
     states, stop = [], threading.Event()
@@ -35,7 +30,6 @@ def test_an_installation_is_processing_and_then_ready_with_few_requests(world):
     recorder.join(60)
     seen = [s for n, s in enumerate(states) if s and (n == 0 or states[n - 1] != s)]
     assert seen == ["Processing", "Ready"], states
-    print("requests until Ready:", len(until_ready))
 
 
 def watched(world, *kinds):
