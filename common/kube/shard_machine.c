@@ -394,10 +394,10 @@ bool shard_machine_next(struct shard_machine *machine, uint64_t now_ms, const ch
     return false;
 }
 
-void shard_machine_written(struct shard_machine *machine, size_t i, const json_t *lease,
+void shard_machine_written(struct shard_machine *machine, size_t number, const json_t *lease,
                            enum error_kind kind, uint64_t now_ms)
 {
-    struct place *place = machine->places[i];
+    struct place *place = machine->places[number];
     enum writing writing = place->writing;
 
     place->writing = WRITES_NOTHING;
@@ -421,12 +421,12 @@ void shard_machine_written(struct shard_machine *machine, size_t i, const json_t
         return;
     }
     place->renewed_ms = place->sent_ms;
-    if (!is_bucket(machine, i) || place->is_giving_up)
+    if (!is_bucket(machine, number) || place->is_giving_up)
         return;
     if (machine->is_stopping)
-        begin_to_give_up(machine, i);
+        begin_to_give_up(machine, number);
     else
-        set_held(machine, i, is_fresh(place, now_ms));
+        set_held(machine, number, is_fresh(place, now_ms));
 }
 
 void shard_machine_stop(struct shard_machine *machine)

@@ -60,7 +60,7 @@ bool shard_machine_next(struct shard_machine *machine, uint64_t now_ms, const ch
                         struct shard_write *ret_write);
 /* The result of a write: the Lease as it is now, NULL after a deletion or an error. kind is
  * ERROR_NONE, ERROR_CONFLICT or ERROR_EXISTS (somebody else was faster), or another error. */
-void shard_machine_written(struct shard_machine *machine, size_t place, const json_t *lease,
+void shard_machine_written(struct shard_machine *machine, size_t number, const json_t *lease,
                            enum error_kind kind, uint64_t now_ms);
 
 /* Whether the bucket may be used now. Precise: also between two calls of shard_machine_next(). */
