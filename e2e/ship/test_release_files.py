@@ -18,7 +18,7 @@ from ship import release
 from ship.test_images import SIZE_MAX, checkout, write_files
 
 ARCHITECTURES = release.ARCHITECTURES
-NATIVE = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True).stdout.strip()
+NATIVE = release.NATIVE
 CHARTS = sorted(file.parent.name for file in (paths.CHECKOUT / "charts").glob("*/Chart.yaml") if "type: library" not in file.read_text())
 
 sys.path.insert(0, str(paths.CHECKOUT / "images"))
