@@ -313,6 +313,9 @@ enum { POD_RESERVE_PART = 5, POD_RESERVE_SECONDS_MIN = 8, POD_RESERVE_SECONDS_MA
  * serve items. */
 #define ANNOTATION_FORCE_REMOVAL DEPLOYERS_PREFIX "/force-removal"
 
+/* On the Leases by which replicas share work: the name of what they share. */
+#define LABEL_SHARDS LONGSHORE_PREFIX "/shards"
+
 /* On every object that we create. */
 #define LABEL_MANAGED_BY "app.kubernetes.io/managed-by"
 #define MANAGED_BY "longshore"

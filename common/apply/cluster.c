@@ -14,8 +14,6 @@ static void cluster_free(struct cluster *cluster)
     for (size_t i = 0; i < CLUSTER_CONNECTIONS_MAX; i++)
         kube_free(cluster->connections[i].kube);
     loop_timer_stop(&cluster->idle_timer);
-    http_client_free(cluster->http);
-    kube_config_free(cluster->config);
     cluster_kinds_put(cluster->pool, cluster->kinds);
     free(cluster->discovered_version);
     free(cluster);
@@ -23,14 +21,53 @@ static void cluster_free(struct cluster *cluster)
 define_cleanup(struct cluster *, cluster_free)
 #define cleanup_cluster __attribute__((cleanup(cluster_freep)))
 
+static void add_idle(struct cluster *cluster)
+{
+    struct cluster_pool *pool = cluster->pool;
+
+    cluster->next_idle = NULL;
+    cluster->previous_idle = pool->latest_idle;
+    *(pool->latest_idle ? &pool->latest_idle->next_idle : &pool->longest_idle) = cluster;
+    pool->latest_idle = cluster;
+    pool->used_count--;
+}
+
+static void remove_idle(struct cluster *cluster)
+{
+    struct cluster_pool *pool = cluster->pool;
+
+    *(cluster->previous_idle ? &cluster->previous_idle->next_idle : &pool->longest_idle) =
+        cluster->next_idle;
+    *(cluster->next_idle ? &cluster->next_idle->previous_idle : &pool->latest_idle) =
+        cluster->previous_idle;
+    pool->used_count++;
+}
+
+static void open_cluster(struct cluster *cluster)
+{
+    struct cluster_pool *pool = cluster->pool;
+
+    cluster->next = pool->clusters;
+    if (cluster->next)
+        cluster->next->previous = cluster;
+    pool->clusters = cluster;
+    hash_table_add(&pool->by_identity, &cluster->entry, hash_text(cluster->identity));
+    pool->count++;
+    pool->used_count++;
+}
+
 static void close_cluster(struct cluster *cluster)
 {
-    struct cluster **link = &cluster->pool->clusters;
+    struct cluster_pool *pool = cluster->pool;
 
-    while (*link != cluster)
-        link = &(*link)->next;
-    *link = cluster->next;
-    cluster->pool->count--;
+    if (!cluster->references)
+        remove_idle(cluster);
+    *(cluster->previous ? &cluster->previous->next : &pool->clusters) = cluster->next;
+    if (cluster->next)
+        cluster->next->previous = cluster->previous;
+    hash_table_remove(&pool->by_identity, &cluster->entry);
+    pool->count--;
+    pool->used_count--;
     cluster_free(cluster);
 }
 
@@ -45,7 +82,18 @@ struct cluster_pool *cluster_pool_new(struct loop *loop, const char *user_agent)
 
     pool->loop = loop;
     pool->user_agent = xstrdup(user_agent);
+    pool->clusters_max = CLUSTERS_MAX;
     return pool;
+}
+
+void cluster_pool_set_max(struct cluster_pool *pool, size_t clusters_max)
+{
+    pool->clusters_max = clusters_max;
+}
+
+void cluster_pool_set_stream_s(struct cluster_pool *pool, uint32_t stream_s)
+{
+    pool->stream_s = stream_s;
 }
 
 void cluster_pool_on_unauthorized(struct cluster_pool *pool,
@@ -71,18 +119,24 @@ void cluster_pool_free(struct cluster_pool *pool)
         close_cluster(pool->clusters);
     cluster_kinds_free_all(pool);
     cluster_traffic_free_all(pool);
+    hash_table_done(&pool->by_identity);
+    http_client_free(pool->http);
     free(pool->user_agent);
     free(pool);
 }
 
+/* Takes config over, also on failure. */
 static int open_connection(struct cluster *cluster, struct cluster_connection *connection,
-                           struct error *err)
+                           struct kube_config *config, struct error *err)
 {
-    cleanup_kube_config struct kube_config *config = kube_config_copy(cluster->config);
+    cleanup_kube_config struct kube_config *owned = config;
+    struct cluster_pool *pool = cluster->pool;
 
-    if (kube_new(cluster->pool->loop, cluster->http, config, &connection->kube, err) < 0)
+    if (!pool->http && http_client_new(pool->loop, pool->user_agent, &pool->http, err) < 0)
         return -1;
-    (void)steal(&config);
+    if (kube_new(pool->loop, pool->http, config, &connection->kube, err) < 0)
+        return -1;
+    (void)steal(&owned);
     kube_share_back_off(connection->kube);
     return 0;
 }
@@ -100,12 +154,18 @@ int cluster_connection_for_watch(struct cluster *cluster,
                          "too many watches at server '%s' (the limit is %d); retry later",
                          cluster_server(cluster), CLUSTER_WATCHES_MAX);
     *ret_connection = connection;
-    return connection->kube ? 0 : open_connection(cluster, connection, err);
+    if (connection->kube)
+        return 0;
+    return open_connection(cluster, connection,
+                           kube_config_copy(kube_get_config(cluster_kube(cluster))), err);
 }
 
 static struct cluster *find_cluster(const struct cluster_pool *pool, const char *identity)
 {
-    for (struct cluster *cluster = pool->clusters; cluster; cluster = cluster->next) {
+    for (struct hash_entry *entry = hash_table_find(&pool->by_identity, hash_text(identity)); entry;
+         entry = hash_entry_next(entry)) {
+        struct cluster *cluster = (struct cluster *)entry;
+
         if (strcmp(cluster->identity, identity) == 0)
             return cluster;
     }
@@ -114,29 +174,19 @@ static struct cluster *find_cluster(const struct cluster_pool *pool, const char 
 
 size_t cluster_pool_used(const struct cluster_pool *pool)
 {
-    size_t used = 0;
-
-    for (const struct cluster *cluster = pool->clusters; cluster; cluster = cluster->next)
-        used += cluster->references ? 1 : 0;
-    return used;
+    return pool->used_count;
 }
 
 /* Makes room for one more by closing the cluster that was idle for longest. It is closed from the
  * loop: this function may have been called from a callback of its client. */
 static int make_room(struct cluster_pool *pool, struct error *err)
 {
-    struct cluster *oldest = NULL;
-
-    for (struct cluster *cluster = pool->clusters; cluster; cluster = cluster->next) {
-        if (!cluster->references && (!oldest || cluster->idle_since_ms < oldest->idle_since_ms))
-            oldest = cluster;
-    }
-    if (cluster_pool_used(pool) >= CLUSTERS_MAX)
+    if (pool->used_count >= pool->clusters_max)
         return error_set(err, ERROR_TEMPORARY,
-                         "too many target clusters in use (the limit is %d); retry later",
-                         CLUSTERS_MAX);
-    if (pool->count >= CLUSTERS_MAX)
-        loop_timer_start(&oldest->idle_timer, 0);
+                         "too many target clusters in use (the limit is %zu); retry later",
+                         pool->clusters_max);
+    if (pool->count >= pool->clusters_max)
+        loop_timer_start(&pool->longest_idle->idle_timer, 0);
     return 0;
 }
 
@@ -161,22 +211,20 @@ int cluster_get(struct cluster_pool *pool, struct kube_config *config, struct cl
     kube_config_hash(config, cluster->hash);
     loop_timer_init(&cluster->idle_timer, pool->loop, on_idle, cluster);
     cluster->lookups_end = &cluster->lookups;
-    cluster->config = steal(&owned);
     cluster->kinds = cluster_kinds_get(pool, config);
-    if (http_client_new(pool->loop, pool->user_agent, &cluster->http, err) < 0 ||
-        open_connection(cluster, &cluster->connections[0], err) < 0)
+    if (open_connection(cluster, &cluster->connections[0], steal(&owned), err) < 0)
         return -1;
     cluster_traffic_begin(cluster);
-    cluster->next = pool->clusters;
-    pool->clusters = cluster;
-    pool->count++;
-    *ret_cluster = cluster_ref(steal(&cluster));
+    open_cluster(cluster);
+    cluster->references = 1;
+    *ret_cluster = steal(&cluster);
     return 0;
 }
 
 struct cluster *cluster_ref(struct cluster *cluster)
 {
-    cluster->references++;
+    if (cluster->references++ == 0)
+        remove_idle(cluster);
     loop_timer_stop(&cluster->idle_timer);
     return cluster;
 }
@@ -185,7 +233,7 @@ void cluster_put(struct cluster *cluster)
 {
     if (!cluster || --cluster->references)
         return;
-    cluster->idle_since_ms = loop_now_ms(cluster->pool->loop);
+    add_idle(cluster);
     loop_timer_start(&cluster->idle_timer, CLUSTER_IDLE_MS);
 }
 

@@ -14,7 +14,7 @@
 
 enum {
     CLUSTER_IDLE_MS = 60 * 1000,
-    CLUSTERS_MAX = 256, /* open at a time; idle ones are closed first; about 5 descriptors each */
+    CLUSTERS_MAX = 256, /* open at a time, see cluster_pool_set_max(); idle ones are closed first */
     CLUSTER_WATCHES_MAX = 256, /* per cluster */
     CLUSTER_DISCOVERY_AGE_MS = 60 * 60 * 1000,
 };
@@ -22,9 +22,14 @@ enum {
 struct cluster_pool;
 struct cluster; /* reference counted */
 
-/* Each cluster gets an HTTP client of its own, so that no connection is ever shared between
- * clusters or credentials. user_agent is copied. */
+/* Clusters share an HTTP client, but no connection is shared between clusters or credentials. A
+ * cluster takes one descriptor, and a further one for each 64 watches. user_agent is copied. */
 struct cluster_pool *cluster_pool_new(struct loop *loop, const char *user_agent);
+/* How many clusters may be open at a time. */
+void cluster_pool_set_max(struct cluster_pool *pool, size_t clusters_max);
+/* How long a stream of events lives before it is renewed, see struct kube_watch_options: with
+ * thousands of clusters most requests would be renewals. */
+void cluster_pool_set_stream_s(struct cluster_pool *pool, uint32_t stream_s);
 /* on_unauthorized is called from the loop, possibly again and again, if a cluster has answered 401
  * to a lookup or watch of somebody who waits for an object: the credentials are not valid any more,
  * and without others nobody will learn anything of the object. It must not give back the
@@ -36,7 +41,7 @@ void cluster_pool_on_unauthorized(struct cluster_pool *pool,
 void cluster_pool_free(struct cluster_pool *pool);
 
 /* Takes config over, also on failure. The reference is given back with cluster_put().
- * ERROR_TEMPORARY: CLUSTERS_MAX clusters are in use. */
+ * ERROR_TEMPORARY: as many clusters as possible are in use. */
 int cluster_get(struct cluster_pool *pool, struct kube_config *config, struct cluster **ret_cluster,
                 struct error *err) must_check;
 struct cluster *cluster_ref(struct cluster *cluster);

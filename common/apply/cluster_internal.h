@@ -4,6 +4,7 @@
 
 #include "common/apply/cluster.h"
 #include "common/apply/cluster_traffic.h"
+#include "common/base/hash_table.h"
 #include "common/data/digest.h"
 
 enum {
@@ -23,15 +24,14 @@ struct cluster_connection {
 };
 
 struct cluster {
+    struct hash_entry entry; /* by identity */
     struct cluster_pool *pool;
-    struct cluster *next;
-    char identity[DIGEST_HEX_MAX]; /* derived from credentials: never shown */
+    struct cluster *next, *previous;           /* all of the pool */
+    struct cluster *next_idle, *previous_idle; /* those without references */
+    char identity[DIGEST_HEX_MAX];             /* derived from credentials: never shown */
     char hash[NAME_HASH_SIZE];
     size_t references;
-    uint64_t idle_since_ms;
     struct loop_timer idle_timer;
-    struct kube_config *config;
-    struct http_client *http;
     /* The first one is for requests, too. */
     struct cluster_connection connections[CLUSTER_CONNECTIONS_MAX];
     struct cluster_kinds *kinds;
@@ -45,10 +45,15 @@ struct cluster {
 struct cluster_pool {
     struct loop *loop;
     char *user_agent;
+    struct http_client *http; /* NULL: not needed yet */
+    size_t clusters_max;
+    uint32_t stream_s; /* 0: the default */
     struct cluster *clusters;
-    size_t count;
-    struct cluster_kinds *kinds;
-    size_t kinds_count;
+    struct cluster *longest_idle, *latest_idle;
+    size_t count, used_count;
+    struct hash_table by_identity;
+    struct hash_table kinds; /* by the identity of the server */
+    struct cluster_kinds *longest_unused, *latest_unused;
     cluster_unauthorized_fn *on_unauthorized; /* or NULL */
     void *unauthorized_data;
     struct cluster_traffic *traffic[CLUSTER_TRAFFIC_MAX]; /* NULL: free */
@@ -59,11 +64,31 @@ int cluster_connection_for_watch(struct cluster *cluster,
                                  struct cluster_connection **ret_connection, struct error *err)
     must_check;
 
+/* An answer for one group and version. */
+struct cluster_answer {
+    char *api_version;
+    uint64_t read_ms;
+};
+
 /* The kinds of a server, shared by all credentials for it and kept when no cluster uses them. */
+struct cluster_kinds {
+    struct hash_entry entry;                             /* by identity */
+    struct cluster_kinds *next_unused, *previous_unused; /* those without references */
+    char identity[DIGEST_HEX_MAX];                       /* of the server, without credentials */
+    size_t references;
+    uint64_t used_ms;
+    struct kind_set *set;
+    uint64_t read_ms;  /* all groups; 0: never */
+    uint64_t plain_ms; /* the server answered that it does not have that request; 0: never */
+    struct cluster_answer *answers;
+    size_t answer_count;
+};
+
 struct cluster_kinds *cluster_kinds_get(struct cluster_pool *pool,
                                         const struct kube_config *config);
 void cluster_kinds_put(struct cluster_pool *pool, struct cluster_kinds *kinds);
 void cluster_kinds_free_all(struct cluster_pool *pool);
+void cluster_kinds_forget_answers(struct cluster_kinds *kinds);
 
 /* Counts what is sent to a cluster: from its opening, and until its connections are closed. */
 void cluster_traffic_begin(struct cluster *cluster);

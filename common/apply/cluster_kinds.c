@@ -19,24 +19,6 @@ enum {
     TIMEOUT_MS = 15000,
 };
 
-/* An answer for one group and version. */
-struct answer {
-    char *api_version;
-    uint64_t read_ms;
-};
-
-struct cluster_kinds {
-    struct cluster_kinds *next;
-    char identity[DIGEST_HEX_MAX]; /* of the server, without credentials */
-    size_t references;
-    uint64_t used_ms;
-    struct kind_set *set;
-    uint64_t read_ms;  /* all groups; 0: never */
-    uint64_t plain_ms; /* the server answered that it does not have that request; 0: never */
-    struct answer answers[ANSWERS_MAX];
-    size_t answer_count;
-};
-
 struct cluster_lookup {
     struct cluster *cluster;
     struct cluster_lookup *next;
@@ -59,13 +41,7 @@ static bool is_recent(const struct cluster *cluster, uint64_t then_ms, uint64_t 
     return then_ms && now_of(cluster) - then_ms < age_ms;
 }
 
-static void forget_answers(struct cluster_kinds *kinds)
-{
-    while (kinds->answer_count)
-        free(kinds->answers[--kinds->answer_count].api_version);
-}
-
-static struct answer *find_answer(struct cluster_kinds *kinds, const char *api_version)
+static struct cluster_answer *find_answer(struct cluster_kinds *kinds, const char *api_version)
 {
     for (size_t i = 0; i < kinds->answer_count; i++) {
         if (strcmp(kinds->answers[i].api_version, api_version) == 0)
@@ -77,11 +53,12 @@ static struct answer *find_answer(struct cluster_kinds *kinds, const char *api_v
 static void remember_answer(struct cluster *cluster, const char *api_version)
 {
     struct cluster_kinds *kinds = cluster->kinds;
-    struct answer *answer = find_answer(kinds, api_version);
+    struct cluster_answer *answer = find_answer(kinds, api_version);
 
     if (!answer) {
         if (kinds->answer_count == ANSWERS_MAX)
-            forget_answers(kinds);
+            cluster_kinds_forget_answers(kinds);
+        kinds->answers = xreallocarray(kinds->answers, kinds->answer_count + 1, sizeof(*answer));
         answer = &kinds->answers[kinds->answer_count++];
         answer->api_version = xstrdup(api_version);
     }
@@ -92,7 +69,7 @@ static void remember_answer(struct cluster *cluster, const char *api_version)
 static uint64_t read_time(const struct cluster *cluster, const char *api_version)
 {
     struct cluster_kinds *kinds = cluster->kinds;
-    const struct answer *answer = find_answer(kinds, api_version);
+    const struct cluster_answer *answer = find_answer(kinds, api_version);
 
     if (answer)
         return answer->read_ms;
@@ -114,82 +91,13 @@ static bool find_known(const struct cluster *cluster, const char *api_version, c
 void cluster_forget_kinds(struct cluster *cluster, const char *api_version)
 {
     struct cluster_kinds *kinds = cluster->kinds;
-    struct answer *answer = find_answer(kinds, api_version);
+    struct cluster_answer *answer = find_answer(kinds, api_version);
 
     kind_set_forget(kinds->set, api_version);
     if (!answer)
         return;
     free(answer->api_version);
     *answer = kinds->answers[--kinds->answer_count];
-}
-
-/* ---- The kinds of a server ---- */
-
-/* Frees the one that link points at. */
-static void kinds_free(struct cluster_pool *pool, struct cluster_kinds **link)
-{
-    struct cluster_kinds *kinds = *link;
-
-    *link = kinds->next;
-    pool->kinds_count--;
-    forget_answers(kinds);
-    kind_set_free(kinds->set);
-    free(kinds);
-}
-
-/* Frees those that no cluster uses: all that are outdated and, if there are many, the one that was
- * not used for longest. */
-static void purge(struct cluster_pool *pool)
-{
-    uint64_t now_ms = loop_now_ms(pool->loop);
-    struct cluster_kinds **oldest = NULL;
-
-    for (struct cluster_kinds **link = &pool->kinds; *link;) {
-        const struct cluster_kinds *kinds = *link;
-
-        if (!kinds->references && now_ms - kinds->used_ms >= CLUSTER_DISCOVERY_AGE_MS) {
-            kinds_free(pool, link);
-            continue;
-        }
-        if (!kinds->references && (!oldest || kinds->used_ms < (*oldest)->used_ms))
-            oldest = link;
-        link = &(*link)->next;
-    }
-    if (pool->kinds_count > CLUSTERS_MAX && oldest)
-        kinds_free(pool, oldest);
-}
-
-struct cluster_kinds *cluster_kinds_get(struct cluster_pool *pool, const struct kube_config *config)
-{
-    char identity[DIGEST_HEX_MAX] = "";
-    struct cluster_kinds *kinds = pool->kinds;
-
-    kube_config_identity(config, /* has_credentials= */ false, identity);
-    while (kinds && strcmp(kinds->identity, identity) != 0)
-        kinds = kinds->next;
-    if (!kinds) {
-        kinds = xcalloc(1, sizeof(*kinds));
-        memcpy(kinds->identity, identity, sizeof(identity));
-        kinds->set = kind_set_new();
-        kinds->next = pool->kinds;
-        pool->kinds = kinds;
-        pool->kinds_count++;
-    }
-    kinds->references++;
-    return kinds;
-}
-
-void cluster_kinds_put(struct cluster_pool *pool, struct cluster_kinds *kinds)
-{
-    kinds->references--;
-    kinds->used_ms = loop_now_ms(pool->loop);
-    purge(pool);
-}
-
-void cluster_kinds_free_all(struct cluster_pool *pool)
-{
-    while (pool->kinds)
-        kinds_free(pool, &pool->kinds);
 }
 
 /* ---- Answers of the server ---- */
@@ -246,7 +154,7 @@ static void take_groups(struct cluster *cluster, const json_t *groups)
 
     kind_set_free(kinds->set);
     kinds->set = kind_set_new();
-    forget_answers(kinds);
+    cluster_kinds_forget_answers(kinds);
     kinds->read_ms = now_of(cluster);
     json_array_foreach(doc_member(groups, "items"), i, group)
     {

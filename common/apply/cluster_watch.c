@@ -232,6 +232,7 @@ static int stream_new(struct cluster *cluster, const struct kind *kind, const ch
         .label_selector = label_selector,
         .field_selector = field_selector,
         .skipped_members = SKIPPED_MEMBERS,
+        .stream_s = cluster->pool->stream_s,
         .on_event = on_event,
         .data = stream,
     };

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define HASH_FIRST 2166136261u
 
@@ -14,4 +15,9 @@ static inline uint32_t hash_bytes(uint32_t hash, const char *bytes, size_t size)
     for (size_t i = 0; i < size; i++)
         hash = (hash ^ (unsigned char)bytes[i]) * 16777619u;
     return hash;
+}
+
+static inline uint32_t hash_text(const char *text)
+{
+    return hash_bytes(HASH_FIRST, text, strlen(text));
 }

@@ -149,7 +149,9 @@ void kube_free(struct kube *kube)
     while (kube->first)
         destroy_call(kube->first);
     loop_timer_stop(&kube->pump);
+    http_forget(kube->http, &kube->tls, kube->config->server);
     kube_token_done(&kube->token);
+    kube_gate_done(&kube->gate);
     kube_config_free(kube->config);
     free(kube);
 }

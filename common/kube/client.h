@@ -93,7 +93,8 @@ struct kube_request {
 };
 
 /* Takes ownership of config on success; http and loop are borrowed. Lists, watches and leases must
- * be ended before kube_free(), which cancels the remaining calls. */
+ * be ended before kube_free(), which cancels the remaining calls and closes the connection; http
+ * must still exist then. Many clients may share http: none of them shares a connection. */
 int kube_new(struct loop *loop, struct http_client *http, struct kube_config *config,
              struct kube **ret_kube, struct error *err) must_check;
 void kube_free(struct kube *kube);

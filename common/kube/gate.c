@@ -2,11 +2,20 @@
 #include "common/kube/gate.h"
 
 #include <errno.h>
+#include <stdlib.h>
+
+#include "common/base/memory.h"
 
 void kube_gate_use(struct kube_gate *gate)
 {
     *gate = (struct kube_gate){.is_used = true};
     retry_init(&gate->retry, KUBE_GATE_FIRST_MS, KUBE_GATE_MAX_MS);
+}
+
+void kube_gate_done(struct kube_gate *gate)
+{
+    free(gate->err);
+    *gate = (struct kube_gate){0};
 }
 
 int kube_gate_check(struct kube_gate *gate, uint64_t now_ms, const char *server, struct error *err)
@@ -23,8 +32,8 @@ int kube_gate_check(struct kube_gate *gate, uint64_t now_ms, const char *server,
     wait_ms = gate->next_ms - now_ms;
     (void)error_set(err, ERROR_TEMPORARY,
                     "server '%s' does not respond, next attempt in %llu s: %s", server,
-                    (unsigned long long)(wait_ms + 999) / 1000, gate->err.text);
-    err->os = gate->err.os;
+                    (unsigned long long)(wait_ms + 999) / 1000, gate->err->text);
+    err->os = gate->err->os;
     err->retry_after_ms = (uint32_t)wait_ms;
     return -1;
 }
@@ -53,6 +62,7 @@ void kube_gate_note(struct kube_gate *gate, uint64_t now_ms, const struct error 
         return;
     gate->is_closed = true;
     gate->is_attempting = false;
-    gate->err = *transport;
+    free(gate->err);
+    gate->err = xmemdup(transport, sizeof(*transport));
     gate->next_ms = now_ms + retry_next_ms(&gate->retry, transport);
 }

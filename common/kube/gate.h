@@ -24,10 +24,11 @@ struct kube_gate {
     struct retry retry;
     uint64_t next_ms;     /* when the next attempt may be made */
     uint64_t answered_ms; /* when the server last responded; 0: never */
-    struct error err;     /* why it is closed */
+    struct error *err;    /* why it is closed; NULL: it never was */
 };
 
 void kube_gate_use(struct kube_gate *gate);
+void kube_gate_done(struct kube_gate *gate); /* also of a zeroed one */
 /* Whether a request may be sent now. Otherwise ERROR_TEMPORARY with the reason and retry_after_ms.
  */
 int kube_gate_check(struct kube_gate *gate, uint64_t now_ms, const char *server, struct error *err)

@@ -234,3 +234,23 @@ void kube_wire_done(struct kube_wire *wire)
     free(wire->what);
     *wire = (struct kube_wire){0};
 }
+
+char *kube_watch_url(const char *path, const char *version, const char *label_selector,
+                     const char *field_selector, uint32_t seconds)
+{
+    char *url = xstrdup(path);
+    char text[16];
+
+    (void)snprintf(text, sizeof(text), "%u", seconds);
+    kube_query_add(&url, "watch", "true");
+    /* Without a version to resume from, "0" asks for the content of the server's watch cache and
+     * then for changes. No version at all would require the newest state, which a server with an
+     * old etcd (without progress notifications) cannot provide; it refuses bookmarks as well then.
+     */
+    kube_query_add(&url, "resourceVersion", version ? version : "0");
+    kube_query_add(&url, "allowWatchBookmarks", version ? "true" : NULL);
+    kube_query_add(&url, "timeoutSeconds", text);
+    kube_query_add(&url, "labelSelector", label_selector);
+    kube_query_add(&url, "fieldSelector", field_selector);
+    return url;
+}

@@ -21,8 +21,7 @@
 enum {
     RETRY_FIRST_MS = 200,
     RETRY_MAX_MS = 30000,
-    /* The server is asked to end a stream after this plus a random part of it. */
-    STREAM_SECONDS = 300,
+    STREAM_S = 300,
     /* Bookmarks come about once a minute. Without them the connection may be dead; resuming from
      * the last resourceVersion is cheap. */
     STREAM_STALL_MS = 150000,
@@ -39,6 +38,7 @@ struct kube_watch {
     bool is_watch_only, is_metadata_only;
     const char *const *skipped_members;
     size_t page_size;
+    uint32_t stream_s;
     kube_known_fn *is_known;
     kube_watch_fn *on_event;
     void *data;
@@ -53,8 +53,8 @@ struct kube_watch {
     bool has_event;     /* the stream has delivered an event or bookmark */
     bool has_bookmarks; /* the stream was started with bookmarks */
     bool has_new_token;
-    struct error stream_err; /* from an ERROR event */
-    struct error list_fault; /* an object of the list was skipped */
+    struct error *stream_err; /* from an ERROR event, or NULL */
+    struct error *list_fault; /* an object of the list was skipped; or NULL */
     int depth;
     bool is_stopped;
 };
@@ -66,6 +66,8 @@ static void destroy(struct kube_watch *watch)
     loop_timer_stop(&watch->timer);
     line_split_done(&watch->split);
     watch_position_done(&watch->position);
+    free(watch->stream_err);
+    free(watch->list_fault);
     free(watch->group);
     free(watch->version);
     free(watch->plural);
@@ -75,6 +77,13 @@ static void destroy(struct kube_watch *watch)
     free(watch->what);
     free(watch->path);
     free(watch);
+}
+
+/* Errors are large and rare, so a watch has no room for them. err may be NULL. */
+static void keep_error(struct error **kept, const struct error *err)
+{
+    free(*kept);
+    *kept = err ? xmemdup(err, sizeof(*err)) : NULL;
 }
 
 static struct kube_resource resource_of(const struct kube_watch *watch)
@@ -136,7 +145,8 @@ static void on_listed_item(void *data, const json_t *object, const struct error 
 
     note_received(watch);
     if (!object) {
-        watch->list_fault = *err; /* reported after SYNCED: BROKEN here would mean a new list */
+        keep_error(&watch->list_fault,
+                   err); /* reported after SYNCED: BROKEN here would mean a new list */
         return;
     }
     enter(watch);
@@ -172,8 +182,8 @@ static void on_listed(void *data, const char *resource_version, const struct err
         watch->has_new_token = false;
         watch_position_remember(&watch->position, resource_version);
         emit(watch, KUBE_EVENT_SYNCED, NULL, NULL);
-        if (watch->list_fault.kind != ERROR_NONE)
-            emit(watch, KUBE_EVENT_BROKEN, NULL, &watch->list_fault);
+        if (watch->list_fault)
+            emit(watch, KUBE_EVENT_BROKEN, NULL, watch->list_fault);
         schedule(watch, 0);
     }
     leave(watch);
@@ -198,7 +208,7 @@ static void start_list(struct kube_watch *watch)
     emit(watch, KUBE_EVENT_LISTING, NULL, NULL);
     if (watch->is_stopped)
         return;
-    watch->list_fault = (struct error){0};
+    keep_error(&watch->list_fault, NULL);
     if (kube_list_start(watch->kube, &options, &watch->list, &err) < 0)
         retry_after_error(watch, &err);
 }
@@ -242,6 +252,14 @@ static void note_event(struct kube_watch *watch, const char *resource_version)
     watch_position_remember(&watch->position, resource_version);
 }
 
+static void take_error(struct kube_watch *watch, const json_t *status)
+{
+    struct error err = {0};
+
+    (void)kube_status_error_object(status, watch->what, &err);
+    keep_error(&watch->stream_err, &err);
+}
+
 static void take_event(struct kube_watch *watch, enum kube_line_type type, const json_t *object,
                        const struct error *fault)
 {
@@ -252,7 +270,7 @@ static void take_event(struct kube_watch *watch, enum kube_line_type type, const
     };
 
     if (type == KUBE_LINE_ERROR) {
-        (void)kube_status_error_object(object, watch->what, &watch->stream_err);
+        take_error(watch, object);
         return;
     }
     note_event(watch, doc_text(object, "metadata.resourceVersion"));
@@ -307,8 +325,8 @@ static int on_stream_data(void *data, const struct http_response *response, cons
     note_received(watch);
     enter(watch);
     result = line_split_feed(&watch->split, bytes, size, on_line, watch);
-    if (result == 0 && watch->stream_err.kind != ERROR_NONE) {
-        *err = watch->stream_err; /* no event follows an ERROR */
+    if (result == 0 && watch->stream_err) {
+        *err = *watch->stream_err; /* no event follows an ERROR */
         result = -1;
     }
     leave(watch);
@@ -364,37 +382,18 @@ static void on_stream_done(void *data, const struct http_response *response,
 
     enter(watch);
     watch->http = NULL;
-    if (kube_http_result(watch->kube, response, transport, watch->what, &err) == 0 ||
-        watch->stream_err.kind != ERROR_NONE)
-        err = watch->stream_err;
+    (void)!kube_http_result(watch->kube, response, transport, watch->what, &err);
+    if (watch->stream_err)
+        err = *watch->stream_err;
     resume_after_stream(watch, &err);
     leave(watch);
 }
 
-static char *make_url(const struct kube_watch *watch)
-{
-    char *url = xstrdup(watch->path);
-    char seconds[32];
-
-    (void)snprintf(seconds, sizeof(seconds), "%llu",
-                   STREAM_SECONDS + (unsigned long long)(watch->retry.seed % STREAM_SECONDS));
-    kube_query_add(&url, "watch", "true");
-    /* Without a version to resume from, "0" asks for the content of the server's watch cache and
-     * then for changes. No version at all would require the newest state, which a server with an
-     * old etcd (without progress notifications) cannot provide; it refuses bookmarks as well then.
-     */
-    kube_query_add(&url, "resourceVersion",
-                   watch->position.version ? watch->position.version : "0");
-    kube_query_add(&url, "allowWatchBookmarks", watch->position.version ? "true" : NULL);
-    kube_query_add(&url, "timeoutSeconds", seconds);
-    kube_query_add(&url, "labelSelector", watch->label_selector);
-    kube_query_add(&url, "fieldSelector", watch->field_selector);
-    return url;
-}
-
 static void start_stream(struct kube_watch *watch)
 {
-    cleanup_free char *url = make_url(watch);
+    cleanup_free char *url = kube_watch_url(
+        watch->path, watch->position.version, watch->label_selector, watch->field_selector,
+        watch->stream_s + (uint32_t)(watch->retry.seed % watch->stream_s));
     struct error err = {0};
     const struct http_header accept = {
         "Accept",
@@ -414,7 +413,7 @@ static void start_stream(struct kube_watch *watch)
 
     line_split_done(&watch->split);
     line_split_init(&watch->split, KUBE_OBJECT_MAX);
-    watch->stream_err = (struct error){0};
+    keep_error(&watch->stream_err, NULL);
     watch->has_event = false;
     watch->has_bookmarks = watch->position.version != NULL;
     watch->stream_start_ms = loop_now_ms(kube_loop(watch->kube));
@@ -467,6 +466,7 @@ int kube_watch_start(struct kube *kube, const struct kube_watch_options *options
     watch->is_metadata_only = options->is_metadata_only;
     watch->skipped_members = options->skipped_members;
     watch->page_size = options->page_size;
+    watch->stream_s = options->stream_s ? options->stream_s : STREAM_S;
     watch->is_known = options->is_known;
     watch->on_event = options->on_event;
     watch->data = options->data;

@@ -49,6 +49,9 @@ struct kube_watch_options {
     kube_known_fn *is_known; /* known versions cause no event and are not parsed; or NULL */
     size_t page_size;        /* 0: 500 */
     uint32_t retry_first_ms, retry_max_ms; /* 0: 200 ms, 30 s */
+    /* The server is asked to end a stream after this plus a random part of it, so that watches that
+     * began together are not renewed together. 0: 300 s. */
+    uint32_t stream_s;
     kube_watch_fn *on_event;
     void *data;
 };

@@ -82,9 +82,9 @@ static size_t text_size(const char *text)
 
 static size_t request_size(const struct http_request *request)
 {
-    size_t size = text_size(request->method) + text_size(request->url) + sizeof(BEARER) +
-                  text_size(request->bearer) + text_size(request->basic_user) +
-                  text_size(request->basic_password) + request->body_size;
+    size_t size = text_size(request->method) + text_size(request->url) +
+                  text_size(request->basic_user) + text_size(request->basic_password) +
+                  request->body_size;
 
     for (size_t i = 0; i < request->header_count; i++)
         size += sizeof(struct http_header) + text_size(request->headers[i].name) +
@@ -117,9 +117,8 @@ static void copy_request(struct http_call *call, const struct http_request *requ
     call->request.method = put_text(&end, request->method);
     call->request.url = put_text(&end, request->url);
     if (request->bearer) {
-        call->authorization = end;
-        end = stpcpy(end, BEARER);
-        call->request.bearer = put_text(&end, request->bearer);
+        call->authorization = xasprintf("%s%s", BEARER, request->bearer);
+        call->request.bearer = call->authorization + strlen(BEARER);
     }
     call->request.basic_user = put_text(&end, request->basic_user);
     call->request.basic_password = put_text(&end, request->basic_password);
@@ -164,6 +163,8 @@ static void call_free(struct http_call *call)
     if (call->exchange)
         call->transport->release(call);
     buffer_done(&call->body);
+    http_call_drop_credentials(call);
+    free(call->err);
     explicit_bzero(call, call->size); /* it may hold credentials */
     free(call);
 }
@@ -226,16 +227,30 @@ static int check_request(const struct http_request *request, const char *scheme,
     return 0;
 }
 
+void http_call_drop_credentials(struct http_call *call)
+{
+    wipe_free(call->authorization);
+    call->authorization = NULL;
+    call->request.bearer = NULL;
+}
+
+struct error *http_call_err(struct http_call *call)
+{
+    if (!call->err)
+        call->err = xcalloc(1, sizeof(*call->err));
+    return call->err;
+}
+
 void http_call_error(struct http_call *call, enum error_kind kind, const char *format, ...)
 {
     cleanup_free char *shown = http_url_redact(call->request.url);
-    char text[sizeof(call->err.text)];
+    char text[sizeof(call->err->text)];
     va_list arguments;
 
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    (void)error_set(&call->err, kind, "%s '%s': %s", call->request.method, shown, text);
+    (void)error_set(http_call_err(call), kind, "%s '%s': %s", call->request.method, shown, text);
 }
 
 bool http_call_is_refused(struct http_call *call)
@@ -270,16 +285,22 @@ static bool is_success(int status)
 static bool pass_on(struct http_call *call, const char *bytes, size_t size)
 {
     const struct http_request *request = &call->request;
+    /* Much is received, and little of it fails: do not clear a kilobyte each time. */
+    __attribute__((uninitialized)) struct error err;
 
-    if (request->on_data(request->data, &call->response, bytes, size, &call->err) == 0)
+    err.kind = ERROR_NONE;
+    if (request->on_data(request->data, &call->response, bytes, size, &err) == 0)
         return call->state != HTTP_CALL_DEAD;
-    if (call->err.kind == ERROR_NONE)
+    if (err.kind == ERROR_NONE)
         http_call_error(call, ERROR_INTERNAL, "on_data failed without an error");
+    else
+        *http_call_err(call) = err;
     return false;
 }
 
 bool http_take_bytes(struct http_call *call, const char *bytes, size_t size)
 {
+    __attribute__((uninitialized)) struct error err;
     bool is_cut = false;
 
     if (call->state == HTTP_CALL_DEAD)
@@ -291,10 +312,8 @@ bool http_take_bytes(struct http_call *call, const char *bytes, size_t size)
         size = call->body.max - call->body.size;
         is_cut = true;
     }
-    if (buffer_append(&call->body, bytes, size, &call->err) < 0) {
-        cleanup_free char *reason = xstrdup(call->err.text);
-
-        http_call_error(call, call->err.kind, "%s", reason);
+    if (buffer_append(&call->body, bytes, size, &err) < 0) {
+        http_call_error(call, err.kind, "%s", err.text);
         return false;
     }
     return !is_cut;
@@ -347,7 +366,7 @@ void http_call_finish(struct http_call *call, enum http_end end)
     struct error err = {0};
 
     if (!is_answered)
-        err = call->err;
+        err = *http_call_err(call);
     call->state = HTTP_CALL_ENDED;
     loop_timer_stop(&call->stall_timer);
     loop_timer_stop(&call->total_timer);
@@ -359,16 +378,25 @@ void http_call_finish(struct http_call *call, enum http_end end)
 
 static void time_out(struct http_call *call, bool is_silent)
 {
-    call->err.os = ETIMEDOUT;
+    http_call_err(call)->os = ETIMEDOUT;
     if (is_silent && call->exchange)
         call->transport->note_timeout(call);
     http_call_finish(call, HTTP_END_FAILED);
+}
+
+static bool is_waiting(const struct http_call *call)
+{
+    return call->exchange && call->transport->is_waiting(call);
 }
 
 static void on_total_timeout(void *data)
 {
     struct http_call *call = data;
 
+    if (is_waiting(call)) {
+        loop_timer_start(&call->total_timer, call->request.total_timeout_ms);
+        return;
+    }
     http_call_error(call, ERROR_TEMPORARY, "timed out after %llu ms",
                     (unsigned long long)call->request.total_timeout_ms);
     time_out(call, call->headers_size == 0);
@@ -383,7 +411,8 @@ static void on_stall_check(void *data)
     uint64_t timeout_ms = call->request.stall_timeout_ms;
     uint64_t bytes = call->headers_size + call->transport->body_bytes(call);
 
-    call->stall_checks = bytes == call->stall_bytes ? call->stall_checks + 1 : 0;
+    call->stall_checks =
+        bytes == call->stall_bytes && !is_waiting(call) ? call->stall_checks + 1 : 0;
     call->stall_bytes = bytes;
     if (call->stall_checks < STALL_CHECKS) {
         loop_timer_start(&call->stall_timer, timeout_ms / STALL_CHECKS + 1);

@@ -18,8 +18,8 @@
 struct http_client;
 struct http_call; /* a request in progress */
 
-/* TLS settings. Borrowed, with all texts, until the client is freed. Only calls with the same
- * pointer share connections. */
+/* TLS settings. Borrowed, with all texts, until the client is freed, or until http_forget(). Only
+ * calls with the same pointer share multiplexed connections. */
 struct http_tls {
     const char *ca_file;    /* NULL: CA bundle of the system (SSL_CERT_FILE, SSL_CERT_DIR) */
     const char *ca_pem;     /* in addition to ca_file, or instead of it */
@@ -68,7 +68,8 @@ struct http_request {
     size_t body_size;
     const struct http_tls *tls;  /* NULL: system defaults */
     uint64_t connect_timeout_ms; /* 0: 10 s */
-    uint64_t total_timeout_ms;   /* 0: none (watches) */
+    uint64_t total_timeout_ms;   /* 0: none (watches). Does not include the time until it is this
+                                  * connection's turn, if very many are made at once */
     uint64_t stall_timeout_ms;   /* time without any data until the call fails; 0: none */
     size_t body_max;             /* 0: 4 MiB */
     int redirects_max;           /* 0: redirects are not followed */
@@ -101,6 +102,11 @@ int http_start(struct http_client *client, const struct http_request *request,
                struct http_call **ret_call, struct error *err) must_check;
 /* Ends a call without calling on_done. NULL is fine. */
 void http_cancel(struct http_call *call);
+
+/* Closes the multiplexed connection to the server of this URL with these TLS settings, as soon as
+ * it has no calls; new calls get a new one. The settings may be freed once all calls with them have
+ * ended. */
+void http_forget(struct http_client *client, const struct http_tls *tls, const char *url);
 
 /* The value of a response header, borrowed, or NULL. Names are case-insensitive. Only from inside
  * on_data and on_done. */

@@ -4,6 +4,7 @@
 #include "common/net/http_curl.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
@@ -288,9 +289,9 @@ void http_transfer_error(const struct http_transfer *transfer, CURLcode code,
         kind = ERROR_TEMPORARY;
     http_call_error(call, kind, "%s", text);
     if (code == CURLE_OPERATION_TIMEDOUT)
-        call->err.os = ETIMEDOUT;
+        http_call_err(call)->os = ETIMEDOUT;
     else if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
-        call->err.os = ECONNREFUSED;
+        http_call_err(call)->os = ECONNREFUSED;
 }
 
 /* ---- Options ---- */
@@ -525,61 +526,85 @@ static int set_options(struct http_transfer *transfer, const struct http_request
 
 /* ---- Links ---- */
 
-static int set_link_options(struct http_transfer *link, curl_ssl_ctx_callback on_context,
-                            void *data, struct error *err)
+/* As curl would choose it for an https:// URL; it also honours no_proxy. "": none. */
+static const char *proxy_for_https(void)
 {
-    /* on_context offers the protocols (ALPN), not curl. A proxy answers CONNECT with headers, which
-     * do not belong to a call. */
-    if (set_option(link, CURLOPT_CONNECT_ONLY, 1L, err) < 0 ||
-        set_option(link, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L, err) < 0 ||
-        set_option(link, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1, err) < 0 ||
-        set_option(link, CURLOPT_SSL_ENABLE_ALPN, 0L, err) < 0 ||
-        set_option(link, CURLOPT_SSL_CTX_FUNCTION, on_context, err) < 0)
+    static const char *const names[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
+
+    for (size_t i = 0; i < array_length(names); i++) {
+        const char *proxy = getenv(names[i]);
+
+        if (proxy && proxy[0])
+            return proxy;
+    }
+    return "";
+}
+
+bool http_link_has_tls_proxy(void)
+{
+    static const char scheme[] = "https://";
+
+    return strncasecmp(proxy_for_https(), scheme, strlen(scheme)) == 0;
+}
+
+/* For curl this is a tunnel to a server that speaks plain HTTP. */
+static int set_link_options(struct http_transfer *link, const struct http_request *request,
+                            struct error *err)
+{
+    const struct http_url *url = NULL;
+    cleanup_free char *text = NULL;
+
+    if (http_origin_of(link->client, request->url, &url, err) < 0)
         return -1;
-    return set_option(link, CURLOPT_SSL_CTX_DATA, data, err);
+    text = xasprintf("http://%s:%s/", url->host, url->port);
+    /* A proxy answers CONNECT with headers, which do not belong to a call. */
+    if (set_option(link, CURLOPT_URL, text, err) < 0 ||
+        set_option(link, CURLOPT_PROTOCOLS_STR, "http", err) < 0 || set_callbacks(link, err) < 0 ||
+        set_connection(link, request, "http", err) < 0 ||
+        set_option(link, CURLOPT_CONNECT_ONLY, 1L, err) < 0 ||
+        set_option(link, CURLOPT_FRESH_CONNECT, 1L, err) < 0 ||
+        set_option(link, CURLOPT_PROXY, proxy_for_https(), err) < 0 ||
+        set_option(link, CURLOPT_HTTPPROXYTUNNEL, 1L, err) < 0)
+        return -1;
+    return set_option(link, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L, err);
 }
 
 void http_link_free(struct http_transfer *link)
 {
-    struct http_pool *pool = link ? link->pool : NULL;
-
-    if (!link)
-        return;
-    transfer_free(link);
-    pool_free(pool);
+    if (link)
+        transfer_free(link);
 }
 define_cleanup(struct http_transfer *, http_link_free)
 #define cleanup_link __attribute__((cleanup(http_link_freep)))
 
 int http_link_open(struct http_client *client, const struct http_request *request,
-                   curl_ssl_ctx_callback on_context, void *data, struct http_transfer **ret_link,
+                   http_link_fn *on_done, void *data, struct http_transfer **ret_link,
                    struct error *err)
 {
     cleanup_link struct http_transfer *link = transfer_new(client, NULL);
-    struct http_pool *pool = NULL;
 
-    if (set_options(link, request, err) < 0 || set_link_options(link, on_context, data, err) < 0 ||
-        pool_new(client, &pool, err) < 0)
+    link->on_done = on_done;
+    link->on_done_data = data;
+    if (set_link_options(link, request, err) < 0 || add_to_pool(link, client->curl->pools, err) < 0)
         return -1;
-    if (add_to_pool(link, pool, err) < 0) {
-        pool_free(pool);
-        return -1;
-    }
     *ret_link = steal(&link);
     return 0;
 }
 
-bool http_link_is_done(struct http_transfer *link, CURLcode *ret_code)
+int http_link_socket(const struct http_transfer *link)
 {
-    int left = 0;
-    const CURLMsg *message = curl_multi_info_read(link->pool->multi, &left);
+    curl_socket_t fd = CURL_SOCKET_BAD;
 
-    if (!message)
-        return false;
-    *ret_code = message->data.result;
-    if (*ret_code != CURLE_OK)
+    (void)curl_easy_getinfo(link->easy, CURLINFO_ACTIVESOCKET, &fd);
+    return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+static void finish_link(struct http_transfer *link, CURLcode code)
+{
+    link->is_reusable = code == CURLE_OK;
+    if (code != CURLE_OK)
         drop_idle_handles(link->client->curl);
-    return true;
+    link->on_done(link->on_done_data, link, code);
 }
 
 /* ---- The transport ---- */
@@ -665,6 +690,12 @@ static void replace_pool(struct http_call *call)
         add_pool(curl, pool);
 }
 
+static bool is_never_waiting(const struct http_call *call)
+{
+    (void)call;
+    return false;
+}
+
 static uint64_t transfer_bytes(const struct http_call *call)
 {
     const struct http_transfer *transfer = call->exchange;
@@ -714,6 +745,10 @@ static void finish_pool(struct http_pool *pool)
             continue;
         (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &private_data);
         transfer = (struct http_transfer *)(void *)private_data;
+        if (!transfer->call) {
+            finish_link(transfer, message->data.result);
+            continue;
+        }
         if (transfer->call->state != HTTP_CALL_RUNNING)
             continue;
         update_status(transfer);
@@ -754,6 +789,7 @@ const struct http_transport http_curl_transport = {
     .detach = detach_transfer,
     .release = release_transfer,
     .note_timeout = replace_pool,
+    .is_waiting = is_never_waiting,
     .body_bytes = transfer_bytes,
     .header = transfer_header,
     .finish_ended = finish_transfers,

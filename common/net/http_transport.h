@@ -4,11 +4,13 @@
  *
  * There are two transports. http_curl.c can send every request. http_nghttp2.c sends the requests
  * that are marked is_multiplexed over one HTTP/2 connection per server; it lets curl connect (name
- * resolution, proxies, TLS) and then does HTTP/2 itself. It exists for two reasons:
+ * resolution, proxies) and then does TLS and HTTP/2 itself. It exists for these reasons:
  * - curl 7.88 (Debian 12) can leave the rest of a large response in its buffer while another stream
  *   of the connection is idle, so that a list stalls behind a quiet watch.
  * - A request takes 3 system calls instead of 14 and half of the instructions (measured with
  *   `make bench` against a real API server when the transport was introduced).
+ * - A connection takes one descriptor and a third of the memory, so that one process can have
+ *   connections to thousands of servers.
  *
  * Neither libcurl nor nghttp2 may be entered again from one of its own callbacks, and on_data of a
  * call runs in one. So every call of a library function that may call back is enclosed in
@@ -52,6 +54,8 @@ struct http_transport {
     /* The call timed out without receiving anything. Called before detach(); the transport decides
      * whether new calls may still use its connection. */
     void (*note_timeout)(struct http_call *call);
+    /* Whether the call waits until other connections have been made. Timeouts begin after that. */
+    bool (*is_waiting)(const struct http_call *call);
     /* Bytes of the bodies that were sent and received so far. */
     uint64_t (*body_bytes)(const struct http_call *call);
     /* The value of the index-th header of that name, in any case, or NULL. Borrowed. */
@@ -107,12 +111,12 @@ struct http_call {
     const struct http_transport *transport;
     void *exchange;              /* the transport's own data */
     struct http_request request; /* a copy; only tls is borrowed. body is not NULL for POST */
-    const char *authorization;   /* "Bearer ..." or NULL */
+    char *authorization;         /* "Bearer ..." or NULL; request.bearer is a part of it */
     struct http_response response;
     struct buffer body;
     size_t headers_size;
-    struct error err; /* why the call failed */
-    bool is_refused;  /* by request.may_send, for good */
+    struct error *err; /* why the call failed, see http_call_err() */
+    bool is_refused;   /* by request.may_send, for good */
     uint64_t stall_bytes;
     int stall_checks;
     struct loop_timer stall_timer, total_timer;
@@ -138,6 +142,11 @@ bool http_take_bytes(struct http_call *call, const char *bytes, size_t size);
 void http_call_finish(struct http_call *call, enum http_end end);
 /* Detaches the call and sends it again, by whichever transport accepts it then. */
 void http_call_requeue(struct http_call *call);
+/* Where the reason of a failure is written. Allocated on first use: it is much larger than the rest
+ * of a call, and a watch lives for long. */
+struct error *http_call_err(struct http_call *call);
+/* The request is completely given to the transport and will not be sent again. */
+void http_call_drop_credentials(struct http_call *call);
 /* Sets call->err to "METHOD 'URL': ..."; the URL has neither query nor credentials. */
 void http_call_error(struct http_call *call, enum error_kind kind, const char *format, ...)
     printf_like(3, 4);

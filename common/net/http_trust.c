@@ -108,20 +108,37 @@ static int set_ca_blob(CURL *easy, const char *pem, size_t size, unsigned flags,
     return 0;
 }
 
+static bool has_own_authorities(const struct http_tls *tls)
+{
+    return tls && (tls->ca_file || tls->ca_pem);
+}
+
+int http_trust_read(const struct http_tls *tls, struct buffer *text, struct error *err)
+{
+    bool has_own = has_own_authorities(tls);
+    bool has_system = !has_own || tls->is_system_trusted;
+
+    buffer_init(text, CA_MAX);
+    if ((has_system && append_system(text, err) < 0) ||
+        (has_own && tls->ca_file && append_file(text, AT_FDCWD, tls->ca_file, err) < 0) ||
+        (has_own && tls->ca_pem &&
+         buffer_append(text, tls->ca_pem, strlen(tls->ca_pem), err) < 0)) {
+        err->kind = ERROR_INVALID; /* NOT_FOUND would mean a 404 of the server */
+        return -1;
+    }
+    return 0;
+}
+
 static int set_authorities(CURL *easy, const struct http_tls *tls, struct error *err)
 {
     cleanup_buffer struct buffer text = {0};
-    bool has_own = tls && (tls->ca_file || tls->ca_pem);
-    bool has_system = !has_own || tls->is_system_trusted;
+    bool has_own = has_own_authorities(tls);
 
-    if (has_own && !has_system && !tls->ca_file)
+    if (has_own && !tls->is_system_trusted && !tls->ca_file)
         return set_ca_blob(easy, tls->ca_pem, strlen(tls->ca_pem), CURL_BLOB_NOCOPY, err);
     if (!has_own && !non_empty_env("SSL_CERT_FILE") && !non_empty_env("SSL_CERT_DIR"))
         return 0; /* the default of libcurl */
-    buffer_init(&text, CA_MAX);
-    if ((has_system && append_system(&text, err) < 0) ||
-        (has_own && tls->ca_file && append_file(&text, AT_FDCWD, tls->ca_file, err) < 0) ||
-        (has_own && tls->ca_pem && buffer_append(&text, tls->ca_pem, strlen(tls->ca_pem), err) < 0))
+    if (http_trust_read(tls, &text, err) < 0)
         return -1;
     return set_ca_blob(easy, text.data ? text.data : "", text.size, CURL_BLOB_COPY, err);
 }
@@ -150,12 +167,11 @@ int http_trust_set(CURL *easy, const struct http_tls *tls, struct error *err)
             return error_set(err, ERROR_INTERNAL,
                              "libcurl does not support TLS without verification");
     } else if (set_authorities(easy, tls, err) < 0) {
-        err->kind = ERROR_INVALID; /* NOT_FOUND would mean a 404 of the server */
         return -1;
     }
     if (!tls || (!tls->cert_pem && !tls->key_pem))
         return 0;
     if (!tls->cert_pem || !tls->key_pem)
-        return error_set(err, ERROR_INVALID, "client certificate and key must be given together");
+        return error_set(err, ERROR_INVALID, HTTP_TRUST_INCOMPLETE);
     return set_identity(easy, tls->cert_pem, tls->key_pem, err);
 }

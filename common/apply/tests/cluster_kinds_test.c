@@ -196,10 +196,10 @@ static void kinds_of_closed_clusters_are_forgotten(void **state)
 
     for (size_t i = 0; i < 100; i++)
         open_and_close(bench, i + 1);
-    assert_int_equal(bench->pool->kinds_count, 1 + CLUSTER_DISCOVERY_AGE_MS / CLUSTER_IDLE_MS);
+    assert_int_equal(bench->pool->kinds.count, 1 + CLUSTER_DISCOVERY_AGE_MS / CLUSTER_IDLE_MS);
     clock_fake_advance(&bench->clock, CLUSTER_DISCOVERY_AGE_MS);
     open_and_close(bench, 1);
-    assert_int_equal(bench->pool->kinds_count, 2);
+    assert_int_equal(bench->pool->kinds.count, 2);
 }
 
 /* Without waiting for an hour. */
@@ -221,13 +221,13 @@ static void kinds_of_many_clusters_are_forgotten_earlier(void **state)
         assert_int_equal(kube_config_from_text(text, &config, &err), 0);
         assert_int_equal(cluster_get(bench->pool, config, &clusters[i], &err), 0);
     }
-    assert_int_equal(bench->pool->kinds_count, CLUSTERS_MAX + 40);
+    assert_int_equal(bench->pool->kinds.count, CLUSTERS_MAX + 40);
     for (size_t i = 1; i < CLUSTERS_MAX; i++)
         cluster_put(clusters[i]);
     clock_fake_advance(&bench->clock, CLUSTER_IDLE_MS);
     while (bench->pool->count > 1)
         api_bench_run_once(bench);
-    assert_int_equal(bench->pool->kinds_count, CLUSTERS_MAX);
+    assert_int_equal(bench->pool->kinds.count, CLUSTERS_MAX);
 }
 
 static void an_unknown_kind_is_looked_for_every_few_seconds(void **state)

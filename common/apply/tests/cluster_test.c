@@ -43,7 +43,6 @@ static void clusters_are_shared_by_server_and_credentials(void **state)
     assert_ptr_equal(a, again);
     assert_ptr_not_equal(a, other_user);
     assert_ptr_not_equal(cluster_kube(a), cluster_kube(other_user));
-    assert_ptr_not_equal(a->http, other_user->http);
     assert_ptr_not_equal(a, b);
     assert_string_equal(cluster_hash(a), cluster_hash(other_user));
     assert_string_not_equal(cluster_hash(a), cluster_hash(b));
@@ -111,9 +110,34 @@ static void beyond_the_limit_the_longest_idle_cluster_is_closed(void **state)
         cluster_put(clusters[i]);
 }
 
+static void the_limit_can_be_raised_for_a_fleet(void **state)
+{
+    enum { COUNT = 3 * CLUSTERS_MAX };
+    struct api_bench *bench = *state;
+    struct cluster *clusters[COUNT] = {NULL};
+
+    cluster_pool_set_max(bench->pool, COUNT + 1);
+    for (size_t i = 0; i < COUNT; i++) {
+        char server[32];
+
+        (void)snprintf(server, sizeof(server), "https://host%zu", i);
+        clusters[i] = get_cluster(bench, server, "t");
+    }
+    assert_int_equal(cluster_pool_used(bench->pool), COUNT + 1);
+    for (size_t i = 0; i < COUNT; i += 2)
+        cluster_put(clusters[i]);
+    assert_int_equal(cluster_pool_used(bench->pool), COUNT / 2 + 1);
+    clock_fake_advance(&bench->clock, CLUSTER_IDLE_MS);
+    api_bench_run_idle(bench);
+    assert_int_equal(bench->pool->count, COUNT / 2 + 1);
+    for (size_t i = 1; i < COUNT; i += 2)
+        cluster_put(clusters[i]);
+}
+
 static void configurations_that_cannot_be_used_are_refused(void **state)
 {
     struct api_bench *bench = *state;
+    struct cluster_pool *pool = NULL;
     struct cluster *cluster = NULL;
     struct error err = {0};
 
@@ -122,9 +146,11 @@ static void configurations_that_cannot_be_used_are_refused(void **state)
     assert_int_equal(err.kind, ERROR_INVALID);
     assert_null(strstr(err.text, "t0ken"));
     assert_int_equal(bench->pool->count, 1);
+    pool = cluster_pool_new(bench->loop, "test/1");
     fault_arm("curl_multi_setopt", 1, 0);
-    assert_int_equal(cluster_get(bench->pool, config_of("https://a", "t"), &cluster, &err), -1);
+    assert_int_equal(cluster_get(pool, config_of("https://a", "t"), &cluster, &err), -1);
     assert_int_equal(err.kind, ERROR_INTERNAL);
+    cluster_pool_free(pool);
     cluster_pool_free(NULL);
 }
 
@@ -135,6 +161,7 @@ int main(void)
         test(clusters_are_shared_by_server_and_credentials),
         test(an_idle_cluster_is_closed_after_a_minute),
         test(beyond_the_limit_the_longest_idle_cluster_is_closed),
+        test(the_limit_can_be_raised_for_a_fleet),
         test(configurations_that_cannot_be_used_are_refused),
     };
 

@@ -18,6 +18,8 @@ static const struct error TIMED_OUT = {
 static const struct error BROKEN = {.kind = ERROR_TEMPORARY, .text = "reset"};
 static const struct error UNTRUSTED = {.kind = ERROR_DENIED, .text = "certificate"};
 
+#define cleanup_gate __attribute__((cleanup(kube_gate_done)))
+
 static bool is_open(struct kube_gate *gate, uint64_t now_ms)
 {
     struct error err = {0};
@@ -42,7 +44,7 @@ static void which_errors_close_it(void **state)
 
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {
-        struct kube_gate gate = {0};
+        cleanup_gate struct kube_gate gate = {0};
 
         if (cases[i].is_used)
             kube_gate_use(&gate);
@@ -55,7 +57,7 @@ static void which_errors_close_it(void **state)
 
 static void one_attempt_at_a_time_is_made_with_back_off_until_the_server_responds(void **state)
 {
-    struct kube_gate gate = {0};
+    cleanup_gate struct kube_gate gate = {0};
     uint64_t now_ms = 5000;
     uint64_t last_step_ms = 0;
 
@@ -90,7 +92,7 @@ static void one_attempt_at_a_time_is_made_with_back_off_until_the_server_respond
 
 static void an_attempt_that_is_cancelled_does_not_keep_it_closed(void **state)
 {
-    struct kube_gate gate = {0};
+    cleanup_gate struct kube_gate gate = {0};
     uint64_t now_ms = 0;
 
     (void)state;
@@ -104,7 +106,7 @@ static void an_attempt_that_is_cancelled_does_not_keep_it_closed(void **state)
 
 static void the_error_names_server_reason_and_time(void **state)
 {
-    struct kube_gate gate = {0};
+    cleanup_gate struct kube_gate gate = {0};
     struct error err = {0};
 
     (void)state;

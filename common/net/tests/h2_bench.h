@@ -6,7 +6,7 @@
 #include "common/net/http.h"
 #include "common/net/tests/h2_server.h"
 
-enum { H2_CALLS_MAX = 64 };
+enum { H2_CALLS_MAX = 512 };
 
 struct h2_bench;
 

@@ -15,7 +15,7 @@
 #include "common/fuzz/must.h"
 #include "common/net/tests/h2_server_internal.h"
 
-enum { OUTPUT_ENOUGH = 64 * 1024, BACKLOG = 64 };
+enum { OUTPUT_ENOUGH = 64 * 1024, BACKLOG = 1024 };
 
 static void on_ready(void *data, uint32_t events);
 
@@ -138,9 +138,17 @@ void h2_request_arrived(struct h2_request *request)
 {
     struct h2_connection *connection = request->connection;
 
-    must(connection->arrival_count < array_length(connection->arrivals));
-    connection->arrivals[connection->arrival_count].request = request;
-    connection->arrivals[connection->arrival_count++].is_whole = request->is_whole;
+    connection->arrivals = xreallocarray(connection->arrivals, connection->arrival_count + 1,
+                                         sizeof(connection->arrivals[0]));
+    connection->arrivals[connection->arrival_count++] =
+        (struct h2_arrival){request, request->is_whole};
+}
+
+static void note_whole(struct h2_server *server, struct h2_request *request)
+{
+    server->requests =
+        xreallocarray(server->requests, server->request_count + 1, sizeof(struct h2_request *));
+    server->requests[server->request_count++] = request;
 }
 
 static void serve_arrivals(struct h2_connection *connection)
@@ -151,8 +159,7 @@ static void serve_arrivals(struct h2_connection *connection)
         struct h2_request *request = connection->arrivals[i].request;
 
         if (connection->arrivals[i].is_whole) {
-            must(server->request_count < H2_REQUESTS_MAX);
-            server->requests[server->request_count++] = request;
+            note_whole(server, request);
             if (server->options.on_whole)
                 server->options.on_whole(server->options.data, request);
         } else if (server->options.on_head) {
@@ -369,6 +376,7 @@ static void free_connection(struct h2_connection *connection)
     SSL_free(connection->ssl);
     buffer_done(&connection->input);
     buffer_done(&connection->output);
+    free(connection->arrivals);
     free(connection);
 }
 
@@ -393,5 +401,6 @@ void h2_server_done(struct h2_server *server)
     SSL_CTX_free(server->tls);
     certificate_done(&server->certificate);
     free(server->client_subject);
+    free(server->requests);
     server->loop = NULL;
 }

@@ -14,7 +14,6 @@
 #include "common/net/tests/certificate.h"
 
 enum {
-    H2_REQUESTS_MAX = 512,
     H2_HEADERS_MAX = 48,
     H2_BODY_MAX = 1 << 24,
 };
@@ -64,14 +63,14 @@ struct h2_server {
     int port;
     struct h2_options options;
     struct certificate certificate;
-    const char *ca_pem;                           /* for struct http_tls */
-    char *client_subject;                         /* of the last client certificate: "/CN=name" */
-    void *tls;                                    /* SSL_CTX */
-    struct h2_connection *connections;            /* newest first */
-    struct h2_request *heads;                     /* all requests, newest first */
-    struct h2_request *requests[H2_REQUESTS_MAX]; /* the complete ones */
-    size_t connection_count, request_count;       /* in total */
-    size_t open_count;                            /* connections open now */
+    const char *ca_pem;                     /* for struct http_tls */
+    char *client_subject;                   /* of the last client certificate: "/CN=name" */
+    void *tls;                              /* SSL_CTX */
+    struct h2_connection *connections;      /* newest first */
+    struct h2_request *heads;               /* all requests, newest first */
+    struct h2_request **requests;           /* the complete ones */
+    size_t connection_count, request_count; /* in total */
+    size_t open_count;                      /* connections open now */
 };
 
 void h2_server_start(struct h2_server *server, struct loop *loop, const struct h2_options *options);

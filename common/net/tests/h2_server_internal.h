@@ -7,6 +7,11 @@
 
 #include "common/net/tests/h2_server.h"
 
+struct h2_arrival {
+    struct h2_request *request;
+    bool is_whole; /* at the time of this arrival */
+};
+
 struct h2_connection {
     struct h2_server *server;
     struct h2_connection *next;
@@ -16,10 +21,7 @@ struct h2_connection {
     bool is_frozen;
     nghttp2_session *session;   /* NULL: HTTP/1.1 */
     struct h2_request *current; /* HTTP/1.1: the one without a response */
-    struct {
-        struct h2_request *request;
-        bool is_whole; /* at the time of this arrival */
-    } arrivals[2 * H2_REQUESTS_MAX];
+    struct h2_arrival *arrivals;
     size_t arrival_count;
     struct buffer input; /* HTTP/1.1 only */
     struct buffer output;
