@@ -334,6 +334,8 @@ static int open_clients(struct lifecycle *lifecycle, const char *kubeconfig, str
     if (registry_new(lifecycle->loop, lifecycle->http, &registry, &lifecycle->registry, err) < 0)
         return -1;
     lifecycle->pool = cluster_pool_new(lifecycle->loop, LIFECYCLE_USER_AGENT);
+    /* Every cluster stays connected. */
+    cluster_pool_set_max(lifecycle->pool, LIFECYCLE_CLUSTERS_MAX);
     lifecycle->store = module_store_new(&(struct module_store_options){
         .loop = lifecycle->loop,
         .registry = lifecycle->registry,

@@ -38,6 +38,7 @@
 enum {
     LIFECYCLE_CONNECTING_MAX = 200, /* clusters that are being connected at a time */
     LIFECYCLE_PASSES_MAX = 32,      /* passes in one turn of the loop */
+    LIFECYCLE_CLUSTERS_MAX = 20000, /* open connections; more clusters have to be shared */
     LIFECYCLE_LIST_PAGE = 200,
     LIFECYCLE_AWAY_MS = 10 * 1000,  /* a cluster that is silent for this long is reported */
     LIFECYCLE_ESTABLISHED_MS = 500, /* until the server serves a kind that was just defined */

@@ -4,6 +4,7 @@
 import base64
 import json
 import os
+import pathlib
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -14,7 +15,7 @@ from bench import paths, ports
 from bench.kube import Client
 from bench.process import Process
 
-BUILD = paths.CHECKOUT / "build" / "dev"
+BUILD = pathlib.Path(os.environ.get("LONGSHORE_BUILD") or paths.CHECKOUT / "build" / "dev")
 FLEET = BUILD / "e2e" / "fleet" / "fleet"
 
 

@@ -5,6 +5,7 @@
 #include "common/data/doc.h"
 #include "e2e/fleet/api_write.h"
 #include "e2e/fleet/effects.h"
+#include "e2e/fleet/one_of.h"
 
 static int parse_policy(const json_t *options, const struct query *query,
                         enum removal_policy *ret_policy)
@@ -90,11 +91,7 @@ static bool returns_deleted(const struct resource *resource)
         "storageclasses.storage.k8s.io",
     };
 
-    for (size_t i = 0; i < array_length(names); i++) {
-        if (strcmp(resource->qualified, names[i]) == 0)
-            return true;
-    }
-    return false;
+    return is_one_of(names, array_length(names), resource->qualified);
 }
 
 void api_delete(const struct api_call *call, struct reply *reply)

@@ -62,6 +62,19 @@ static json_t *make_status(const char *status, const struct reply_details *detai
     return object;
 }
 
+void reply_add_cause(json_t *causes, const char *reason, const char *field, const char *format, ...)
+{
+    cleanup_free char *message = NULL;
+    va_list arguments;
+
+    va_start(arguments, format);
+    if (vasprintf(&message, format, arguments) < 0)
+        out_of_memory();
+    va_end(arguments);
+    (void)json_array_append_new(
+        causes, json_pack("{s:s, s:s, s:s}", "reason", reason, "message", message, "field", field));
+}
+
 void reply_failure(struct reply *reply, int code, const char *reason,
                    const struct reply_details *details, const char *format, ...)
 {

@@ -27,6 +27,9 @@ struct reply_details {
     const char *group, *kind, *name, *uid;
     json_t *causes; /* taken over; NULL: none */
 };
+/* Appends a cause to the causes of a Status. */
+void reply_add_cause(json_t *causes, const char *reason, const char *field, const char *format, ...)
+    printf_like(4, 5);
 /* A Status with status Failure. The message has no limit. Removes an earlier body. */
 void reply_failure(struct reply *reply, int code, const char *reason,
                    const struct reply_details *details, const char *format, ...) printf_like(5, 6);

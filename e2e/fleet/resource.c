@@ -7,6 +7,7 @@
 #include "common/apply/kinds.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "e2e/fleet/one_of.h"
 
 struct resources {
     struct resource **builtins;
@@ -61,15 +62,6 @@ static const char *const with_generation[] = {
     "flowschemas",
     "prioritylevelconfigurations",
 };
-
-static bool contains(const char *const *names, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(names[i], name) == 0)
-            return true;
-    }
-    return false;
-}
 
 static char *lower(const char *text)
 {
@@ -149,9 +141,9 @@ struct resources *resources_new(void)
             resource = new_resource(address->group, address->plural, kind);
             resource->is_namespaced = address->is_namespaced;
             resource->has_status =
-                contains(with_status, array_length(with_status), address->plural);
+                is_one_of(with_status, array_length(with_status), address->plural);
             resource->counts_generation =
-                contains(with_generation, array_length(with_generation), address->plural);
+                is_one_of(with_generation, array_length(with_generation), address->plural);
             resources->builtins = xreallocarray(resources->builtins, resources->builtin_count + 1,
                                                 sizeof(struct resource *));
             resources->builtins[resources->builtin_count++] = resource;

@@ -7,6 +7,7 @@
 #include "common/data/base64.h"
 #include "common/data/doc.h"
 #include "common/data/names.h"
+#include "e2e/fleet/reply.h"
 #include "e2e/fleet/schema.h"
 
 bool rules_is(const struct resource *resource, const char *qualified)
@@ -110,23 +111,6 @@ void rules_complete(const struct resource *resource, const struct resource_versi
     }
 }
 
-static void add_cause(json_t *causes, const char *reason, const char *field, const char *format,
-                      ...) printf_like(4, 5);
-
-static void add_cause(json_t *causes, const char *reason, const char *field, const char *format,
-                      ...)
-{
-    cleanup_free char *message = NULL;
-    va_list arguments;
-
-    va_start(arguments, format);
-    if (vasprintf(&message, format, arguments) < 0)
-        out_of_memory();
-    va_end(arguments);
-    (void)json_array_append_new(
-        causes, json_pack("{s:s, s:s, s:s}", "reason", reason, "message", message, "field", field));
-}
-
 static void check_labels(const json_t *labels, json_t *causes)
 {
     const char *key = NULL;
@@ -135,8 +119,8 @@ static void check_labels(const json_t *labels, json_t *causes)
     doc_foreach(labels, key, value)
     {
         if (!name_is_label_key(key) || !name_is_label_value(json_string_value(value)))
-            add_cause(causes, "FieldValueInvalid", "metadata.labels",
-                      "Invalid value: \"%s\": not a valid label", key);
+            reply_add_cause(causes, "FieldValueInvalid", "metadata.labels",
+                            "Invalid value: \"%s\": not a valid label", key);
     }
 }
 
@@ -146,9 +130,9 @@ static void check_definition(const json_t *object, json_t *causes)
                                         doc_text_or(object, "spec.group", ""));
 
     if (strcmp(name, doc_text_or(object, "metadata.name", "")) != 0)
-        add_cause(causes, "FieldValueInvalid", "metadata.name",
-                  "Invalid value: \"%s\": must be spec.names.plural+\".\"+spec.group",
-                  doc_text_or(object, "metadata.name", ""));
+        reply_add_cause(causes, "FieldValueInvalid", "metadata.name",
+                        "Invalid value: \"%s\": must be spec.names.plural+\".\"+spec.group",
+                        doc_text_or(object, "metadata.name", ""));
 }
 
 /* RBAC names may contain upper-case letters, colons and more. */
@@ -164,11 +148,12 @@ json_t *rules_check(const struct resource *resource, const struct resource_versi
     const char *name = doc_text_or(object, "metadata.name", "");
 
     if (!has_free_name(resource) && !name_is_dns_subdomain(name))
-        add_cause(causes, "FieldValueInvalid", "metadata.name",
-                  "Invalid value: \"%s\": a lowercase RFC 1123 subdomain must consist of lower "
-                  "case alphanumeric characters, '-' or '.', and must start and end with an "
-                  "alphanumeric character",
-                  name);
+        reply_add_cause(
+            causes, "FieldValueInvalid", "metadata.name",
+            "Invalid value: \"%s\": a lowercase RFC 1123 subdomain must consist of lower "
+            "case alphanumeric characters, '-' or '.', and must start and end with an "
+            "alphanumeric character",
+            name);
     check_labels(doc_get(object, "metadata.labels"), causes);
     if (rules_is(resource, "customresourcedefinitions.apiextensions.k8s.io"))
         check_definition(object, causes);

@@ -6,6 +6,7 @@
 
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "e2e/fleet/reply.h"
 
 static bool keeps_unknown(const json_t *schema)
 {
@@ -84,13 +85,6 @@ void schema_default(const json_t *schema, json_t *object)
     doc_foreach(object, key, inner) schema_default(member_schema(schema, key), inner);
 }
 
-static void add_cause(json_t *causes, const char *reason, const char *path, char *message)
-{
-    (void)json_array_append_new(
-        causes, json_pack("{s:s, s:s, s:s}", "reason", reason, "message", message, "field", path));
-    free(message);
-}
-
 static const char *type_of(const json_t *value)
 {
     switch (json_typeof(value)) {
@@ -137,7 +131,7 @@ static void check_enum(const json_t *choices, const json_t *value, const char *p
             return;
     }
     text = doc_dump(value);
-    add_cause(causes, "FieldValueNotSupported", path, xasprintf("Unsupported value: %s", text));
+    reply_add_cause(causes, "FieldValueNotSupported", path, "Unsupported value: %s", text);
 }
 
 static bool matches(const char *pattern, const char *text)
@@ -161,16 +155,15 @@ static void check_text(const json_t *schema, const json_t *value, const char *pa
     int64_t min = doc_integer_or(schema, "minLength", 0);
 
     if (size > max)
-        add_cause(causes, "FieldValueTooLong", path,
-                  xasprintf("Too long: may not be more than %lld bytes", (long long)max));
+        reply_add_cause(causes, "FieldValueTooLong", path,
+                        "Too long: may not be more than %lld bytes", (long long)max);
     else if (size < min)
-        add_cause(causes, "FieldValueInvalid", path,
-                  xasprintf("Invalid value: \"%s\": %s in body should be at least %lld chars long",
-                            text, path, (long long)min));
+        reply_add_cause(causes, "FieldValueInvalid", path,
+                        "Invalid value: \"%s\": %s in body should be at least %lld chars long",
+                        text, path, (long long)min);
     else if (pattern && !matches(pattern, text))
-        add_cause(
-            causes, "FieldValueInvalid", path,
-            xasprintf("Invalid value: \"%s\": %s in body should match '%s'", text, path, pattern));
+        reply_add_cause(causes, "FieldValueInvalid", path,
+                        "Invalid value: \"%s\": %s in body should match '%s'", text, path, pattern);
 }
 
 static void check(const json_t *schema, const json_t *value, const char *path, json_t *causes);
@@ -187,7 +180,7 @@ static void check_object(const json_t *schema, const json_t *value, const char *
         cleanup_free char *inner = xasprintf("%s%s%s", path, path[0] ? "." : "", name);
 
         if (!doc_member(value, name))
-            add_cause(causes, "FieldValueRequired", inner, xstrdup("Required value"));
+            reply_add_cause(causes, "FieldValueRequired", inner, "Required value");
     }
     doc_foreach(value, key, member)
     {
@@ -202,9 +195,9 @@ static void check_object(const json_t *schema, const json_t *value, const char *
 static void check(const json_t *schema, const json_t *value, const char *path, json_t *causes)
 {
     if (!has_type(schema, value)) {
-        add_cause(causes, "FieldValueTypeInvalid", path,
-                  xasprintf("Invalid value: \"%s\": %s in body must be of type %s: \"%s\"",
-                            type_of(value), path, doc_text_or(schema, "type", ""), type_of(value)));
+        reply_add_cause(causes, "FieldValueTypeInvalid", path,
+                        "Invalid value: \"%s\": %s in body must be of type %s: \"%s\"",
+                        type_of(value), path, doc_text_or(schema, "type", ""), type_of(value));
         return;
     }
     check_enum(doc_member(schema, "enum"), value, path, causes);

@@ -5,6 +5,7 @@
 
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "e2e/fleet/one_of.h"
 
 /* Fields of built-in kinds whose lists are merged by key. A parent tells fields of the same name
  * apart; NULL fits any. */
@@ -94,22 +95,13 @@ static const char *const *builtin_keys(const struct shape *shape)
     return NULL;
 }
 
-static bool contains(const char *const *names, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(names[i], name) == 0)
-            return true;
-    }
-    return false;
-}
-
 static enum shape_type list_type(const struct shape *shape)
 {
     const char *type = doc_text_or(shape->schema, "x-kubernetes-list-type", "atomic");
 
     if (shape->is_builtin && builtin_keys(shape))
         return SHAPE_LIST_MAP;
-    if (shape->is_builtin && contains(list_sets, array_length(list_sets), shape->field))
+    if (shape->is_builtin && is_one_of(list_sets, array_length(list_sets), shape->field))
         return SHAPE_LIST_SET;
     if (strcmp(type, "map") == 0)
         return SHAPE_LIST_MAP;
@@ -122,7 +114,7 @@ enum shape_type shape_type_of(const struct shape *shape, const json_t *value)
         return list_type(shape);
     if (!json_is_object(value))
         return SHAPE_SCALAR;
-    if (shape->is_builtin && contains(atomic_objects, array_length(atomic_objects), shape->field))
+    if (shape->is_builtin && is_one_of(atomic_objects, array_length(atomic_objects), shape->field))
         return SHAPE_ATOMIC;
     if (strcmp(doc_text_or(shape->schema, "x-kubernetes-map-type", ""), "atomic") == 0)
         return SHAPE_ATOMIC;
