@@ -82,9 +82,10 @@ mutants: build ## applies deliberate bugs (.ci/mutants) and checks that the name
 	@e2e/bench/tools kubernetes
 	@.ci/mutate
 
-images: ## static release build and the three OCI archives, in out/
+images: ## static release build and the OCI archives, in out/
 	@.ci/packages build
 	@images/build
+	@images/build helm
 
 release: ## all files of a release for amd64 and arm64, in out/ (VERSION=x.y.z SIGNING_KEY=file); see docs/release.md
 	@.ci/packages build

@@ -26,8 +26,8 @@ void rendered_done(struct rendered *rendered);
 #define cleanup_rendered __attribute__((cleanup(rendered_done)))
 
 /* Adds a file of the state; other files than those above are ignored. text has a NUL after its
- * size bytes. An unpack_text_fn. */
-void rendered_add(void *rendered, const char *name, const char *text, size_t size);
+ * size bytes. data is the struct rendered: this is an unpack_text_fn. */
+void rendered_add(void *data, const char *name, const char *text, size_t size);
 
 /* Adds every document to config, with the namespace of the release where it has none, and with the
  * label of the item; and the namespace itself if it is to be created. ERROR_INVALID names file and

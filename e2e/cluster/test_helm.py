@@ -56,6 +56,7 @@ def helm_deployer(node):
     """The deployer, for the tests of this file."""
     restricted(node, HOST)
     release.load(node)
+    release.build(paths.CHECKOUT, "helm", LONGSHORE_RELEASE_BUILD=str(release.BUILD), LONGSHORE_OUT=str(release.OUT))
     node.load_archive(release.OUT / "longshore-helm.oci.tar")
     helm.run("install", RELEASE, CHART, "--wait", "--timeout", "3m", kubeconfig=node.kubeconfig, namespace=HOST,
              values={"imageRegistry": "localhost"})
