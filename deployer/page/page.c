@@ -166,7 +166,7 @@ static void serve_request(struct page_detail *request)
             page_refuse(release(request), 400, problem);
         break;
     case TARGET_EVENTS:
-        stream_open(page, release(request));
+        page_stream_open(page, release(request));
         break;
     case TARGET_ROW:
     case TARGET_COUNT:
@@ -261,7 +261,7 @@ void page_set_row(struct page *page, size_t kind, const struct row *row)
     if (!page || !rows_set(page->rows[kind], row))
         return;
     page->version++;
-    stream_changed(page, kind, row->namespace_name, row->name);
+    page_stream_changed(page, kind, row->namespace_name, row->name);
 }
 
 void page_remove_row(struct page *page, size_t kind, const char *namespace_name, const char *name)
@@ -269,7 +269,7 @@ void page_remove_row(struct page *page, size_t kind, const char *namespace_name,
     if (!page || !rows_remove(page->rows[kind], namespace_name, name))
         return;
     page->version++;
-    stream_changed(page, kind, namespace_name, name);
+    page_stream_changed(page, kind, namespace_name, name);
 }
 
 const struct row *page_find_row(const struct page *page, size_t kind, const char *namespace_name,
@@ -299,7 +299,7 @@ struct page *page_new(const struct page_options *options)
     page->history = history_new();
     if (options->is_authenticated)
         page->auth = auth_new(options->kube, options->source->resource);
-    stream_init(page);
+    page_stream_init(page);
     return page;
 }
 
@@ -307,7 +307,7 @@ void page_free(struct page *page)
 {
     if (!page)
         return;
-    stream_done(page);
+    page_stream_done(page);
     while (page->details)
         request_free(page->details);
     auth_free(page->auth);

@@ -37,10 +37,11 @@ json_t *api_row(const struct page *page, size_t kind, const struct row *row);
 size_t api_kind(const struct page *page, const struct exchange *exchange);
 
 /* stream.c */
-void stream_open(struct page *page, struct exchange *exchange);
-void stream_changed(struct page *page, size_t kind, const char *namespace_name, const char *name);
-void stream_init(struct page *page);
-void stream_done(struct page *page);
+void page_stream_open(struct page *page, struct exchange *exchange);
+void page_stream_changed(struct page *page, size_t kind, const char *namespace_name,
+                         const char *name);
+void page_stream_init(struct page *page);
+void page_stream_done(struct page *page);
 
 /* page.c */
 extern const char PAGE_HEADERS[];                                     /* of every answer */

@@ -72,7 +72,8 @@ static void on_heartbeat(void *data)
         loop_timer_start(&page->heartbeat_timer, PAGE_HEARTBEAT_MS);
 }
 
-void stream_changed(struct page *page, size_t kind, const char *namespace_name, const char *name)
+void page_stream_changed(struct page *page, size_t kind, const char *namespace_name,
+                         const char *name)
 {
     if (page->stream_count == 0)
         return;
@@ -90,7 +91,7 @@ void stream_changed(struct page *page, size_t kind, const char *namespace_name, 
         loop_timer_start(&page->update_timer, PAGE_UPDATE_MS);
 }
 
-void stream_open(struct page *page, struct exchange *exchange)
+void page_stream_open(struct page *page, struct exchange *exchange)
 {
     cleanup_json json_t *nothing = json_array();
     cleanup_free char *text = NULL;
@@ -109,14 +110,14 @@ void stream_open(struct page *page, struct exchange *exchange)
     (void)exchange_send(exchange, text, strlen(text));
 }
 
-void stream_init(struct page *page)
+void page_stream_init(struct page *page)
 {
     page->changed = json_array();
     loop_timer_init(&page->update_timer, page->loop, on_update, page);
     loop_timer_init(&page->heartbeat_timer, page->loop, on_heartbeat, page);
 }
 
-void stream_done(struct page *page)
+void page_stream_done(struct page *page)
 {
     loop_timer_stop(&page->update_timer);
     loop_timer_stop(&page->heartbeat_timer);
