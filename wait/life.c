@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "common/base/log.h"
+#include "common/base/memory_trim.h"
 #include "common/contract.h"
 #include "common/kube/client.h"
 #include "common/sandbox/sandbox.h"
 #include "wait/activity.h"
 #include "wait/exit_pipe.h"
-#include "common/base/memory_trim.h"
 #include "wait/pod_watch.h"
 #include "wait/sink.h"
 #include "wait/store.h"

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "common/base/log.h"
+#include "common/base/memory_trim.h"
 #include "common/base/process.h"
 #include "common/command_line/table.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/sandbox/sandbox.h"
 #include "wait/life.h"
-#include "common/base/memory_trim.h"
 
 enum { EXIT_USAGE = 2 };
 

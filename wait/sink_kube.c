@@ -5,11 +5,11 @@
  * generation that looks complete. */
 #include "common/base/log.h"
 #include "common/base/memory.h"
+#include "common/base/memory_trim.h"
 #include "common/data/doc.h"
 #include "common/data/names.h"
 #include "common/kube/list.h"
 #include "common/state/generation.h"
-#include "common/base/memory_trim.h"
 #include "wait/request.h"
 #include "wait/secrets.h"
 #include "wait/sink.h"

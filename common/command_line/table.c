@@ -374,8 +374,8 @@ const struct option_command COMMAND_MAN = {
                "longshore-wait if COMMAND is init or wait",
     .operand = "COMMAND",
     .operand_choices =
-        "run validate render diff status logs controller registrations lifecycle schema version "
-        "completion man help init wait",
+        "run validate render diff status logs controller registrations lifecycle agent schema "
+        "version completion man help init wait",
     .rows = plain_rows,
     .facts = man_facts,
 };
@@ -387,7 +387,7 @@ const struct option_command COMMAND_HELP = {
     .summary = "Prints the list of commands, or the help of COMMAND",
     .operand = "COMMAND",
     .operand_choices = "run validate render diff status logs controller registrations lifecycle "
-                       "schema version completion man",
+                       "agent schema version completion man",
     .rows = plain_rows,
 };
 

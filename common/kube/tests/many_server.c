@@ -64,9 +64,12 @@ static struct count_message count_connections(const struct h2_server *server)
 {
     struct count_message message = {.connections = server->connection_count};
 
+    /* Whether a session is resumed is known only after the handshake. */
     for (const struct h2_connection *connection = server->connections; connection;
-         connection = connection->next)
+         connection = connection->next) {
+        message.connections -= SSL_is_init_finished(connection->ssl) ? 0 : 1;
         message.resumed += SSL_session_reused(connection->ssl) ? 1 : 0;
+    }
     return message;
 }
 
