@@ -22,7 +22,7 @@ spec:
     {{- include "deployer.container" . | nindent 4 }}
     {{- with include "deployer.command" . }}
     command:
-      {{- . | nindent 4 }}
+      {{- . | nindent 6 }}
     {{- end }}
     args:
     - --check

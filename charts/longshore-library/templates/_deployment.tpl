@@ -46,7 +46,7 @@ spec:
         {{- include "deployer.container" . | nindent 8 }}
         {{- with include "deployer.command" . }}
         command:
-          {{- . | nindent 8 }}
+          {{- . | nindent 10 }}
         {{- end }}
         args:
         {{- include "deployer.arguments" . | nindent 8 }}
