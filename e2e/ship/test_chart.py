@@ -360,10 +360,12 @@ def test_the_default_limit_is_never_below_a_chosen_request(given, expected):
     assert helm.find(things, "Deployment")["spec"]["template"]["spec"]["containers"][0]["resources"] == expected
 
 
-def test_a_package_of_helm_contains_the_library(tmp_path):
-    helm.run("package", helm.CHART, "--destination", tmp_path)
+@pytest.mark.parametrize("chart", REQUIRED)
+def test_a_package_of_helm_contains_the_library(chart, tmp_path):
+    folder, values = helm.CHART.parent / chart, {**REQUIRED[chart], "imageRegistry": "x"}
+    helm.run("package", folder, "--destination", tmp_path)
     package, = tmp_path.glob("*.tgz")
-    assert helm.template({"imageRegistry": "x"}, chart=package) == helm.template({"imageRegistry": "x"})
+    assert helm.template(values, chart=package) == helm.template(values, chart=folder)
 
 
 def paths_of(values, prefix=""):
