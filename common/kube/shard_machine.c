@@ -216,10 +216,11 @@ static void decide(struct shard_machine *machine, uint64_t now_ms)
 {
     struct lease_record records[SHARD_BUCKETS_MAX];
     struct shard_decision decisions[SHARD_BUCKETS_MAX];
+    size_t count = machine->options.bucket_count;
     struct shard_view view = {
-        .bucket_count = machine->options.bucket_count,
+        .bucket_count = count,
         .buckets = records,
-        .first = hash_text(machine->identity) % machine->options.bucket_count,
+        .first = count ? hash_text(machine->identity) % count : 0,
         .is_stopping = machine->is_stopping,
         .duration_ms = SHARD_DURATION_MS,
     };

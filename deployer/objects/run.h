@@ -86,7 +86,7 @@ void manifest_run_begin(struct manifest_run *run);
 
 void manifest_observe(struct task *task, struct execution *ret_execution); /* observe.c */
 /* The part of it about a run. */
-void manifest_observe_run(const struct manifest_run *run, struct execution *ret_execution);
+void manifest_observe_run(const struct manifest_run *run, struct execution *e);
 void manifest_report(struct task *task, enum report_kind kind, json_t *status); /* observe.c */
 void manifest_explain(struct task *task, enum explanation_kind kind,
                       struct explanation *explanation); /* observe.c */
