@@ -99,7 +99,7 @@ static const struct validate_case kinds[] = {
      0, "1 Manifest, no problems found\n"},
     /* Resources of modules have other versions of the group; their kinds are not misspelled. */
     {KYMA("  - {name: a}\n") "apiVersion: operator.kyma-project.io/v1alpha1\nkind: Keda\n---\n"
-                    "apiVersion: operator.kyma-project.io/v1beta2\nkind: Watcher\n",
+                             "apiVersion: operator.kyma-project.io/v1beta2\nkind: Watcher\n",
      0, "1 Kyma, 2 other objects not checked, no problems found\n"},
     {OBJECT("ModuleTemplte", "x"), 2,
      "F:2:7: error: ModuleTemplte kcp/x: kind: Invalid value: \"ModuleTemplte\": unknown kind, "
