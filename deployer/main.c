@@ -10,6 +10,7 @@
 #include "deployer/agent/main.h"
 #include "deployer/commands/commands.h"
 #include "deployer/lifecycle/lifecycle.h"
+#include "deployer/module_plan/module_plan.h"
 #include "deployer/registrations/registrations.h"
 #include "deployer/run/run.h"
 
@@ -18,6 +19,12 @@
 #define AGENT_PROGRAM "landscaper-agent" /* the same for the agent of Landscaper v0.98 */
 
 static int help_main(int argc, char **argv);
+
+static int lifecycle_command(int argc, char **argv)
+{
+    return argc > 1 && strcmp(argv[1], LIFECYCLE_PLAN) == 0 ? module_plan_main(argc, argv)
+                                                            : lifecycle_main(argc, argv);
+}
 
 /* The function of each command. */
 static const struct runner {
@@ -30,7 +37,7 @@ static const struct runner {
     {&COMMAND_DIFF, diff_main},
     {&COMMAND_CONTROLLER, controller_main},
     {&COMMAND_REGISTRATIONS, registrations_main},
-    {&COMMAND_LIFECYCLE, lifecycle_main},
+    {&COMMAND_LIFECYCLE, lifecycle_command},
     {&COMMAND_AGENT, agent_main},
     {&COMMAND_STATUS, status_main},
     {&COMMAND_LOGS, logs_main},

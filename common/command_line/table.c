@@ -135,9 +135,10 @@ const struct option_command COMMAND_VALIDATE = {
     COMMAND_OF_FILES(validate),
     .brief = "check DeployItems and what they refer to for mistakes",
     .summary =
-        "Lists the mistakes in DeployItems, Targets, Contexts, Configurations, Environments and "
-        "DeployerRegistrations that can be found "
-        "without a cluster, each with file, line, column and path. FILE '-' is standard input",
+        "Lists the mistakes in DeployItems, Targets, Contexts, Configurations, Environments, "
+        "DeployerRegistrations, Kymas, ModuleTemplates, ModuleReleaseMetas and Manifests that can "
+        "be found without a cluster, each with file, line, column and path. FILE '-' is standard "
+        "input",
     .facts = validate_facts,
 };
 
@@ -333,8 +334,9 @@ const struct option_command COMMAND_SCHEMA = {
     .synopsis = "[NAME]",
     .summary = "Prints the JSON Schema of a document, or the names of all schemas",
     .operand = "NAME",
-    .operand_choices = "configuration context deployerregistration deployitem environment target "
-                       "provider-container provider-script "
+    .operand_choices = "configuration context deployerregistration deployitem environment kyma "
+                       "manifest modulereleasemeta moduletemplate target "
+                       "provider-container provider-script provider-helm "
                        "provider-kubernetes-manifest",
     .rows = plain_rows,
     .facts = schema_facts,

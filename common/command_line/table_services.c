@@ -155,16 +155,21 @@ static const struct option_fact lifecycle_facts[] = {
     {"ENVIRONMENT", "KUBECONFIG", "kubeconfig of the control plane, unless --kubeconfig is given"},
     {"SIGNALS", "SIGTERM, SIGINT", "releases the lease and exits"},
     {"SIGNALS", "SIGUSR1, SIGUSR2", "raise and lower the log level"},
+    {"EXAMPLES", "longshore lifecycle plan cluster-1 --oci-registry-host=registry.example.com",
+     "compares the modules of a cluster with the catalog; exit status 1: something would change"},
     {0},
 };
 
 const struct option_command COMMAND_LIFECYCLE = {
     .program = "longshore lifecycle",
     .brief = "keep modules installed on many clusters",
-    .synopsis = "[OPTIONS]",
+    .synopsis = "[plan KYMA] [OPTIONS]",
     .summary =
         "Installs the modules that each Kyma lists on its cluster, keeps them as they should "
-        "be, and reports one state per cluster. Runs in the control plane",
+        "be, and reports one state per cluster. Runs in the control plane. With 'plan', prints "
+        "what would change in the cluster of a Kyma, and changes nothing",
+    .operand = "COMMAND",
+    .operand_choices = "plan",
     .rows = lifecycle_rows,
     .facts = lifecycle_facts,
 };

@@ -12,6 +12,8 @@
 #include "deployer/config/config.h"
 #include "deployer/item/kinds.h"
 #include "deployer/item/provider.h"
+#include "deployer/lifecycle/kinds.h"
+#include "deployer/lifecycle/names.h"
 #include "deployer/objects/configuration.h"
 #include "deployer/registrations/kinds.h"
 #include "deployer/validation/schema.h"
@@ -59,31 +61,6 @@ static json_t *provider_schema(const struct provider *type)
     return schema;
 }
 
-static json_t *configuration_schema(void)
-{
-    return schema_document("Configuration of the deployer", CONFIG_FIELDS);
-}
-
-static json_t *target_schema(void)
-{
-    return schema_document(KIND_TARGET, TARGET_FIELDS);
-}
-
-static json_t *context_schema(void)
-{
-    return schema_document(KIND_CONTEXT, CONTEXT_FIELDS);
-}
-
-static json_t *environment_schema(void)
-{
-    return schema_document(KIND_ENVIRONMENT, ENVIRONMENT_FIELDS);
-}
-
-static json_t *registration_schema(void)
-{
-    return schema_document(KIND_DEPLOYER_REGISTRATION, REGISTRATION_FIELDS);
-}
-
 /* The configuration is that of the item's type. */
 static json_t *item_schema(void)
 {
@@ -109,13 +86,22 @@ static json_t *item_schema(void)
     return schema;
 }
 
-static const struct {
-    const char *name;
-    json_t *(*make)(void);
+/* By name. */
+static const struct document {
+    const char *name, *title;
+    const struct field_rule *fields;
+    json_t *(*make)(void); /* in place of title and fields */
 } documents[] = {
-    {"configuration", configuration_schema},       {"context", context_schema},
-    {"deployerregistration", registration_schema}, {"deployitem", item_schema},
-    {"environment", environment_schema},           {"target", target_schema},
+    {"configuration", "Configuration of the deployer", CONFIG_FIELDS, NULL},
+    {"context", KIND_CONTEXT, CONTEXT_FIELDS, NULL},
+    {"deployerregistration", KIND_DEPLOYER_REGISTRATION, REGISTRATION_FIELDS, NULL},
+    {"deployitem", NULL, NULL, item_schema},
+    {"environment", KIND_ENVIRONMENT, ENVIRONMENT_FIELDS, NULL},
+    {"kyma", KIND_KYMA, KYMA_FIELDS, NULL},
+    {"manifest", KIND_MANIFEST, MANIFEST_KIND_FIELDS, NULL},
+    {"modulereleasemeta", KIND_MODULE_RELEASE_META, MODULE_RELEASE_META_FIELDS, NULL},
+    {"moduletemplate", KIND_MODULE_TEMPLATE, MODULE_TEMPLATE_FIELDS, NULL},
+    {"target", KIND_TARGET, TARGET_FIELDS, NULL},
 };
 
 /* The name of the schema of a type. The caller frees it. */
@@ -143,8 +129,11 @@ static json_t *make_schema(const char *wanted)
     struct provider type = {0};
 
     for (size_t i = 0; i < array_length(documents); i++) {
-        if (strcmp(documents[i].name, wanted) == 0)
-            return documents[i].make();
+        const struct document *document = &documents[i];
+
+        if (strcmp(document->name, wanted) == 0)
+            return document->make ? document->make()
+                                  : schema_document(document->title, document->fields);
     }
     for (size_t i = 0; provider_at(i, &type); i++) {
         cleanup_free char *name = provider_name(&type);

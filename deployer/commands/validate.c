@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `longshore validate`: lists mistakes in DeployItems and what they refer to, and in
- * registrations of deployers. */
+ * registrations of deployers and modules of clusters. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 #include "deployer/commands/commands.h"
 #include "deployer/commands/findings.h"
 #include "deployer/commands/validate_graph.h"
+#include "deployer/commands/validate_modules.h"
 #include "deployer/commands/validate_object.h"
 #include "deployer/item/bundle.h"
 #include "deployer/offline/offline.h"
@@ -190,6 +191,7 @@ static int run(const struct validate_values *values, int count, char **files)
         read_file(&validation, files[i]);
     check_all(&validation, config, values->config);
     graph_check(&validation.bundle, validation.origins, &validation.findings);
+    modules_check(&validation.bundle, validation.origins, &validation.findings);
     check_not_empty(&validation);
     findings_locate(&validation.findings);
     if (strcmp(values->output, "json") == 0) {

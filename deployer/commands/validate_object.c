@@ -10,6 +10,8 @@
 #include "deployer/item/kinds.h"
 #include "deployer/item/provider.h"
 #include "deployer/item/target.h"
+#include "deployer/lifecycle/kinds.h"
+#include "deployer/lifecycle/names.h"
 #include "deployer/objects/configuration.h"
 #include "deployer/offline/offline.h"
 #include "deployer/pod/names.h"
@@ -268,58 +270,59 @@ static void check_configuration(const struct subject *subject)
     (void)add_mistakes(subject, &mistakes);
 }
 
-/* ---- Environment, DeployerRegistration ---- */
-
-static void check_environment(const struct subject *subject)
-{
-    cleanup_mistakes struct mistakes mistakes = {.is_unbounded = true};
-
-    environment_check(subject->object, &mistakes);
-    (void)add_mistakes(subject, &mistakes);
-}
-
-static void check_registration(const struct subject *subject)
-{
-    cleanup_mistakes struct mistakes mistakes = {.is_unbounded = true};
-
-    registration_check(subject->object, &mistakes);
-    (void)add_mistakes(subject, &mistakes);
-}
-
 /* ---- kinds ---- */
 
 static const struct checked_kind {
     const char *kind;
-    void (*check)(const struct subject *subject); /* NULL: not checked */
+    void (*check)(const struct subject *subject);
+    /* In place of check: finds everything in the document alone. Neither: not checked. */
+    void (*find)(const json_t *object, struct mistakes *mistakes);
 } kinds[] = {
-    {KIND_DEPLOY_ITEM, check_item},
-    {KIND_TARGET, check_target},
-    {KIND_CONTEXT, check_context},
-    {KIND_CONFIGURATION, check_configuration},
-    {KIND_PROVIDER_CONFIGURATION, check_provider_configuration},
-    {KIND_ENVIRONMENT, check_environment},
-    {KIND_DEPLOYER_REGISTRATION, check_registration},
+    {KIND_DEPLOY_ITEM, check_item, NULL},
+    {KIND_TARGET, check_target, NULL},
+    {KIND_CONTEXT, check_context, NULL},
+    {KIND_CONFIGURATION, check_configuration, NULL},
+    {KIND_PROVIDER_CONFIGURATION, check_provider_configuration, NULL},
+    {KIND_ENVIRONMENT, NULL, environment_check},
+    {KIND_DEPLOYER_REGISTRATION, NULL, registration_check},
+    {KIND_KYMA, NULL, kyma_check},
+    {KIND_MODULE_TEMPLATE, NULL, module_template_check},
+    {KIND_MODULE_RELEASE_META, NULL, module_release_meta_check},
+    {KIND_MANIFEST, NULL, manifest_check},
     /* Used by items, but without rules of our own. */
-    {"Secret", NULL},
-    {"ConfigMap", NULL},
+    {"Secret", NULL, NULL},
+    {"ConfigMap", NULL, NULL},
     /* Other kinds of Landscaper. */
-    {KIND_INSTALLATION, NULL},
-    {"Execution", NULL},
-    {"DataObject", NULL},
-    {"TargetSync", NULL},
-    {"ComponentVersionOverwrites", NULL},
-    {"LsHealthCheck", NULL},
-    {"Blueprint", NULL},
-    {"InstallationTemplate", NULL},
-    {KIND_SYNC_OBJECT, NULL},
-    {"CriticalProblems", NULL},
+    {KIND_INSTALLATION, NULL, NULL},
+    {"Execution", NULL, NULL},
+    {"DataObject", NULL, NULL},
+    {"TargetSync", NULL, NULL},
+    {"ComponentVersionOverwrites", NULL, NULL},
+    {"LsHealthCheck", NULL, NULL},
+    {"Blueprint", NULL, NULL},
+    {"InstallationTemplate", NULL, NULL},
+    {KIND_SYNC_OBJECT, NULL, NULL},
+    {"CriticalProblems", NULL, NULL},
 };
 
-/* Whether objects of this API can be ones that we check: Landscaper's, the deployers' or the core
- * API's (Secrets), or it is missing. */
+/* Whether objects of this API can be ones that we check: Landscaper's, the deployers', the
+ * lifecycle manager's or the core API's (Secrets), or it is missing. The other versions of the
+ * lifecycle manager's group belong to modules. */
 static bool is_near(const char *api_version)
 {
-    return !*api_version || strstr(api_version, LANDSCAPER_GROUP) || strcmp(api_version, "v1") == 0;
+    return !*api_version || strstr(api_version, LANDSCAPER_GROUP) ||
+           strcmp(api_version, KYMA_API_VERSION) == 0 || strcmp(api_version, "v1") == 0;
+}
+
+static void check_kind(const struct subject *subject, const struct checked_kind *kind)
+{
+    cleanup_mistakes struct mistakes mistakes = {.is_unbounded = true};
+
+    if (kind->check)
+        kind->check(subject);
+    if (kind->find)
+        kind->find(subject->object, &mistakes);
+    (void)add_mistakes(subject, &mistakes);
 }
 
 static void check_unknown_kind(const struct subject *subject, const char *kind)
@@ -361,9 +364,8 @@ const char *object_check(const struct object_check *check, const json_t *object,
     for (size_t i = 0; i < array_length(kinds); i++) {
         if (strcmp(kinds[i].kind, kind) != 0)
             continue;
-        if (kinds[i].check)
-            kinds[i].check(&subject);
-        return kinds[i].check ? kinds[i].kind : NULL;
+        check_kind(&subject, &kinds[i]);
+        return kinds[i].check || kinds[i].find ? kinds[i].kind : NULL;
     }
     check_unknown_kind(&subject, kind);
     return NULL;

@@ -23,5 +23,5 @@ const char *object_check(const struct object_check *check, const json_t *object,
 char *object_title(const json_t *object);
 /* The kinds that are checked, for messages. */
 #define OBJECT_CHECK_KINDS                                                                         \
-    "DeployItem, Target, Context, Configuration, ProviderConfiguration, Environment or "           \
-    "DeployerRegistration"
+    "DeployItem, Target, Context, Configuration, ProviderConfiguration, Environment, "             \
+    "DeployerRegistration, Kyma, ModuleTemplate, ModuleReleaseMeta or Manifest"

@@ -140,7 +140,7 @@ static void set_manifest(struct source_state *state, const json_t *object, bool 
 
 /* ---- Access Secrets ---- */
 
-static int read_config(const json_t *secret, struct kube_config **ret_config, struct error *err)
+int access_read_config(const json_t *secret, struct kube_config **ret_config, struct error *err)
 {
     const char *encoded = doc_text(secret, "data.config");
     cleanup_buffer struct buffer text = {0};
@@ -196,7 +196,7 @@ static void set_secret(struct source_state *state, const json_t *object, bool is
     access = xcalloc(1, sizeof(*access));
     access->secret = xstrdup(name_of(object));
     access->round = state->round;
-    if (read_config(object, &access->config, &err) < 0)
+    if (access_read_config(object, &access->config, &err) < 0)
         access->problem = xasprintf("access Secret %s/%s: %s", lifecycle->options.namespace_name,
                                     name_of(object), err.text);
     access->next = kyma->accesses;

@@ -73,10 +73,10 @@ static enum module_answer inline_source(const json_t *descriptor, struct module_
     return MODULE_ANSWER_KNOWN;
 }
 
-static enum module_answer find_source(struct lifecycle *lifecycle,
-                                      const struct module_choice *choice,
-                                      struct module_source *inlined,
-                                      const struct module_source **ret_source, struct error *err)
+enum module_answer lifecycle_find_source(struct lifecycle *lifecycle,
+                                         const struct module_choice *choice,
+                                         struct module_source *inlined,
+                                         const struct module_source **ret_source, struct error *err)
 {
     const json_t *descriptor = doc_get(choice->template, "spec.descriptor");
 
@@ -116,7 +116,7 @@ static void install(struct kyma *kyma, const json_t *object, struct module_choic
     cleanup_json json_t *wanted = NULL;
     const char *difference = NULL;
     struct error err = {0};
-    enum module_answer answer = find_source(lifecycle, choice, &inlined, &source, &err);
+    enum module_answer answer = lifecycle_find_source(lifecycle, choice, &inlined, &source, &err);
 
     json_object_set_new(wanted_names, name, json_true());
     if (answer == MODULE_ANSWER_FAILED) {

@@ -29,6 +29,7 @@
 #include "deployer/lifecycle/kept.h"
 #include "deployer/lifecycle/maintenance.h"
 #include "deployer/lifecycle/module_decide.h"
+#include "deployer/lifecycle/module_objects.h"
 #include "deployer/lifecycle/module_state.h"
 #include "deployer/lifecycle/module_store.h"
 #include "deployer/lifecycle/resolve.h"
@@ -228,7 +229,15 @@ bool lifecycle_is_synced(const struct lifecycle *lifecycle);
 bool lifecycle_may_write(const struct lifecycle *lifecycle);
 bool lifecycle_may_send(const void *data);
 
+/* options.c */
+struct lifecycle_values;
+int lifecycle_read_options(struct lifecycle *lifecycle, const struct lifecycle_values *values,
+                           struct error *err) must_check;
+
 /* control_plane.c */
+/* The kubeconfig of an access Secret. */
+int access_read_config(const json_t *secret, struct kube_config **ret_config, struct error *err)
+    must_check;
 extern const struct kube_resource RESOURCE_KYMAS, RESOURCE_TEMPLATES, RESOURCE_RELEASES,
     RESOURCE_MANIFESTS;
 int control_plane_start(struct lifecycle *lifecycle, struct error *err) must_check;
@@ -291,6 +300,13 @@ void kyma_send(struct kyma *kyma, struct kube_request request, kube_done_fn *on_
 bool kyma_delete_step(struct kyma *kyma, const json_t *object);
 
 /* kyma_modules.c */
+/* Where the content of a chosen module is. inlined has it if the template has a descriptor; the
+ * caller ends it. *ret_source is borrowed from it or from the store. */
+enum module_answer lifecycle_find_source(struct lifecycle *lifecycle,
+                                         const struct module_choice *choice,
+                                         struct module_source *inlined,
+                                         const struct module_source **ret_source,
+                                         struct error *err);
 /* Finalizers of mandatory ModuleReleaseMetas. */
 void releases_finalize(struct lifecycle *lifecycle);
 /* Writes and deletes Manifests until they are as chosen. choices may become worse: content that
@@ -326,6 +342,12 @@ void module_write(struct module *module, enum kube_verb verb, const char *subres
 void module_report(struct module *module, const json_t *manifest, const struct module_view *view);
 
 /* module_apply.c */
+/* An object of a module as it is applied, a new reference, and its place in a plan, which borrows
+ * it. */
+int module_object_in_cluster(const json_t *object, const struct module_owner *owner,
+                             const json_t *manifest, json_t **ret_copy, struct error *err)
+    must_check;
+struct plan_input module_plan_input(const json_t *object);
 void module_apply(struct module *module, const json_t *manifest, const json_t *objects,
                   bool is_dirty_only);
 

@@ -238,6 +238,29 @@ static bool is_dirty(const struct module *module, const json_t *synced, const js
     return false;
 }
 
+int module_object_in_cluster(const json_t *object, const struct module_owner *owner,
+                             const json_t *manifest, json_t **ret_copy, struct error *err)
+{
+    if (module_object_for(object, owner, doc_get(manifest, "spec.localizedImages"), ret_copy, err) <
+        0)
+        return error_wrap(err, "%s %s", doc_text_or(object, "kind", ""),
+                          doc_text_or(object, "metadata.name", ""));
+    /* The plan drops it for kinds without namespaces. */
+    if (!*doc_text_or(*ret_copy, "metadata.namespace", ""))
+        doc_set_text(*ret_copy, "metadata.namespace", "default");
+    return 0;
+}
+
+struct plan_input module_plan_input(const json_t *object)
+{
+    return (struct plan_input){
+        .manifest = object,
+        .policy =
+            strcmp(doc_text_or(object, "kind", ""), "Namespace") == 0 ? POLICY_KEEP : POLICY_MANAGE,
+        .source = doc_text_or(object, "metadata.name", ""),
+    };
+}
+
 static int collect(struct module *module, const json_t *manifest, const json_t *objects,
                    json_t *ret_list, struct error *err)
 {
@@ -255,13 +278,8 @@ static int collect(struct module *module, const json_t *manifest, const json_t *
 
         if (module->is_dirty_only && !is_dirty(module, doc_get(manifest, "status.synced"), single))
             continue;
-        if (module_object_for(object, &owner, doc_get(manifest, "spec.localizedImages"), &copy,
-                              err) < 0)
-            return error_wrap(err, "%s %s", doc_text_or(object, "kind", ""),
-                              doc_text_or(object, "metadata.name", ""));
-        /* The plan drops it for kinds without namespaces. */
-        if (!*doc_text_or(copy, "metadata.namespace", ""))
-            doc_set_text(copy, "metadata.namespace", "default");
+        if (module_object_in_cluster(object, &owner, manifest, &copy, err) < 0)
+            return -1;
         json_array_append_new(ret_list, copy);
     }
     return 0;
@@ -286,13 +304,7 @@ void module_apply(struct module *module, const json_t *manifest, const json_t *o
     count = json_array_size(list);
     inputs = xcalloc(count + 1, sizeof(*inputs));
     for (size_t i = 0; i < count; i++)
-        inputs[i] = (struct plan_input){
-            .manifest = json_array_get(list, i),
-            .policy = strcmp(doc_text_or(json_array_get(list, i), "kind", ""), "Namespace") == 0
-                          ? POLICY_KEEP
-                          : POLICY_MANAGE,
-            .source = doc_text_or(json_array_get(list, i), "metadata.name", ""),
-        };
+        inputs[i] = module_plan_input(json_array_get(list, i));
     if (is_dirty_only && count == 0) {
         (void)json_object_clear(module->dirty); /* of another version */
         kyma_touch(module->kyma);

@@ -43,14 +43,15 @@ extern const char *const API_VERSIONS[]; /* of Landscaper */
     .types = RULE_LIST, .elements = &ELEMENT_TOLERATION, .max = VALIDATE_LIST_MAX
 #define ROW_OBJECT_NAME .types = RULE_TEXT, .format = &FORMAT_NAME
 #define ROW_IMAGE .types = RULE_TEXT, .format = &FORMAT_IMAGE, .is_empty_allowed = true
-/* The first rows of an object of Landscaper. kinds_: its kind, terminated by NULL. */
-#define ROWS_OBJECT(kinds_)                                                                        \
+/* The first rows of an object. versions_, kinds_: its apiVersion and kind, terminated by NULL;
+ * missing_: message if it has no apiVersion. */
+#define ROWS_OBJECT_OF(versions_, missing_, kinds_)                                                \
     {.name = "apiVersion",                                                                         \
      .types = RULE_TEXT,                                                                           \
-     .choices = API_VERSIONS,                                                                      \
+     .choices = (versions_),                                                                       \
      .is_required = true,                                                                          \
      .help = "version of the API",                                                                 \
-     .missing = "must be " LANDSCAPER_API_VERSION},                                                \
+     .missing = (missing_)},                                                                       \
         {.name = "kind",                                                                           \
          .types = RULE_TEXT,                                                                       \
          .choices = (kinds_),                                                                      \
@@ -60,3 +61,6 @@ extern const char *const API_VERSIONS[]; /* of Landscaper */
         .name = "metadata", .types = RULE_OBJECT, .fields = FIELDS_METADATA, .is_open = true,      \
         .is_required = true, .help = "name, namespace, labels and annotations"                     \
     }
+/* The same for an object of Landscaper. */
+#define ROWS_OBJECT(kinds_)                                                                        \
+    ROWS_OBJECT_OF(API_VERSIONS, "must be " LANDSCAPER_API_VERSION, (kinds_))

@@ -58,6 +58,27 @@ def registration(types=("example.com/a",), **template):
         "blueprint": {"inline": {"filesystem": {"blueprint.yaml": "x"}}}, **template}})
 
 
+def kyma_object(kind, **spec):
+    """In a namespace of its own kind, so that objects are not compared with each other."""
+    return {"apiVersion": "operator.kyma-project.io/v1beta2", "kind": kind, "metadata": {"name": "x", "namespace": kind.lower()}, "spec": spec}
+
+
+def kyma(*modules, **spec):
+    return kyma_object("Kyma", **{"channel": "regular", "modules": list(modules), **spec})
+
+
+def template(**spec):
+    return kyma_object("ModuleTemplate", **{"descriptor": {}, **spec})
+
+
+def release(**spec):
+    return kyma_object("ModuleReleaseMeta", **{"moduleName": "harbour", "ocmComponentName": "acme.com/harbour", **spec})
+
+
+def manifest(**spec):
+    return kyma_object("Manifest", **{"remote": False, "install": {"name": "raw-manifest", "source": {"ref": "sha256:0"}}, **spec})
+
+
 def configuration(**fields):
     return {"apiVersion": f"container.deployer.{GROUP}/v1alpha1", "kind": "Configuration", **fields}
 
@@ -95,6 +116,22 @@ VALID = {
     "registration": registration(),
     "registration-imports": registration(imports={"data": [{"name": "a", "dataRef": "b"}], "targets": [{"name": "c", "targets": ["d"]}]},
                                          importDataMappings={"values": {"a": "(( b ))"}}),
+    "kyma": kyma(),
+    "kyma-modules": kyma({"name": "a"}, {"name": "b", "channel": "fast", "managed": False, "customResourcePolicy": "Ignore", "controller": "c"}),
+    "kyma-status": {**kyma(skipMaintenanceWindows=True), "status": {"state": "Ready"}},
+    "template": template(moduleName="", version="", channel="", data=None),
+    "template-full": template(
+        moduleName="harbour-crane", version="1.2.3-rc1", requiresDowntime=True, data={"apiVersion": "g/v1", "kind": "K", "spec": {}},
+        manager={"group": "", "version": "v1", "kind": "Pod", "name": "p"}, resources=[{"name": "a", "link": "https://example.com/a"}],
+        customStateCheck=[{"jsonPath": "status.a", "value": "", "mappedState": "Ready"}, {"jsonPath": "b", "value": "c", "mappedState": ""}],
+        associatedResources=[{"group": "g", "version": "v1", "kind": "K"}],
+        info={"repository": "r", "documentation": "d", "icons": [{"name": "i", "link": "l"}]}),
+    "release": release(channels=[{"channel": "regular", "version": "1.0.0"}]),
+    "release-mandatory": release(mandatory={"version": "1.0.0-a.1+b"}, kymaSelector={"matchLabels": {"a": "b"}}),
+    "manifest": manifest(resource=None),
+    "manifest-full": manifest(
+        resource={"apiVersion": "g/v1", "kind": "K"}, customResourcePolicy="Ignore", version="1.0.0", localizedImages=["a:1"],
+        config={"type": "", "credSecretSelector": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]}}),
     "configuration": configuration(),
     "configuration-full": configuration(
         identity="a", namespace="ls", oci={"configFiles": ["/a"], "allowPlainHttp": True}, deleteOperation="skip",
@@ -172,6 +209,36 @@ INVALID = {
     "registration-types-text": registration(types=[5]),
     "registration-template-field": registration(exports={}),
     "registration-import-text": registration(imports={"data": ["a"]}),
+    "kyma-without-channel": kyma(channel=None),
+    "kyma-channel": kyma(channel="Invalid01"),
+    "kyma-channel-short": kyma(channel="ch"),
+    "kyma-channel-long": kyma(channel="x" * 33),
+    "kyma-field": kyma(modles=[]),
+    "kyma-module-text": kyma("a"),
+    "kyma-module-without-name": kyma({"channel": "fast"}),
+    "kyma-module-channel": kyma({"name": "a", "channel": ""}),
+    "kyma-module-managed": kyma({"name": "a", "managed": "false"}),
+    "kyma-module-policy": kyma({"name": "a", "customResourcePolicy": "Delete"}),
+    "kyma-version": {**kyma(), "apiVersion": "operator.kyma-project.io/v1beta1"},
+    "template-version": template(version="1.2"),
+    "template-version-zero": template(version="01.1.1"),
+    "template-version-parts": template(version="1.2.3-a.b"),
+    "template-name": template(moduleName="abc-d"),
+    "template-name-long": template(moduleName="a" * 65),
+    "template-channel": template(channel="ab"),
+    "template-without-descriptor": template(descriptor=None),
+    "template-data": template(data={"kind": "K"}),
+    "template-state": template(customStateCheck=[{"jsonPath": "a", "value": "b", "mappedState": "Fine"}]),
+    "template-manager": template(manager={"group": "apps", "version": "v1", "kind": "Deployment"}),
+    "template-link": template(resources=[{"name": "a", "link": "example"}]),
+    "release-component": release(channels=[], ocmComponentName="acme.com"),
+    "release-version": release(channels=[{"channel": "regular", "version": "1"}]),
+    "release-mandatory-version": release(mandatory={"version": "1.0.0-01"}),
+    "release-channel-without-version": release(channels=[{"channel": "regular"}]),
+    "manifest-without-source": manifest(install={"name": "a"}),
+    "manifest-remote": manifest(remote=None),
+    "manifest-resource": manifest(resource={"apiVersion": "v1"}),
+    "manifest-config": manifest(config={"type": "helm"}),
     "configuration-field": configuration(imagePullPolicy="Always"),
     "configuration-generations": configuration(state={"generations": 11}),
     "configuration-port": configuration(serve={"healthPort": 65536}),
@@ -194,6 +261,12 @@ BEYOND_SCHEMA = {
     "environment-template": environment(landscaperClusterConfig={"host": "((x))", "apiPath": ""}),
     "registration-without-types": registration(types=[]),
     "registration-reserved-import": registration(imports={"targets": [{"name": "cluster", "target": "x"}]}),
+    "kyma-module-twice": kyma({"name": "a"}, {"name": "a"}),
+    "kyma-no-channel": kyma(channel="none"),
+    "release-channel-twice": release(channels=[{"channel": "regular", "version": "1.0.0"}] * 2),
+    "release-without-versions": release(),
+    "release-two-ways": release(channels=[{"channel": "regular", "version": "1.0.0"}], mandatory={"version": "1.0.0"}),
+    "template-link-twice": template(resources=[{"name": "a", "link": "h:a"}] * 2),
     "lease-too-short": configuration(leaderElection={"leaseDuration": "1s"}),
 }
 

@@ -1,32 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/commands/commands.h"
-#include "deployer/commands/tests/output.h"
-
-/* Runs validate on a text and returns its output, in which the file is called F. The caller frees.
- */
-static char *validate_text(const char *text, const char *option, int *ret_code)
-{
-    char path[] = "/tmp/longshore-validate.XXXXXX";
-    const char *const arguments[] = {"validate", path, option, NULL};
-    cleanup_free char *output = NULL;
-    cleanup_free char *result = NULL;
-    int fd = mkstemp(path);
-    size_t size = 0;
-
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    (void)close(fd);
-    output = output_of(validate_main, arguments, ret_code);
-    (void)unlink(path);
-    result = xcalloc(strlen(output) + 1, 1);
-    for (const char *at = output; *at;) {
-        bool is_path = strncmp(at, path, strlen(path)) == 0;
-
-        result[size++] = is_path ? 'F' : *at;
-        at += is_path ? strlen(path) : 1;
-    }
-    return steal(&result);
-}
+#include "deployer/commands/tests/validate_text.h"
 
 #define ITEM                                                                                       \
     "apiVersion: landscaper.gardener.cloud/v1alpha1\n"                                             \
@@ -70,11 +43,7 @@ static char *validate_text(const char *text, const char *option, int *ret_code)
     "  installationTemplate:\n"                                                                    \
     "    blueprint: {inline: {filesystem: {}}}\n" more_
 
-static const struct {
-    const char *text;
-    int code;
-    const char *output; /* of all lines */
-} cases[] = {
+static const struct validate_case cases[] = {
     {CONTAINER "    image: alpine:3\n", 0, "1 DeployItem, no problems found\n"},
     {SCRIPT "    script: echo\n---\n" TARGET "spec: {type: x}\n---\n" CONTEXT
             "---\nkind: Secret\nmetadata: {name: s}\n",
@@ -218,13 +187,15 @@ static const struct {
                "kind: DeployItm\n",
      2,
      "F:12:7: error: DeployItm: kind: Invalid value: \"DeployItm\": unknown kind, expected "
-     "DeployItem, Target, Context, Configuration, ProviderConfiguration, Environment or "
-     "DeployerRegistration; did you mean \"DeployItem\"?\n"
+     "DeployItem, Target, Context, Configuration, ProviderConfiguration, Environment, "
+     "DeployerRegistration, Kyma, ModuleTemplate, ModuleReleaseMeta or Manifest; did you mean "
+     "\"DeployItem\"?\n"
      "1 DeployItem, 1 other object not checked: 1 error, 0 warnings\n"},
     {"apiVersion: v1\nkind: Pod\n", 2,
      "F:1:1: error: no DeployItem, Target, Context, Configuration, ProviderConfiguration, "
-     "Environment "
-     "or DeployerRegistration in the files; found kind \"Pod\"\n"
+     "Environment, DeployerRegistration, Kyma, ModuleTemplate, ModuleReleaseMeta or Manifest in "
+     "the "
+     "files; found kind \"Pod\"\n"
      "1 other object not checked: 1 error, 0 warnings\n"},
     {"apiVersion: v1\n", 2, "F:1:1: error: kind is missing\n1 error, 0 warnings\n"},
     {CONTAINER "    image: a\n---\n- 1\n", 2,
@@ -308,14 +279,7 @@ static const struct {
 static void every_finding_has_a_place_and_a_reason(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < array_length(cases); i++) {
-        int code = 0;
-        cleanup_free char *output = validate_text(cases[i].text, NULL, &code);
-
-        if (strcmp(output, cases[i].output) != 0 || code != cases[i].code)
-            fail_msg("case %zu: code %d\n--- got\n%s--- expected\n%s", i, code, output,
-                     cases[i].output);
-    }
+    assert_cases(cases, array_length(cases));
 }
 
 static void strict_turns_warnings_into_errors(void **state)

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The CRDs of the lifecycle manager accept, refuse and store what they promise."""
 
+import json
+import pathlib
+import subprocess
+
 import pytest
 
 from bench import crds, paths
 from bench.kube import ApiError
+from controller_harness import PROGRAM
 
 API = "operator.kyma-project.io/v1beta2"
 
@@ -52,6 +57,17 @@ INVALID = [
 ]
 
 
+def from_tables():
+    """Pairs of a document and whether it is valid, from the table of the values of fields. An empty text stands for an absent field."""
+    tables = json.loads((pathlib.Path(__file__).parent / "data" / "tables" / "tables.json").read_text())
+    bases = {"ModuleTemplate": template(), "ModuleReleaseMeta": release(channels=CHANNELS), "Kyma": thing("Kyma", {})}
+    for path, values in tables["crd_validation"].items():
+        kind, _, field = path.split(".")
+        for verdict, texts in values.items():
+            for text in texts:
+                yield {**bases[kind], "spec": {**bases[kind]["spec"], **({field: text} if text else {})}}, verdict == "valid"
+
+
 def plural(kind):
     return f"{API}/{kind.lower()}s"
 
@@ -66,6 +82,28 @@ def test_invalid_objects_are_refused(kube, namespace, kyma_api):
         with pytest.raises(ApiError) as refusal:
             kube.create({**one, "metadata": {"name": f"invalid-{number}"}}, namespace)
         assert refusal.value.status == 422, one
+
+
+def test_the_values_of_the_tables(kube, namespace, kyma_api):
+    for number, (one, is_valid) in enumerate(from_tables()):
+        try:
+            kube.create({**one, "metadata": {"name": f"value-{number}"}}, namespace)
+        except ApiError as refusal:
+            assert refusal.status == 422 and not is_valid, (one, refusal)
+        else:
+            assert is_valid, one
+
+
+def test_validate_agrees_with_the_definitions(tmp_path):
+    every = [*((one, True) for one in VALID), *((one, False) for one in INVALID), *from_tables()]
+    for number, (one, _) in enumerate(every):  # in namespaces of their own, because those of one namespace are also compared with each other
+        (tmp_path / f"{number}.json").write_text(json.dumps({**one, "metadata": {"name": "one", "namespace": f"n{number}"}}))
+    done = subprocess.run([PROGRAM, "validate", "-o", "json", *sorted(tmp_path.iterdir())], capture_output=True, text=True)
+    found = json.loads(done.stdout)
+    assert found["objects"] == len(every), found
+    refused = {int(pathlib.Path(finding["file"]).stem): finding["message"] for finding in found["findings"] if finding["severity"] == "error"}
+    wrong = [(one, refused.get(number)) for number, (one, is_valid) in enumerate(every) if (number in refused) == is_valid]
+    assert wrong == []
 
 
 def test_defaults_and_unknown_fields(kube, namespace, kyma_api):
