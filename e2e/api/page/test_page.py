@@ -249,7 +249,7 @@ def test_a_lost_connection_is_shown_and_restored(browser, page, world):
 
 
 def test_with_authentication_the_page_needs_a_token_with_permission(browser, world):
-    guarded = Page(world, authentication=True)
+    guarded = Page(world, namespaces=["items"], authentication=True)
     allowed, denied = (world.apiserver.service_account(name, "items") for name in ("viewer", "stranger"))
     world.kube.allow("items:viewer", [{"apiGroups": ["landscaper.gardener.cloud"], "resources": ["deployitems"], "verbs": ["list"]}],
                      kind="ServiceAccount", name="page-viewer")
