@@ -25,15 +25,19 @@ def pytest_runtest_setup(item):
     yield
 
 
-# The folders of the lane "api" of e2e/run. The other folders of api/ are in the lane "rest", so that both take about as long.
-API_LANE = ("api/controller", "api/kube_client", "api/render", "faults")
+# The folders of the lanes of e2e/run, chosen so that all take about as long; other folders are in the lane "rest".
+LANE_FOLDERS = {
+    "api": ("api/controller", "api/kube_client", "api/render", "faults"),
+    "services": ("api/agent", "api/fleet", "api/helm", "api/lifecycle", "api/page", "api/registrations"),
+}
 
 
 def pytest_collection_modifyitems(items):
     here = pathlib.Path(__file__).resolve().parent
     for item in items:
-        if any(item.path.is_relative_to(here / folder) for folder in API_LANE):
-            item.add_marker("api")
+        for lane, folders in LANE_FOLDERS.items():
+            if any(item.path.is_relative_to(here / folder) for folder in folders):
+                item.add_marker(lane)
 
 
 @pytest.hookimpl(hookwrapper=True)
