@@ -44,7 +44,7 @@ static void read_status(const json_t *object, struct row *row)
     /* The reason of every condition is "Ready", whatever its status: only the type says something.
      */
     if (state != MODULE_READY)
-        row->reason = watched_untrue(doc_get(object, "status.conditions"), "type");
+        row->reason = watched_untrue(doc_get(object, "status.conditions"));
 }
 
 static void read_kyma(void *data, const json_t *object, struct row *row,

@@ -38,20 +38,15 @@ const char *watched_label(const json_t *object, const char *label)
     return value ? value : "";
 }
 
-const char *watched_untrue(const json_t *conditions, const char *member)
+const char *watched_untrue(const json_t *conditions)
 {
     for (size_t i = 0; i < json_array_size(conditions); i++) {
         const json_t *condition = json_array_get(conditions, i);
 
         if (strcmp(doc_text_or(condition, "status", ""), "True") != 0)
-            return doc_text_or(condition, member, "");
+            return doc_text_or(condition, "type", "");
     }
     return "";
-}
-
-const char *watched_reason(const json_t *conditions)
-{
-    return watched_untrue(conditions, "reason");
 }
 
 /* ---- Rows ---- */

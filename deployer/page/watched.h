@@ -56,6 +56,5 @@ void watched_page_event(struct watched_page *page, size_t kind, enum kube_event 
 
 int64_t watched_time(const json_t *object, const char *path);       /* 0: none */
 const char *watched_label(const json_t *object, const char *label); /* "": none */
-/* A member of the first condition that is not true; "": none. */
-const char *watched_untrue(const json_t *conditions, const char *member);
-const char *watched_reason(const json_t *conditions); /* its reason */
+const char *watched_untrue(const json_t *conditions);               /* type of the first that is
+                                                                     * not true; "": none */

@@ -94,11 +94,11 @@ static void clusters_and_modules_follow_the_watches(void **state)
     watched_page_event(place->page, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_SYNCED, NULL);
     show(place, CLUSTERS_PAGE_MANIFESTS, KUBE_EVENT_ADDED, "sea-harbour", "");
     assert_rows(place, "clusters", "/lake regular Ready -, /sea regular Error Modules, ");
-    assert_rows(place, "modules", "sea/sea-harbour harbour 1.2.3 Processing NotYet, ");
+    assert_rows(place, "modules", "sea/sea-harbour harbour 1.2.3 Processing Modules, ");
     show(place, CLUSTERS_PAGE_MANIFESTS, KUBE_EVENT_MODIFIED, "sea-harbour", "Warning");
     show(place, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_DELETED, "lake", "Deleting");
     assert_rows(place, "clusters", "/sea regular Error Modules, ");
-    assert_rows(place, "modules", "sea/sea-harbour harbour 1.2.3 Warning NotYet, ");
+    assert_rows(place, "modules", "sea/sea-harbour harbour 1.2.3 Warning Modules, ");
 }
 
 static void what_a_new_list_does_not_have_is_gone(void **state)
