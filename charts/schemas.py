@@ -39,11 +39,12 @@ HELPER = closed(repository=TEXT, tag=TAG, pullPolicy=PULL_POLICY, command=LIST |
                 args=LIST | {"type": ["array", "string", "null"]}, resources=RESOURCES, goImage=FLAG, env=ENVIRONMENT)
 ELECTION = closed(enabled=FLAG, leaseName={"type": "string"}, leaseNamespace={"type": "string"}, leaseDuration=DURATION)
 
+LEVEL = {"type": ["string", "integer", "null"], "pattern": "^(|[Ee][Rr][Rr][Oo][Rr]|[Ii][Nn][Ff][Oo]|[Dd][Ee][Bb][Uu][Gg]|[0-9]+)$"}
+
 # Keys below "deployer" that every chart of a deployer has.
 DEPLOYER = {
     "landscaperClusterKubeconfig": KUBECONFIG, "identity": TEXT, "namespace": NAME,
-    "verbosityLevel": {"type": ["string", "integer", "null"],
-                       "pattern": "^(|[Ee][Rr][Rr][Oo][Rr]|[Ii][Nn][Ff][Oo]|[Dd][Ee][Bb][Uu][Gg]|[0-9]+)$"},
+    "verbosityLevel": LEVEL,
     "targetSelector": {"type": ["array", "object", "null"]},
     "controller": closed(workers=POSITIVE, cacheSyncTimeout=DURATION),
     "k8sClientSettings": closed(hostClient=CLIENT, resourceClient=CLIENT),
@@ -53,22 +54,29 @@ HELM = {"repository": TEXT, "tag": TAG, "pullPolicy": PULL_POLICY, "command": {"
         "version": integer(3, 4), "resources": RESOURCES}
 LATE_CHANGES = closed(trigger=FLAG, minimumInterval=DURATION)
 
-# Keys at the top that the templates of the library use.
-COMMON = {
-    "replicaCount": COUNT, "imageRegistry": {"type": "string"},
-    "image": closed(repository=TEXT, pullPolicy=PULL_POLICY, tag=TAG),
+# Keys at the top for a pod with our image.
+POD = {
+    "imageRegistry": {"type": "string"}, "image": closed(repository=TEXT, pullPolicy=PULL_POLICY, tag=TAG),
     "imagePullSecrets": OBJECTS, "nameOverride": TEXT, "fullnameOverride": TEXT,
     "serviceAccount": closed(create=FLAG, annotations=TEXT_MAP, name=TEXT),
-    "rbac": closed(namespaces={"type": ["array", "null"], "maxItems": 100, "uniqueItems": True, "items": NAME | {"type": "string", "minLength": 1}}),
-    "podAnnotations": TEXT_MAP, "podLabels": TEXT_MAP, "priorityClassName": TEXT, "terminationGracePeriodSeconds": COUNT,
-    "extraEnv": ENVIRONMENT, "podSecurityContext": ANY_OBJECT, "securityContext": ANY_OBJECT, "resources": RESOURCES,
-    "hpa": closed(maxReplicas=POSITIVE, averageCpuUtilization=POSITIVE, averageMemoryUtilization=POSITIVE),
+    "podAnnotations": TEXT_MAP, "podSecurityContext": ANY_OBJECT, "securityContext": ANY_OBJECT, "resources": RESOURCES,
     "nodeSelector": TEXT_MAP, "tolerations": OBJECTS, "affinity": ANY_OBJECT,
-    "probes": closed(enabled=FLAG, port=PORT),
-    "podDisruptionBudget": closed(enabled=FLAG, maxUnavailable={"type": ["integer", "string"]}),
-    "networkPolicy": closed(enabled=FLAG, metricsFrom=OBJECTS, apiServerPorts={"type": "array", "items": PORT}, extraEgress=OBJECTS),
     # Added by Helm.
     "global": {"type": "object"}, "longshore-library": {"type": "object"},
+}
+
+# Keys at the top that the template deployer.common of the library uses.
+SERVED = POD | {
+    "replicaCount": COUNT, "podLabels": TEXT_MAP, "priorityClassName": TEXT, "terminationGracePeriodSeconds": COUNT, "extraEnv": ENVIRONMENT,
+    "probes": closed(enabled=FLAG, port=PORT), "metrics": closed(port=integer(0, 65535)), "ui": closed(enabled=FLAG, authentication=FLAG),
+    "podDisruptionBudget": closed(enabled=FLAG, maxUnavailable={"type": ["integer", "string"]}),
+    "networkPolicy": closed(enabled=FLAG, metricsFrom=OBJECTS, apiServerPorts={"type": "array", "items": PORT}, extraEgress=OBJECTS),
+}
+
+# Keys at the top that every chart of a deployer has.
+COMMON = SERVED | {
+    "rbac": closed(namespaces={"type": ["array", "null"], "maxItems": 100, "uniqueItems": True, "items": NAME | {"type": "string", "minLength": 1}}),
+    "hpa": closed(maxReplicas=POSITIVE, averageCpuUtilization=POSITIVE, averageMemoryUtilization=POSITIVE),
 }
 
 # Keys below "deployer" of deployers that run pods.
@@ -96,15 +104,39 @@ CHARTS = {
         "metrics": closed(port=integer(0, 65535), serviceMonitor=closed(enabled=FLAG, interval={"type": "string"}, labels=TEXT_MAP),
                           rules=closed(enabled=FLAG, labels=TEXT_MAP), dashboard=closed(enabled=FLAG, labels=TEXT_MAP, annotations=TEXT_MAP)),
         "runs": RUNS, "admissionPolicy": closed(enabled=FLAG), "crds": closed(install=FLAG, keep=FLAG),
-        "ui": closed(enabled=FLAG, authentication=FLAG),
     },
     "helm-deployer": COMMON | {
         "deployer": closed(**PODS | {"helm": closed(**HELM)}),
-        "metrics": closed(port=integer(0, 65535)), "runs": RUNS, "admissionPolicy": closed(enabled=FLAG),
+        "runs": RUNS, "admissionPolicy": closed(enabled=FLAG),
     },
     "manifest-deployer": COMMON | {
         "deployer": closed(**DEPLOYER | {"lateChanges": LATE_CHANGES, "tokenAccounts": {"type": ["array", "null"], "items": {"type": "string"}}}),
-        "metrics": closed(port=integer(0, 65535)),
+    },
+    "deployer-registrations": SERVED | {
+        # With all fields of a LandscaperConfiguration; agent and deployerRepositoryContext are ignored.
+        "deployerManagement": closed(
+            namespace=NAME, acceptance={"enum": ["auto", "manual"]}, externalTypes={"type": "array", "items": {"type": "string", "minLength": 1}},
+            tokenSeconds=integer(600, 1 << 30), clusterRole={"type": "string", "minLength": 1}, disable={"const": False}, agent=ANY_OBJECT,
+            deployerRepositoryContext=ANY_OBJECT) | {"type": "object"},
+        "deployerRole": closed(create=FLAG, extraRules=OBJECTS), "crds": closed(install=FLAG, keep=FLAG),
+        "admissionPolicy": closed(enabled=FLAG, accountPrefix={"type": "string", "minLength": 1}), "verbosity": {"enum": ["", "error", "info", "debug", None]},
+    },
+    "landscaper-agent": POD | {
+        "agent": closed(
+            name=TEXT, namespace=NAME, landscaperNamespace=NAME,
+            landscaperClusterKubeconfig=closed(kubeconfig=TEXT, secretRef=closed(name=TEXT) | {"type": ["string", "object", "null"]}),
+            targetSelectors=OBJECTS, verbosity=LEVEL,
+            registryConfig=closed(allowPlainHttpRegistries=FLAG, insecureSkipVerify=FLAG, cache=closed(useInMemoryOverlay=FLAG),
+                                  secrets={"type": ["object", "null"], "additionalProperties": {"type": ["object", "string"]}}),
+            hostAccess={"enum": ["token", "none"]}, access={"enum": ["inline", "agent"]}, acceptance={"enum": ["auto", "manual"]},
+            tokenSeconds=POSITIVE, leaveTimeout=DURATION, hostRules=closed(namespace=OBJECTS, cluster=OBJECTS)) | {"type": "object"},
+        "deployer": closed(enabled=FLAG, types={"type": "array", "items": {"type": "string", "minLength": 1}}, configuration=ANY_OBJECT,
+                           resources=RESOURCES) | {"type": "object"},
+    },
+    "lifecycle-manager": SERVED | {
+        "registry": closed(host=TEXT, subPath=TEXT, credentialsSecret=TEXT), "ownCluster": FLAG, "moduleState": {"enum": ["both", "manager", "resource"]},
+        "maintenancePolicy": ANY_OBJECT, "minMaintenanceWindowSize": DURATION, "verbosityLevel": {"enum": ["", "error", "info", "debug", None]},
+        "installCRDs": FLAG, "metrics": closed(port=integer(0, 65535), dashboard=FLAG),
     },
 }
 

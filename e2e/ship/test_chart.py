@@ -142,7 +142,7 @@ def test_values_of_the_original_chart_keep_their_meaning(apiserver, tmp_path):
         # "controller" is accepted but not passed on: its fields have no effect, and the program would warn about them at every start.
         "hpa": {"maxReplicas": 1, "averageCpuUtilization": 80, "averageMemoryUtilization": 80},
         # Our additional fields, with their defaults.
-        "script": {"enabled": True}, "manifest": {"enabled": False},
+        "script": {"enabled": True}, "manifest": {"enabled": False}, "helm": {"enabled": False},
         "deleteOperation": "run", "imageGracePeriod": "5m", "state": {"generations": 2}, "logTail": {"lines": 20},
         "leaderElection": {"enabled": True, "leaseName": "my-deployer"}, "serve": {"metricsPort": 8080, "healthPort": 8081}}
     registry = helm.find(things, "Secret", "my-deployer-registry")
@@ -173,13 +173,47 @@ def test_values_of_the_original_chart_keep_their_meaning(apiserver, tmp_path):
     assert deployment["spec"]["template"]["metadata"]["annotations"]["example.test/scrape"] == "true"
 
 
-@pytest.mark.parametrize("ui, reviews", [({}, False), ({"enabled": True}, False), ({"enabled": True, "authentication": True}, True),
-                                         ({"authentication": True}, False)])
-def test_the_status_page_is_off_unless_enabled_and_reviews_tokens_only_with_authentication(ui, reviews):
-    things = helm.template({"ui": ui})
-    assert config_of(things).get("ui") == ({"enabled": True, "authentication": reviews} if ui.get("enabled") else None)
+# Every chart that can be installed, with the values that it requires besides imageRegistry.
+REQUIRED = {
+    "container-deployer": {}, "manifest-deployer": {}, "helm-deployer": {}, "deployer-registrations": {}, "lifecycle-manager": {"registry": {"host": "r.example"}},
+    "landscaper-agent": {"agent": {"landscaperClusterKubeconfig": {"secretRef": "landscaper"}}}}
+DEPLOYERS = ["container-deployer", "manifest-deployer", "helm-deployer"]
+COMMANDS = ["deployer-registrations", "lifecycle-manager"]
+
+
+def reviews_are_granted(things):
     granted = {resource for thing in things if thing["kind"] == "ClusterRole" for rule in thing["rules"] for resource in rule["resources"]}
-    assert ({"tokenreviews", "subjectaccessreviews"} <= granted) is reviews
+    return {"tokenreviews", "subjectaccessreviews"} <= granted
+
+
+@pytest.mark.parametrize("chart", DEPLOYERS + COMMANDS)
+def test_the_status_page_is_off_unless_enabled_and_reviews_tokens_only_with_authentication(chart, tmp_path):
+    for ui, reviews in (({}, False), ({"enabled": True}, False), ({"enabled": True, "authentication": True}, True), ({"authentication": True}, False)):
+        things = helm.template({**REQUIRED[chart], "ui": ui}, chart=helm.CHART.parent / chart)
+        assert reviews_are_granted(things) is reviews
+        if chart in COMMANDS:
+            option = [f"--ui={'token' if reviews else 'on'}"] if ui.get("enabled") else []
+            for spec in (helm.find(things, "Deployment")["spec"]["template"]["spec"], helm.find(things, "Pod")["spec"]):
+                assert [argument for argument in spec["containers"][0]["args"] if argument.startswith("--ui")] == option
+        else:
+            assert config_of(things).get("ui") == ({"enabled": True, "authentication": reviews} if ui.get("enabled") else None)
+            check_configuration(things, tmp_path)
+    with pytest.raises(helm.HelmError, match="ui.enabled needs metrics.port"):
+        helm.template({**REQUIRED[chart], "ui": {"enabled": True}, "metrics": {"port": 0}}, chart=helm.CHART.parent / chart)
+
+
+@pytest.mark.parametrize("chart", REQUIRED)
+def test_every_chart_needs_a_registry_and_knows_all_of_its_values(chart):
+    folder = helm.CHART.parent / chart
+    helm.run("lint", "--strict", folder, kube_version="1.34.0", values=REQUIRED[chart])
+    with pytest.raises(helm.HelmError, match="imageRegistry is not set.* --set imageRegistry=registry.example/longshore"):
+        helm.template({**REQUIRED[chart], "imageRegistry": ""}, chart=folder)
+    with pytest.raises(helm.HelmError, match="replicaCuont"):
+        helm.template({**REQUIRED[chart], "replicaCuont": 1}, chart=folder)
+    things = helm.template({**REQUIRED[chart], "imageRegistry": "registry.example/our/"}, chart=folder)
+    version = (paths.CHECKOUT / "images" / "version").read_text().strip()
+    assert {container["image"] for container in helm.find(things, "Deployment")["spec"]["template"]["spec"]["containers"]} == {
+        f"registry.example/our/longshore:v{version}"}
 
 
 def test_a_numeric_verbosity_of_older_charts_is_translated():
@@ -299,6 +333,7 @@ def test_schemas_are_those_that_the_script_writes():
 
 def test_every_chart_has_the_version_of_the_release_and_a_schema():
     """After a change of the version, or for a new chart: images/release version X.Y.Z, and an entry in charts/schemas.py."""
+    assert {file.parent.name for file in helm.CHART.parent.glob("*/Chart.yaml")} == {*REQUIRED, "longshore-library"}
     version = (paths.CHECKOUT / "images" / "version").read_text().strip()
     for file in helm.CHART.parent.glob("*/Chart.yaml"):
         chart = yaml.safe_load(file.read_text())
@@ -325,10 +360,12 @@ def test_the_default_limit_is_never_below_a_chosen_request(given, expected):
     assert helm.find(things, "Deployment")["spec"]["template"]["spec"]["containers"][0]["resources"] == expected
 
 
-def test_a_package_of_helm_contains_the_library(tmp_path):
-    helm.run("package", helm.CHART, "--destination", tmp_path)
+@pytest.mark.parametrize("chart", REQUIRED)
+def test_a_package_of_helm_contains_the_library(chart, tmp_path):
+    folder, values = helm.CHART.parent / chart, {**REQUIRED[chart], "imageRegistry": "x"}
+    helm.run("package", folder, "--destination", tmp_path)
     package, = tmp_path.glob("*.tgz")
-    assert helm.template({"imageRegistry": "x"}, chart=package) == helm.template({"imageRegistry": "x"})
+    assert helm.template(values, chart=package) == helm.template(values, chart=folder)
 
 
 def paths_of(values, prefix=""):

@@ -9,6 +9,5 @@
 {{- $image := .image | default (ternary (printf "%s@%s" .repository (toString .tag)) (printf "%s:%s" .repository (toString (default "latest" .tag))) (hasPrefix "sha256:" (toString .tag))) -}}
 {{- $_ := set $config "defaultImage" (dict "image" $image) -}}
 {{- end -}}
-{{- if .Values.ui.enabled }}{{ $_ := set $config "ui" .Values.ui }}{{ end -}}
 {{- toYaml $config -}}
 {{- end -}}

@@ -16,28 +16,13 @@ metadata:
     helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 spec:
   restartPolicy: Never
-  serviceAccountName: {{ include "deployer.serviceAccountName" . }}
-  {{- with .Values.imagePullSecrets }}
-  imagePullSecrets:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
-  securityContext:
-    {{- toYaml .Values.podSecurityContext | nindent 4 }}
-  {{- with .Values.nodeSelector }}
-  nodeSelector:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
-  {{- with .Values.tolerations }}
-  tolerations:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
+  {{- include "deployer.podSettings" . | nindent 2 }}
   containers:
   - name: test
-    image: {{ include "deployer.image" (dict "root" . "name" "longshore" "image" .Values.image) | quote }}
-    imagePullPolicy: {{ .Values.image.pullPolicy }}
+    {{- include "deployer.container" . | nindent 4 }}
     {{- with include "deployer.command" . }}
     command:
-      {{- . | nindent 4 }}
+      {{- . | nindent 6 }}
     {{- end }}
     args:
     - --check
@@ -48,13 +33,15 @@ spec:
     {{- with .Values.extraEnv }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
-    securityContext:
-      {{- toYaml .Values.securityContext | nindent 6 }}
     resources:
       requests: {cpu: 10m, memory: 16Mi}
       limits: {memory: 64Mi}
+    {{- with include "deployer.configMounts" . | trim }}
     volumeMounts:
-    {{- include "deployer.configMounts" . | nindent 4 }}
+    {{- . | nindent 4 }}
+    {{- end }}
+  {{- with include "deployer.configVolumes" . | trim }}
   volumes:
-  {{- include "deployer.configVolumes" . | nindent 2 }}
+  {{- . | nindent 2 }}
+  {{- end }}
 {{- end -}}

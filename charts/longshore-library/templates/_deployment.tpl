@@ -1,11 +1,11 @@
 {{/* SPDX-License-Identifier: Apache-2.0 */}}
 
 {{- define "deployer.deployment" -}}
-{{- $full := include "deployer.fullname" . }}
+{{- $deployer := .Values.deployer | default dict }}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
-  name: {{ $full }}
+  name: {{ include "deployer.fullname" . }}
   namespace: {{ .Release.Namespace }}
   labels:
     {{- include "deployer.labels" . | nindent 4 }}
@@ -13,7 +13,7 @@ spec:
   {{- if not (include "deployer.hasAutoscaler" .) }}
   replicas: {{ include "deployer.replicas" . }}
   {{- end }}
-  {{- if le (int .Values.hpa.maxReplicas) 1 }}
+  {{- if and .Values.hpa (not (include "deployer.shares" .)) }}
   strategy:
     type: Recreate
   {{- end }}
@@ -24,9 +24,7 @@ spec:
   template:
     metadata:
       annotations:
-        checksum/config: {{ include "deployer-config" . | sha256sum }}
-        checksum/registrysecrets: {{ toJson .Values.deployer.oci | sha256sum }}
-        checksum/kubeconfigs: {{ include "deployer.kubeconfigs" . | sha256sum }}
+        {{- include "deployer.checksums" . | nindent 8 }}
         {{- range $key, $value := .Values.podAnnotations }}
         {{ $key }}: {{ $value | quote }}
         {{- end }}
@@ -38,36 +36,32 @@ spec:
         {{ $key }}: {{ $value | quote }}
         {{- end }}
     spec:
-      {{- with .Values.imagePullSecrets }}
-      imagePullSecrets:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-      serviceAccountName: {{ include "deployer.serviceAccountName" . }}
+      {{- include "deployer.podSettings" . | nindent 6 }}
       {{- with .Values.priorityClassName }}
       priorityClassName: {{ . }}
       {{- end }}
       terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
-      securityContext:
-        {{- toYaml .Values.podSecurityContext | nindent 8 }}
       containers:
       - name: {{ .Chart.Name }}
-        image: {{ include "deployer.image" (dict "root" . "name" "longshore" "image" .Values.image) | quote }}
-        imagePullPolicy: {{ .Values.image.pullPolicy }}
+        {{- include "deployer.container" . | nindent 8 }}
         {{- with include "deployer.command" . }}
         command:
-          {{- . | nindent 8 }}
+          {{- . | nindent 10 }}
         {{- end }}
         args:
         {{- include "deployer.arguments" . | nindent 8 }}
-        {{- if .Values.deployer.verbosityLevel }}
-        - --verbosity={{ include "deployer.verbosity" . }}
+        {{- with include "deployer.serveArguments" . }}
+        {{- . | nindent 8 }}
+        {{- end }}
+        {{- with include "deployer.verbosity" . }}
+        - --verbosity={{ . }}
         {{- end }}
         env:
         - name: MY_POD_NAME
           valueFrom: {fieldRef: {fieldPath: metadata.name}}
         - name: MY_POD_NAMESPACE
           valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
-        {{- with .Values.deployer.k8sClientSettings }}
+        {{- with $deployer.k8sClientSettings }}
         {{- range $name, $client := dict "HOST" .hostClient "RESOURCE" .resourceClient }}
         {{- range $setting, $value := $client }}
         - name: LS_{{ $name }}_CLIENT_{{ upper $setting }}
@@ -78,51 +72,19 @@ spec:
         {{- with .Values.extraEnv }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
-        {{- if or .Values.probes.enabled .Values.metrics.port }}
-        ports:
-        {{- if .Values.metrics.port }}
-        - {name: metrics, containerPort: {{ .Values.metrics.port }}}
-        {{- end }}
-        {{- if .Values.probes.enabled }}
-        - {name: health, containerPort: {{ .Values.probes.port }}}
-        {{- end }}
-        {{- end }}
-        {{- if .Values.probes.enabled }}
-        livenessProbe:
-          httpGet: {path: /healthz, port: health}
-          periodSeconds: 10
-          timeoutSeconds: 5
-          failureThreshold: 6
-        readinessProbe:
-          httpGet: {path: /readyz, port: health}
-          periodSeconds: 5
-          timeoutSeconds: 5
-        {{- end }}
-        securityContext:
-          {{- toYaml .Values.securityContext | nindent 10 }}
+        {{- include "deployer.ports" (dict "metrics" .Values.metrics.port "health" (ternary .Values.probes.port 0 .Values.probes.enabled)) | nindent 8 }}
         resources:
           {{- include "deployer.resources" . | nindent 10 }}
+        {{- with printf "%s\n%s" (include "deployer.configMounts" .) (include "deployer.serveMounts" .) | trim }}
         volumeMounts:
-        {{- include "deployer.configMounts" . | nindent 8 }}
-        {{- if .Values.deployer.oci }}
-        - {name: ociregistry, mountPath: /app/ls/registry/secrets, readOnly: true}
+        {{- . | nindent 8 }}
         {{- end }}
+      {{- with printf "%s\n%s" (include "deployer.configVolumes" .) (include "deployer.serveVolumes" .) | trim }}
       volumes:
-      {{- include "deployer.configVolumes" . | nindent 6 }}
-      {{- if .Values.deployer.oci }}
-      - name: ociregistry
-        secret: {secretName: {{ $full }}-registry, defaultMode: 0440}
-      {{- end }}
-      {{- with .Values.nodeSelector }}
-      nodeSelector:
-        {{- toYaml . | nindent 8 }}
+      {{- . | nindent 6 }}
       {{- end }}
       {{- with .Values.affinity }}
       affinity:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-      {{- with .Values.tolerations }}
-      tolerations:
         {{- toYaml . | nindent 8 }}
       {{- end }}
       topologySpreadConstraints:

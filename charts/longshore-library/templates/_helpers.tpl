@@ -19,6 +19,11 @@
 {{- end -}}
 {{- end -}}
 
+{{/* The name of the account in charts of other programs than deployers, which define deployer.serviceAccountName with this. */}}
+{{- define "deployer.ownAccountName" -}}
+{{- default (ternary (include "deployer.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name -}}
+{{- end -}}
+
 {{/* Where the pods run. */}}
 {{- define "deployer.hostNamespace" -}}
 {{- default .Release.Namespace .Values.deployer.namespace -}}
@@ -33,9 +38,13 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ include "deployer.selectorLabels" . }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{ include "deployer.componentLabels" . }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end -}}
+
+{{- define "deployer.componentLabels" -}}
 app.kubernetes.io/component: deployer
 app.kubernetes.io/part-of: landscaper
-app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 
 {{/* The reason why an image has no name, for {root, name}. */}}
@@ -53,9 +62,14 @@ imageRegistry is not set, so it is unknown where to pull the image {{ .name }} f
 {{- default (printf "%s/%s" $registry .name) .image.repository }}{{ ternary "@" ":" (hasPrefix "sha256:" $tag) }}{{ $tag -}}
 {{- end -}}
 
-{{/* The arguments' level: the Go deployer's older releases took numbers. */}}
+{{/* The log level, or nothing. */}}
 {{- define "deployer.verbosity" -}}
-{{- $level := toString .Values.deployer.verbosityLevel -}}
+{{- include "deployer.level" (.Values.deployer | default dict).verbosityLevel -}}
+{{- end -}}
+
+{{/* The level for a given one: older releases of the Go programs took numbers. */}}
+{{- define "deployer.level" -}}
+{{- $level := toString (. | default "") -}}
 {{- if regexMatch "^[0-9]+$" $level -}}
 {{- ternary "debug" "info" (gt (int $level) 1) -}}
 {{- else -}}
@@ -75,14 +89,19 @@ imageRegistry is not set, so it is unknown where to pull the image {{ .name }} f
 
 {{/* The kubeconfigs by cluster, as JSON. */}}
 {{- define "deployer.kubeconfigs" -}}
-{{- dict "landscaper" .Values.deployer.landscaperClusterKubeconfig "host" .Values.deployer.hostClusterKubeconfig | toJson -}}
+{{- $deployer := .Values.deployer | default dict -}}
+{{- dict "landscaper" $deployer.landscaperClusterKubeconfig "host" $deployer.hostClusterKubeconfig | toJson -}}
 {{- end -}}
 
 {{/* The list for "command" if the image's own entrypoint, the controller, is not wanted. Charts of other commands override this. */}}
 {{- define "deployer.command" -}}
 {{- end -}}
 
-{{/* Arguments, volume mounts and volumes for the configuration and the kubeconfigs. */}}
+{{/* The Configuration document. A program that has none needs no volume for it. */}}
+{{- define "deployer-config" -}}
+{{- end -}}
+
+{{/* Arguments, volume mounts and volumes for the configuration and the kubeconfigs, also of the pod of helm test. */}}
 {{- define "deployer.arguments" -}}
 - --config=/app/ls/config/config.yaml
 {{- if .Values.deployer.landscaperClusterKubeconfig }}
@@ -94,7 +113,9 @@ imageRegistry is not set, so it is unknown where to pull the image {{ .name }} f
 {{- end -}}
 
 {{- define "deployer.configMounts" -}}
+{{- if include "deployer-config" . -}}
 - {name: config, mountPath: /app/ls/config, readOnly: true}
+{{- end }}
 {{- range $cluster, $given := include "deployer.kubeconfigs" . | fromJson }}
 {{- if $given }}
 - {name: {{ $cluster }}-cluster-kubeconfig, mountPath: /app/ls/{{ $cluster }}-cluster-kubeconfig, readOnly: true}
@@ -104,8 +125,10 @@ imageRegistry is not set, so it is unknown where to pull the image {{ .name }} f
 
 {{- define "deployer.configVolumes" -}}
 {{- $full := include "deployer.fullname" . -}}
+{{- if include "deployer-config" . -}}
 - name: config
   secret: {secretName: {{ $full }}-config, defaultMode: 0440}
+{{- end }}
 {{- range $cluster, $given := include "deployer.kubeconfigs" . | fromJson }}
 {{- if $given }}
 - name: {{ $cluster }}-cluster-kubeconfig
@@ -113,5 +136,31 @@ imageRegistry is not set, so it is unknown where to pull the image {{ .name }} f
     secretName: {{ if $given.kubeconfig }}{{ $full }}-{{ $cluster }}-cluster-kubeconfig{{ else }}{{ required (printf "deployer.%sClusterKubeconfig needs kubeconfig or secretRef" $cluster) $given.secretRef }}{{ end }}
     defaultMode: 0440
 {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Arguments, volume mounts and volumes that only the Deployment has. */}}
+{{- define "deployer.serveArguments" -}}
+{{- end -}}
+
+{{- define "deployer.serveMounts" -}}
+{{- if (.Values.deployer | default dict).oci -}}
+- {name: ociregistry, mountPath: /app/ls/registry/secrets, readOnly: true}
+{{- end -}}
+{{- end -}}
+
+{{- define "deployer.serveVolumes" -}}
+{{- if (.Values.deployer | default dict).oci -}}
+- name: ociregistry
+  secret: {secretName: {{ include "deployer.fullname" . }}-registry, defaultMode: 0440}
+{{- end -}}
+{{- end -}}
+
+{{/* Options for the ports and the status page of commands that have no Configuration. */}}
+{{- define "deployer.addressArguments" -}}
+- --metrics-address={{ if .Values.metrics.port }}:{{ .Values.metrics.port }}{{ else }}off{{ end }}
+- --health-address={{ if .Values.probes.enabled }}:{{ .Values.probes.port }}{{ else }}off{{ end }}
+{{- if (.Values.ui | default dict).enabled }}
+- --ui={{ ternary "token" "on" (.Values.ui.authentication | default false) }}
 {{- end }}
 {{- end -}}

@@ -1,7 +1,7 @@
 {{/* SPDX-License-Identifier: Apache-2.0 */}}
 
 {{- define "deployer.kubeconfigSecrets" -}}
-{{- range $cluster, $given := dict "landscaper" .Values.deployer.landscaperClusterKubeconfig "host" .Values.deployer.hostClusterKubeconfig }}
+{{- range $cluster, $given := include "deployer.kubeconfigs" . | fromJson }}
 {{- if and $given $given.kubeconfig }}
 ---
 apiVersion: v1

@@ -29,9 +29,7 @@
 {{/* The parts of a Configuration document that all deployers have that run pods. */}}
 {{- define "deployer.podConfig" -}}
 {{- $given := .Values.deployer -}}
-{{- $config := dict "kind" "Configuration" -}}
-{{- $_ := set $config "namespace" (include "deployer.hostNamespace" .) -}}
-{{- with $given.identity }}{{ $_ := set $config "identity" (toString .) }}{{ end -}}
+{{- $config := include "deployer.baseConfig" . | fromYaml -}}
 {{- $_ := set $config "initContainer" (include "deployer.helperContainer" (dict "root" . "name" "longshore-init" "container" ($given.initContainer | default dict)) | fromYaml) -}}
 {{- $_ := set $config "waitContainer" (include "deployer.helperContainer" (dict "root" . "name" "longshore-wait" "container" ($given.waitContainer | default dict)) | fromYaml) -}}
 {{- with $given.oci -}}
@@ -42,15 +40,9 @@
 {{- with .caBundle }}{{ $_ := set $oci "caBundle" . }}{{ end -}}
 {{- $_ := set $config "oci" $oci -}}
 {{- end -}}
-{{- range $key := list "targetSelector" "garbageCollection" "debug" "deleteOperation" "imageGracePeriod" "state" "logTail" "pod" "script" "manifest" -}}
+{{- range $key := list "garbageCollection" "debug" "deleteOperation" "imageGracePeriod" "state" "logTail" "pod" "script" "manifest" -}}
 {{- with get $given $key }}{{ $_ := set $config $key . }}{{ end -}}
 {{- end -}}
 {{- with $given.helm }}{{ $_ := set $config "helm" (include "deployer.helmConfig" (dict "root" $ "given" .) | fromYaml) }}{{ end -}}
-{{- with .Values.rbac.namespaces }}{{ $_ := set $config "namespaces" . }}{{ end -}}
-{{- $_ := set $config "hpa" .Values.hpa -}}
-{{- $election := dict "enabled" true "leaseName" (include "deployer.fullname" .) -}}
-{{- range $key, $value := $given.leaderElection }}{{ $_ := set $election $key $value }}{{ end -}}
-{{- $_ := set $config "leaderElection" $election -}}
-{{- $_ := set $config "serve" (dict "metricsPort" (int .Values.metrics.port) "healthPort" (ternary (int .Values.probes.port) 0 .Values.probes.enabled)) -}}
 {{- toYaml $config -}}
 {{- end -}}

@@ -11,7 +11,7 @@
 - apiGroups: [landscaper.gardener.cloud]
   resources: [targets, contexts]
   verbs: [get]
-{{- if gt (int .Values.hpa.maxReplicas) 1 }}
+{{- if include "deployer.shares" . }}
 # Locks among replicas, including those of the Go deployer.
 - apiGroups: [landscaper.gardener.cloud]
   resources: [syncobjects]

@@ -2,10 +2,11 @@
 
 {{- define "deployer.replicaRoles" -}}
 {{- /* Permissions in the host cluster that several replicas need: the Lease, and the pods that hold locks. */ -}}
-{{- if and .Values.serviceAccount.create (not .Values.deployer.hostClusterKubeconfig) }}
+{{- $deployer := .Values.deployer | default dict }}
+{{- if and .Values.serviceAccount.create (not $deployer.hostClusterKubeconfig) }}
 {{- $full := include "deployer.fullname" . }}
-{{- $election := .Values.deployer.leaderElection | default dict }}
-{{- $shares := gt (int .Values.hpa.maxReplicas) 1 }}
+{{- $election := $deployer.leaderElection | default dict }}
+{{- $shares := include "deployer.shares" . }}
 {{- if $election.enabled }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1

@@ -20,7 +20,7 @@
   resources: [installations]
   verbs: [get, patch]
 {{- end }}
-{{- if gt (int .Values.hpa.maxReplicas) 1 }}
+{{- if include "deployer.shares" . }}
 # Locks among replicas, including those of the Go deployer.
 - apiGroups: [landscaper.gardener.cloud]
   resources: [syncobjects]

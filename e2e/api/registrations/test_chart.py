@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The chart deployer-registrations: installed by Helm, and the program with the account, roles and configuration of the release."""
 
+import base64
 import copy
 import re
 import subprocess
@@ -30,7 +31,7 @@ def test_the_program_runs_with_the_roles_of_the_chart(world, tmp_path):
     helm.run("install", "registrations", CHART, kubeconfig=world.apiserver.kubeconfig, values=values, namespace=world.namespace)
     try:
         config = tmp_path / "config.yaml"
-        config.write_text(world.kube.get("configmaps", "registrations-deployer-registrations", world.namespace)["data"]["config.yaml"])
+        config.write_bytes(base64.b64decode(world.kube.get("secrets", "registrations-deployer-registrations-config", world.namespace)["data"]["config.yaml"]))
         token = world.kube.token("registrations-deployer-registrations", world.namespace)
         kubeconfig = world.apiserver.token_kubeconfig(token)
         # Only the Context is missing: Landscaper creates it.

@@ -1,7 +1,13 @@
-{{- /* SPDX-License-Identifier: Apache-2.0 */ -}}
-{{- /* To find out who may see the status page. Reviews have no namespace. If Landscaper is in another cluster, the user of the
-     kubeconfig needs these rules there. */ -}}
-{{- if and .Values.ui.enabled .Values.ui.authentication .Values.serviceAccount.create (not .Values.deployer.landscaperClusterKubeconfig) }}
+{{/* SPDX-License-Identifier: Apache-2.0 */}}
+
+{{/* To find out who may see the status page. Reviews have no namespace. If Landscaper is in another cluster, the user of the
+     kubeconfig needs these rules there. */}}
+{{- define "deployer.reviews" -}}
+{{- $ui := .Values.ui | default dict }}
+{{- if and $ui.enabled (not .Values.metrics.port) }}
+{{- fail "ui.enabled needs metrics.port: the status page is on the port of the metrics. Set metrics.port=8080, or ui.enabled=false" }}
+{{- end }}
+{{- if and $ui.enabled $ui.authentication .Values.serviceAccount.create (not (.Values.deployer | default dict).landscaperClusterKubeconfig) }}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata:
@@ -31,3 +37,4 @@ subjects:
   name: {{ include "deployer.serviceAccountName" . }}
   namespace: {{ .Release.Namespace }}
 {{- end }}
+{{- end -}}
