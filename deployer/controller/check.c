@@ -17,10 +17,10 @@ enum { RULE_VERBS_MAX = 7 };
 enum cluster { CLUSTER_HOST, CLUSTER_LANDSCAPER };
 static const char *const cluster_names[] = {"host", "landscaper"};
 
-enum place { PLACE_RUNS, PLACE_LEASE, PLACE_OWN_POD, PLACE_ALL };
+enum place { PLACE_RUNS, PLACE_LEASE, PLACE_OWN_POD, PLACE_ALL, PLACE_NONE };
 
 /* When a rule is needed. */
-enum need { NEED_ALWAYS, NEED_ELECTION, NEED_LOCKS, NEED_PODS, NEED_TOKENS, NEED_LATE };
+enum need { NEED_ALWAYS, NEED_ELECTION, NEED_LOCKS, NEED_PODS, NEED_TOKENS, NEED_LATE, NEED_PAGE };
 
 struct rule {
     enum cluster cluster;
@@ -60,6 +60,10 @@ static const struct rule rules[] = {
      "read the OCM configuration of a Context"},
     {CLUSTER_LANDSCAPER, PLACE_ALL, NEED_ALWAYS, false, "", "events", NULL, "create",
      "report errors as Events"},
+    {CLUSTER_LANDSCAPER, PLACE_NONE, NEED_PAGE, false, "authentication.k8s.io", "tokenreviews",
+     NULL, "create", "find out who may see the status page"},
+    {CLUSTER_LANDSCAPER, PLACE_NONE, NEED_PAGE, false, "authorization.k8s.io",
+     "subjectaccessreviews", NULL, "create", "find out who may see the status page"},
     {CLUSTER_HOST, PLACE_RUNS, NEED_PODS, false, "", "pods", NULL,
      "get list watch create patch delete", "run DeployItems as pods"},
     {CLUSTER_HOST, PLACE_RUNS, NEED_PODS, false, "", "pods", "log", "get",
@@ -128,6 +132,8 @@ static bool is_needed(const struct check *check, enum need need)
         return check->config->is_manifest_enabled || check->config->is_helm_enabled;
     case NEED_LATE:
         return check->config->is_manifest_enabled && check->config->is_late_trigger;
+    case NEED_PAGE:
+        return check->config->is_page_enabled && check->config->is_page_authenticated;
     case NEED_ALWAYS:
         break;
     }
@@ -154,6 +160,8 @@ static const char *namespace_of(const struct check *check, const struct rule *ru
         return clusters_lease_namespace(check->config, check->pod_namespace);
     case PLACE_OWN_POD:
         return check->pod_namespace;
+    case PLACE_NONE:
+        return NULL;
     case PLACE_ALL:
         break;
     }

@@ -7,20 +7,25 @@
 #include "common/data/doc.h"
 #include "deployer/lifecycle/names.h"
 
+/* The namespace of the Kymas, the cluster, or the cluster if the page asks for tokens. */
+enum place { PLACE_OWN, PLACE_CLUSTER, PLACE_REVIEWS };
+
 /* The same rules as in the chart (charts/lifecycle-manager/templates/rbac.yaml); e2e compares. */
 static const struct {
     const char *group, *resource, *subresource, *verbs;
-    bool is_cluster_wide;
+    enum place place;
 } rules[] = {
-    {KYMA_GROUP, "kymas", NULL, "list watch patch", false},
-    {KYMA_GROUP, "kymas", "status", "patch", false},
-    {KYMA_GROUP, "manifests", NULL, "list watch create patch delete", false},
-    {KYMA_GROUP, "manifests", "status", "patch", false},
-    {KYMA_GROUP, "moduletemplates", NULL, "list watch", false},
-    {KYMA_GROUP, "modulereleasemetas", NULL, "list watch patch", false},
-    {"", "secrets", NULL, "list watch", false},
-    {"coordination.k8s.io", "leases", NULL, "get create update", false},
-    {"apiextensions.k8s.io", "customresourcedefinitions", NULL, "get", true},
+    {KYMA_GROUP, "kymas", NULL, "list watch patch", PLACE_OWN},
+    {KYMA_GROUP, "kymas", "status", "patch", PLACE_OWN},
+    {KYMA_GROUP, "manifests", NULL, "list watch create patch delete", PLACE_OWN},
+    {KYMA_GROUP, "manifests", "status", "patch", PLACE_OWN},
+    {KYMA_GROUP, "moduletemplates", NULL, "list watch", PLACE_OWN},
+    {KYMA_GROUP, "modulereleasemetas", NULL, "list watch patch", PLACE_OWN},
+    {"", "secrets", NULL, "list watch", PLACE_OWN},
+    {"coordination.k8s.io", "leases", NULL, "get create update", PLACE_OWN},
+    {"apiextensions.k8s.io", "customresourcedefinitions", NULL, "get", PLACE_CLUSTER},
+    {"authentication.k8s.io", "tokenreviews", NULL, "create", PLACE_REVIEWS},
+    {"authorization.k8s.io", "subjectaccessreviews", NULL, "create", PLACE_REVIEWS},
 };
 
 static const char *const definitions[] = {"kymas", "manifests", "moduletemplates",
@@ -41,7 +46,7 @@ static int ask(struct kube *kube, size_t rule, const char *verb, const char *nam
         .grace_seconds = -1,
     };
 
-    if (!rules[rule].is_cluster_wide)
+    if (rules[rule].place == PLACE_OWN)
         doc_set_text(body, "spec.resourceAttributes.namespace", namespace_name);
     if (rules[rule].subresource)
         doc_set_text(body, "spec.resourceAttributes.subresource", rules[rule].subresource);
@@ -96,12 +101,14 @@ static int check_definitions(struct kube *kube, FILE *file, bool *ret_is_complet
     return 0;
 }
 
-int lifecycle_check(struct kube *kube, const char *namespace_name, FILE *file,
-                    bool *ret_is_complete, struct error *err)
+int lifecycle_check(struct kube *kube, const char *namespace_name, bool is_page_authenticated,
+                    FILE *file, bool *ret_is_complete, struct error *err)
 {
     *ret_is_complete = true;
     for (size_t i = 0; i < array_length(rules); i++) {
-        if (check_rule(kube, i, namespace_name, file, ret_is_complete, err) < 0)
+        bool is_needed = rules[i].place != PLACE_REVIEWS || is_page_authenticated;
+
+        if (is_needed && check_rule(kube, i, namespace_name, file, ret_is_complete, err) < 0)
             return -1;
     }
     return check_definitions(kube, file, ret_is_complete, err);

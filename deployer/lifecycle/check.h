@@ -9,5 +9,5 @@
 
 /* Asks the control plane for every permission and definition that the lifecycle manager needs, and
  * prints a table. *ret_is_complete: nothing is missing. Runs the loop. */
-int lifecycle_check(struct kube *kube, const char *namespace_name, FILE *file,
-                    bool *ret_is_complete, struct error *err) must_check;
+int lifecycle_check(struct kube *kube, const char *namespace_name, bool is_page_authenticated,
+                    FILE *file, bool *ret_is_complete, struct error *err) must_check;

@@ -41,8 +41,10 @@ static void read_status(const json_t *object, struct row *row)
 
     row->state = (uint8_t)state;
     row->changed_unix_ms = watched_time(object, "status.lastOperation.lastUpdateTime");
+    /* The reason of every condition is "Ready", whatever its status: only the type says something.
+     */
     if (state != MODULE_READY)
-        row->reason = watched_reason(doc_get(object, "status.conditions"));
+        row->reason = watched_untrue(doc_get(object, "status.conditions"));
 }
 
 static void read_kyma(void *data, const json_t *object, struct row *row,

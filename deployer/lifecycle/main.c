@@ -17,6 +17,7 @@
 #include "deployer/lifecycle/lifecycle.h"
 #include "deployer/lifecycle/manager.h"
 #include "deployer/lifecycle/names.h"
+#include "deployer/page/watched.h"
 #include "deployer/serve/daemon.h"
 #include "deployer/serve/server.h"
 
@@ -374,7 +375,8 @@ static int run_check(const struct lifecycle_values *values, struct error *err)
         kube_new(loop, http, config, &kube, err) < 0)
         goto end;
     config = NULL;
-    if (lifecycle_check(kube, values->namespace_name, stdout, &is_complete, err) == 0)
+    if (lifecycle_check(kube, values->namespace_name, watched_page_is_authenticated(values->page),
+                        stdout, &is_complete, err) == 0)
         result = is_complete ? EXIT_SUCCESS : EXIT_FAILURE;
 end:
     kube_free(kube);

@@ -38,13 +38,13 @@ const char *watched_label(const json_t *object, const char *label)
     return value ? value : "";
 }
 
-const char *watched_reason(const json_t *conditions)
+const char *watched_untrue(const json_t *conditions)
 {
     for (size_t i = 0; i < json_array_size(conditions); i++) {
         const json_t *condition = json_array_get(conditions, i);
 
         if (strcmp(doc_text_or(condition, "status", ""), "True") != 0)
-            return doc_text_or(condition, "reason", "");
+            return doc_text_or(condition, "type", "");
     }
     return "";
 }
@@ -225,9 +225,14 @@ struct watched_page *watched_page_open(struct watched_options *options, const ch
                                      "--metrics-address"));
         return NULL;
     }
-    options->is_authenticated = strcmp(mode, "token") == 0;
+    options->is_authenticated = watched_page_is_authenticated(mode);
     log_info("serving the status page", log_number("port", server_port(server)));
     return watched_page_new(options, server);
+}
+
+bool watched_page_is_authenticated(const char *mode)
+{
+    return strcmp(mode, "token") == 0;
 }
 
 void watched_page_free(struct watched_page *page)

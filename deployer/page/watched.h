@@ -45,6 +45,7 @@ struct watched_page *watched_page_new(const struct watched_options *options, str
  * is_authenticated. NULL for "off", and if there is no server, which is logged. */
 struct watched_page *watched_page_open(struct watched_options *options, const char *mode,
                                        struct server *server);
+bool watched_page_is_authenticated(const char *mode);
 /* After server_free(). NULL is fine. */
 void watched_page_free(struct watched_page *page);
 /* An event of the watch on this kind. page may be NULL. */
@@ -55,5 +56,5 @@ void watched_page_event(struct watched_page *page, size_t kind, enum kube_event 
 
 int64_t watched_time(const json_t *object, const char *path);       /* 0: none */
 const char *watched_label(const json_t *object, const char *label); /* "": none */
-const char *watched_reason(const json_t *conditions);               /* of the first that is not
-                                                                     * true; "": none */
+const char *watched_untrue(const json_t *conditions);               /* type of the first that is
+                                                                     * not true; "": none */

@@ -8,12 +8,14 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/kube/client.h"
+#include "deployer/page/watched.h"
 #include "deployer/registrations/manager.h"
 
 #define RBAC_GROUP "rbac.authorization.k8s.io"
 #define NAMESPACE_OF_EVENTS "default"
 
-enum place { PLACE_CLUSTER, PLACE_DEPLOYERS, PLACE_EVENTS };
+/* PLACE_REVIEWS: in the cluster, and only needed if the page asks for tokens. */
+enum place { PLACE_CLUSTER, PLACE_DEPLOYERS, PLACE_EVENTS, PLACE_REVIEWS };
 
 /* The same rules as in the chart; e2e compares. name: only for this object, "role" is replaced by
  * the ClusterRole of deployers. */
@@ -52,6 +54,10 @@ static const struct rule {
     {PLACE_DEPLOYERS, "coordination.k8s.io", "leases", NULL, NULL,
      "get list watch create update delete", "elect a leader, and see heartbeats of agents"},
     {PLACE_EVENTS, "", "events", NULL, NULL, "create", "report changes as Events"},
+    {PLACE_REVIEWS, "authentication.k8s.io", "tokenreviews", NULL, NULL, "create",
+     "find out who may see the status page"},
+    {PLACE_REVIEWS, "authorization.k8s.io", "subjectaccessreviews", NULL, NULL, "create",
+     "find out who may see the status page"},
 };
 
 static const char *const definitions[] = {RESOURCE_ENVIRONMENTS,  RESOURCE_DEPLOYER_REGISTRATIONS,
@@ -60,6 +66,7 @@ static const char *const definitions[] = {RESOURCE_ENVIRONMENTS,  RESOURCE_DEPLO
 
 struct inquiry {
     const struct settings *settings;
+    bool is_page_authenticated;
     struct kube *kube;
     FILE *file;
     size_t problems;
@@ -75,7 +82,7 @@ static void print_row(struct inquiry *inquiry, const char *place, const char *wh
 
 static const char *namespace_of(const struct inquiry *inquiry, enum place place)
 {
-    if (place == PLACE_CLUSTER)
+    if (place == PLACE_CLUSTER || place == PLACE_REVIEWS)
         return NULL;
     return place == PLACE_EVENTS ? NAMESPACE_OF_EVENTS : inquiry->settings->namespace_name;
 }
@@ -193,7 +200,9 @@ static int check_all(struct inquiry *inquiry, struct error *err)
     (void)fprintf(inquiry->file, "%-16s  %-52s  %-36s  %-24s  %s\n", "NAMESPACE", "RESOURCE",
                   "VERBS", "RESULT", "PURPOSE");
     for (size_t i = 0; i < array_length(rules); i++) {
-        if (check_rule(inquiry, &rules[i], err) < 0)
+        bool is_needed = rules[i].place != PLACE_REVIEWS || inquiry->is_page_authenticated;
+
+        if (is_needed && check_rule(inquiry, &rules[i], err) < 0)
             return -1;
     }
     if (check_definitions(inquiry, err) < 0)
@@ -207,11 +216,14 @@ static int check_all(struct inquiry *inquiry, struct error *err)
     return 0;
 }
 
-int registrations_check_run(const struct settings *settings, const char *kubeconfig, FILE *file,
+int registrations_check_run(const struct settings *settings,
+                            const struct registrations_values *values, FILE *file,
                             bool *ret_is_complete, struct error *err)
 {
     cleanup_kube_config struct kube_config *config = NULL;
-    struct inquiry inquiry = {.settings = settings, .file = file};
+    struct inquiry inquiry = {.settings = settings,
+                              .is_page_authenticated = watched_page_is_authenticated(values->page),
+                              .file = file};
     struct loop *loop = NULL;
     struct http_client *http = NULL;
     int result = -1;
@@ -222,7 +234,7 @@ int registrations_check_run(const struct settings *settings, const char *kubecon
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     if (loop_new(clock_system(), &loop, err) == 0 &&
         http_client_new(loop, REGISTRATIONS_USER_AGENT, &http, err) == 0 &&
-        kube_config_default(kubeconfig, &config, err) == 0 &&
+        kube_config_default(values->kubeconfig, &config, err) == 0 &&
         kube_new(loop, http, config, &inquiry.kube, err) == 0) {
         config = NULL;
         result = check_all(&inquiry, err);

@@ -8,8 +8,10 @@
 #include "common/base/error.h"
 #include "deployer/registrations/settings.h"
 
-/* Asks the API server for every permission that is needed, and for everything else that has to
+/* Asks the API server for every permission that is needed with
+ * these options, and for everything else that has to
  * exist, and prints a table. *ret_is_complete: nothing is missing. Fails if the API server cannot
  * be asked. Runs its own event loop. */
-int registrations_check_run(const struct settings *settings, const char *kubeconfig, FILE *file,
+int registrations_check_run(const struct settings *settings,
+                            const struct registrations_values *values, FILE *file,
                             bool *ret_is_complete, struct error *err) must_check;

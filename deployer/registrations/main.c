@@ -364,7 +364,7 @@ static int check(const struct registrations_values *values)
 
     if (read_settings(values, &settings, &err) < 0)
         return fail(&err);
-    result = registrations_check_run(&settings, values->kubeconfig, stdout, &is_complete, &err);
+    result = registrations_check_run(&settings, values, stdout, &is_complete, &err);
     settings_done(&settings);
     if (result < 0)
         return fail(&err);

@@ -24,9 +24,10 @@ def kyma_name(cluster):
 
 
 class FleetWorld:
-    def __init__(self, clusters, modules, *flags):
+    def __init__(self, clusters, modules, *flags, spare=0):
+        """spare: clusters without a Kyma, after the others."""
         self.count, self.modules = clusters, NAMES[:modules]
-        self.fleet = Fleet(clusters + 1, *flags)
+        self.fleet = Fleet(clusters + 1 + spare, *flags)
         self.kcp = self.fleet.client(0)
         self.managed = (1, clusters)
         self.registry = Registry()

@@ -24,7 +24,11 @@ def kubelet(server, namespace):
 def repeat(server, requests, count, width=32):
     """Sends the list of requests count times, with up to width lists in parallel. A C program sends them, because Python would
     be slower than the server. Returns {"requests", "failed", "seconds"}."""
-    kubeconfig = server.user_kubeconfig("load", groups=["system:masters"])
+    return send(server.user_kubeconfig("load", groups=["system:masters"]), requests, count, width)
+
+
+def send(kubeconfig, requests, count, width=32):
+    """The same with a kubeconfig."""
     done = subprocess.run([PROGRAM, kubeconfig, "floor", str(count), str(width)], input=json.dumps(requests),
                           stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)

@@ -57,7 +57,7 @@ static void show(struct place *place, enum clusters_page_kind kind, enum kube_ev
         json_pack("{s:{s:s,s:{s:s,s:s}},s:{s:s,s:s},s:{s:s,s:[{s:s,s:s,s:s}]}}", "metadata", "name",
                   name, "labels", KYMA_LABEL_KYMA_NAME, "sea", KYMA_LABEL_MODULE_NAME, "harbour",
                   "spec", "channel", "regular", "version", "1.2.3", "status", "state", state,
-                  "conditions", "type", "Modules", "status", "False", "reason", "NotYet");
+                  "conditions", "type", "Modules", "status", "False", "reason", "Ready");
 
     watched_page_event(place->page, kind, event, object);
     json_decref(object);
@@ -93,12 +93,12 @@ static void clusters_and_modules_follow_the_watches(void **state)
     show(place, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_LISTED, "sea", "Error");
     watched_page_event(place->page, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_SYNCED, NULL);
     show(place, CLUSTERS_PAGE_MANIFESTS, KUBE_EVENT_ADDED, "sea-harbour", "");
-    assert_rows(place, "clusters", "/lake regular Ready -, /sea regular Error NotYet, ");
-    assert_rows(place, "modules", "sea/sea-harbour harbour 1.2.3 Processing NotYet, ");
+    assert_rows(place, "clusters", "/lake regular Ready -, /sea regular Error Modules, ");
+    assert_rows(place, "modules", "sea/sea-harbour harbour 1.2.3 Processing Modules, ");
     show(place, CLUSTERS_PAGE_MANIFESTS, KUBE_EVENT_MODIFIED, "sea-harbour", "Warning");
     show(place, CLUSTERS_PAGE_KYMAS, KUBE_EVENT_DELETED, "lake", "Deleting");
-    assert_rows(place, "clusters", "/sea regular Error NotYet, ");
-    assert_rows(place, "modules", "sea/sea-harbour harbour 1.2.3 Warning NotYet, ");
+    assert_rows(place, "clusters", "/sea regular Error Modules, ");
+    assert_rows(place, "modules", "sea/sea-harbour harbour 1.2.3 Warning Modules, ");
 }
 
 static void what_a_new_list_does_not_have_is_gone(void **state)

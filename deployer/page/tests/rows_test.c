@@ -95,7 +95,7 @@ static void queries_filter_sort_and_page(void **state)
     rows_free(rows);
 }
 
-static void thousands_of_rows_are_found_and_a_page_is_bounded(void **state)
+static void ten_thousand_rows_are_found_and_a_page_is_bounded(void **state)
 {
     struct rows *rows = rows_new();
     const struct row *found[ROWS_LIMIT_MAX];
@@ -104,16 +104,16 @@ static void thousands_of_rows_are_found_and_a_page_is_bounded(void **state)
     size_t total = 0;
 
     (void)state;
-    for (int i = 0; i < 5000; i++) {
+    for (int i = 0; i < 10000; i++) {
         struct row row = sample(name, (uint8_t)(i % 5), i);
 
         (void)snprintf(name, sizeof(name), "row-%d", i);
         assert_true(rows_set(rows, &row));
     }
     assert_int_equal(rows_find_all(rows, &query, found, &total), ROWS_LIMIT_MAX);
-    assert_int_equal(total, 5000);
-    assert_string_equal(found[0]->name, "row-4999");
-    for (int i = 0; i < 5000; i++) {
+    assert_int_equal(total, 10000);
+    assert_string_equal(found[0]->name, "row-9999");
+    for (int i = 0; i < 10000; i++) {
         (void)snprintf(name, sizeof(name), "row-%d", i);
         assert_non_null(rows_find(rows, "ns", name));
         assert_true(rows_remove(rows, "ns", name));
@@ -142,7 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_follow_every_change),
         cmocka_unit_test(queries_filter_sort_and_page),
-        cmocka_unit_test(thousands_of_rows_are_found_and_a_page_is_bounded),
+        cmocka_unit_test(ten_thousand_rows_are_found_and_a_page_is_bounded),
         cmocka_unit_test(long_texts_are_cut_off),
     };
 

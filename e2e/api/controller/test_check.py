@@ -78,14 +78,14 @@ def test_the_chart_of_the_manifest_deployer_grants_what_is_checked(account):
     assert f"contexts.{LANDSCAPER}" not in {row["RESOURCE"] for row in rows if row["VERBS"] != "-"}
 
 
-@pytest.mark.parametrize("replicas", [1, 2])
-def test_the_chart_grants_every_permission_that_is_checked_and_no_other(account, replicas):
+@pytest.mark.parametrize("replicas, ui", [(1, {"enabled": True}), (2, {"enabled": True, "authentication": True})])
+def test_the_chart_grants_every_permission_that_is_checked_and_no_other(account, replicas, ui):
     hpa = {"maxReplicas": replicas}
-    account.allow_chart(hpa=hpa)
-    code, rows, last = account.check(hpa=hpa)
+    account.allow_chart(hpa=hpa, ui=ui)
+    code, rows, last = account.check(hpa=hpa, ui=ui)
     assert (code, missing(rows), last) == (0, set(), "no problems found")
     rules = set()
-    for role in helm.template({"hpa": hpa}):
+    for role in helm.template({"hpa": hpa, "ui": ui}):
         if role["kind"] in ("Role", "ClusterRole"):
             cluster = "landscaper" if role["kind"] == "ClusterRole" else "host"
             rules |= {(cluster, group, resource, verb) for rule in role["rules"] for group in rule["apiGroups"]
@@ -101,6 +101,10 @@ def test_with_namespaces_roles_are_sufficient_and_each_namespace_is_checked(acco
     code, rows, last = account.check(namespaces=namespaces)
     assert (code, missing(rows), last) == (0, set(), "no problems found")
     assert {row["NAMESPACE"] for row in rows if row["CLUSTER"] == "landscaper" and row["VERBS"] != "-"} == {",".join(namespaces)}
+    # Reviews have no namespace: they need a ClusterRole.
+    code, rows, last = account.check(namespaces=namespaces, ui={"enabled": True, "authentication": True})
+    assert code == 1 and missing(rows) == {("landscaper", name, "missing: create")
+                                           for name in ("tokenreviews.authentication.k8s.io", "subjectaccessreviews.authorization.k8s.io")}
     # Neither of all namespaces, nor of one more.
     for others in ([], [*namespaces, "kube-system"]):
         code, rows, last = account.check(namespaces=others)

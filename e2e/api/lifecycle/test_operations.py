@@ -31,6 +31,9 @@ def test_check_names_what_is_missing_and_the_chart_grants_it(world):
     world.kcp.allow(user, [r for r in rules if "customresourcedefinitions" in r["resources"]])
     complete = subprocess.run(command, capture_output=True, text=True)
     assert complete.returncode == 0 and "MISSING" not in complete.stdout, complete
+    # A page that asks for tokens needs more.
+    missing = subprocess.run([*command, "--ui=token"], capture_output=True, text=True)
+    assert re.findall("MISSING  create  (.*)", missing.stdout) == ["tokenreviews.authentication.k8s.io", "subjectaccessreviews.authorization.k8s.io"]
     # With these permissions, and no others, a module is installed and removed.
     world.publish("fine", [config_map("fine")])
     world.access("fleet-0001")

@@ -3,7 +3,7 @@
 
 import time
 
-from bench import load, ports
+from bench import copies, ports
 from bench.kube import DEPLOYITEMS
 from bench.page_client import PageClient
 from bench.proc import memory
@@ -45,7 +45,7 @@ def status_of(kind, ago, took, reason):
     """The status of an item whose job ended some seconds ago."""
     begun = ago + took
     status = {
-        "phase": "Failed" if reason else "Succeeded", "observedGeneration": 1, "jobID": f"job-{load.N}", "jobIDFinished": f"job-{load.N}",
+        "phase": "Failed" if reason else "Succeeded", "observedGeneration": 1, "jobID": "job-1", "jobIDFinished": "job-1",
         "jobIDGenerationTime": at(begun + 2), "lastReconcileTime": at(begun),
         "deployer": {"identity": "test", "name": GROUP, "version": "v1"},
         "transitionTimes": {"triggerTime": at(begun + 2), "initTime": at(begun), "finishedTime": at(ago)},
@@ -55,7 +55,7 @@ def status_of(kind, ago, took, reason):
         status["exportRef"] = {"name": f"{CANARY}-export", "namespace": "items"}
         status["providerStatus"] = {
             "apiVersion": f"{GROUP}/v1alpha1", "kind": "ProviderStatus", "lastOperation": "RECONCILE", "podStatus": {
-                "podName": f"run-{load.N}", "lastRun": at(begun - 1), "mainLogTail": f"log {CANARY}",
+                "podName": "run-1", "lastRun": at(begun - 1), "mainLogTail": f"log {CANARY}",
                 "initContainerStatus": container(begun - 3, begun - 6), "containerStatus": container(begun - 7, ago + 4, 3 if reason else 0),
                 "waitContainerStatus": {**container(begun - 7, ago + 1, 1 if reason else 0), "message": CANARY}}}
     if reason:
@@ -66,14 +66,15 @@ def status_of(kind, ago, took, reason):
 
 
 def create_group(world, namespace, name, count, kind, reason, ago, took):
-    names = f"{name}-{load.N}"
-    done = load.repeat(world.apiserver, [
-        load.request("create", DEPLOYITEMS, namespace, body={
-            "apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "DeployItem", "metadata": {"name": names, "finalizers": [ITEM_FINALIZER]},
-            "spec": {"type": kind, "target": {"name": "prod-eu-1", "namespace": namespace}, "config": {
-                "apiVersion": f"{GROUP}/v1alpha1", "kind": "ProviderConfiguration", "importValues": {"password": CANARY}}}}),
-        load.request("patch", DEPLOYITEMS, namespace, names, "status", {"status": status_of(kind, ago, took, reason)})], count)
-    assert done["failed"] == 0, done
+    """The first item is created; the others are copies of it."""
+    first, *others = (f"{name}-{number}" for number in range(count))
+    world.kube.create({
+        "apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "DeployItem",
+        "metadata": {"name": first, "namespace": namespace, "finalizers": [ITEM_FINALIZER]},
+        "spec": {"type": kind, "target": {"name": "prod-eu-1", "namespace": namespace}, "config": {
+            "apiVersion": f"{GROUP}/v1alpha1", "kind": "ProviderConfiguration", "importValues": {"password": CANARY}}}})
+    world.kube.patch(DEPLOYITEMS, first, {"status": status_of(kind, ago, took, reason)}, namespace, "status")
+    copies.copy(world.apiserver, DEPLOYITEMS, namespace, first, others)
 
 
 def part_size(count, part):
@@ -93,8 +94,9 @@ def create_items(world):
 class Page(PageClient):
     """The page of a running controller."""
 
-    def __init__(self, world, **ui):
-        self.world, self.ui = world, {"enabled": True, **ui}
+    def __init__(self, world, namespaces=(), **ui):
+        """namespaces: the controller lists no others."""
+        self.world, self.ui, self.namespaces = world, {"enabled": True, **ui}, list(namespaces)
         super().__init__(ports.free_port())
         self.restart()
 
@@ -103,6 +105,6 @@ class Page(PageClient):
             controller.stop()
         self.controller = self.world.start(
             verbosity="info", arguments=[f"--metrics-address=127.0.0.1:{self.port}"],
-            config={"ui": self.ui, "manifest": {"enabled": True}})
+            config={"ui": self.ui, "manifest": {"enabled": True}, "namespaces": self.namespaces})
         self.controller.wait_until(lambda: "items listed" in self.controller.output(), "items listed", 600)
         self.first_memory = memory(self.controller.pid)["VmRSS"]

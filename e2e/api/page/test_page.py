@@ -12,6 +12,7 @@ from bench import paths
 from bench.apiserver import ApiServer
 from bench.browser import Browser
 from bench.kube import DEPLOYITEMS
+from bench.page_view import LARGE, PAGE_ROWS, assert_no_other_hosts, fresh, names, wait_live, wait_total
 from bench.proc import memory
 from bench.waiting import wait_until
 from controller_harness import Pod, World, succeed
@@ -20,8 +21,6 @@ from page_harness import CANARY, COUNT, FAILED, FINISHED, RUNNING, Page, create_
 DOCS = paths.CHECKOUT / "docs"
 PICTURES = ("status-page.png", "status-page-item.png")
 SMALL = (360, 740)
-LARGE = (1280, 800)
-PAGE_ROWS = 50
 
 
 @pytest.fixture(scope="module")
@@ -52,30 +51,7 @@ def page(world):
 def browser(page):
     with Browser() as made:
         yield made
-        assert made.errors == []
-        assert [url for url in made.requests if not url.startswith(("http://127.0.0.1:", "about:"))] == [], "requests to other hosts"
-
-
-def fresh(browser, page, fragment="", size=LARGE, scheme="light"):
-    """Opens the page anew and waits until it is live."""
-    browser.size(*size)
-    browser.color_scheme(scheme)
-    browser.open("about:blank")
-    browser.wait("location.href == 'about:blank'")
-    browser.open(page.address + fragment)
-    wait_live(browser)
-
-
-def wait_live(browser):
-    browser.wait("document.querySelector('#link')?.dataset.state == 'live' && document.querySelector('#caption').innerText != ''")
-
-
-def names(browser):
-    return browser.run("[...document.querySelectorAll('#rows tr')].map((line) => line.dataset.key)")
-
-
-def wait_total(browser, total):
-    browser.wait(f"document.querySelector('#caption').innerText.startsWith('{total:,} ')", f"{total} items")
+        assert_no_other_hosts(made)
 
 
 def test_ten_thousand_items_are_listed_by_page_and_searched_on_the_server(browser, page):
@@ -273,7 +249,7 @@ def test_a_lost_connection_is_shown_and_restored(browser, page, world):
 
 
 def test_with_authentication_the_page_needs_a_token_with_permission(browser, world):
-    guarded = Page(world, authentication=True)
+    guarded = Page(world, namespaces=["items"], authentication=True)
     allowed, denied = (world.apiserver.service_account(name, "items") for name in ("viewer", "stranger"))
     world.kube.allow("items:viewer", [{"apiGroups": ["landscaper.gardener.cloud"], "resources": ["deployitems"], "verbs": ["list"]}],
                      kind="ServiceAccount", name="page-viewer")

@@ -26,7 +26,8 @@ def check(*arguments):
 
 def test_the_program_runs_with_the_roles_of_the_chart(world, tmp_path):
     """S4, S9: nothing is missing in the roles and nothing is too much; --check agrees; an agent writes only its own Environment."""
-    values = {"crds": {"install": False}, "deployerManagement": {"acceptance": "manual", "namespace": world.namespace}}
+    values = {"crds": {"install": False}, "deployerManagement": {"acceptance": "manual", "namespace": world.namespace},
+              "ui": {"enabled": True, "authentication": True}}
     helm.run("install", "registrations", CHART, kubeconfig=world.apiserver.kubeconfig, values=values, namespace=world.namespace)
     try:
         config = tmp_path / "config.yaml"
@@ -38,7 +39,12 @@ def test_the_program_runs_with_the_roles_of_the_chart(world, tmp_path):
         assert done.returncode == 1 and "1 problem found" in done.stdout and re.search("Context default.* missing ", done.stdout), done.stdout + done.stderr
         world.context()
         done = check(f"--config={config}", f"--kubeconfig={kubeconfig}")
-        assert done.returncode == 0 and "no problems found" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 0 and "no problems found" in done.stdout and "tokenreviews" not in done.stdout, done.stdout + done.stderr
+        done = check(f"--config={config}", f"--kubeconfig={kubeconfig}", "--ui=token")
+        assert done.returncode == 0 and re.search("all .*tokenreviews.* create .* ok ", done.stdout), done.stdout + done.stderr
+        stranger = world.apiserver.user_kubeconfig("stranger")
+        done = check(f"--config={config}", f"--kubeconfig={stranger}", "--ui=token")
+        assert done.returncode == 1 and re.search("subjectaccessreviews.* missing: create ", done.stdout), done.stdout + done.stderr
 
         process = world.start(f"--config={config}", token=token)
         agents_write_their_own_environment(world)
