@@ -14,7 +14,7 @@ from bench import paths
 BUILD = pathlib.Path(os.environ.get("LONGSHORE_BUILD") or paths.CHECKOUT / "build" / "dev")
 LONGSHORE = BUILD / "deployer" / "longshore"
 PROGRAMS = {"longshore": LONGSHORE, "longshore-init": BUILD / "init" / "longshore-init", "longshore-wait": BUILD / "wait" / "longshore-wait"}
-COMMANDS = ("run", "validate", "render", "diff", "status", "logs", "controller", "registrations", "agent", "schema", "version", "completion", "man", "help")
+COMMANDS = ("run", "validate", "render", "diff", "status", "logs", "controller", "registrations", "lifecycle", "agent", "schema", "version", "completion", "man", "help")
 PAGES = [*PROGRAMS, *(f"longshore-{name}" for name in COMMANDS)]
 SHELLS = ("bash", "zsh", "fish")
 

@@ -50,6 +50,8 @@ def test_the_program_runs_with_the_roles_of_the_chart(world, tmp_path):
         agents_write_their_own_environment(world)
         world.create(environment("one"))
         world.create(registration("mock"))
+        # An Event reports a change: the status has to be written before the deployer is ready.
+        world.wait_condition(REGISTRATIONS, "mock", "Ready", "False")
         world.kube.patch(ENVIRONMENTS, "one", {"metadata": {"annotations": {ACCEPTED: "true"}}})
         world.finish("mock-one")
         world.wait_condition(REGISTRATIONS, "mock", "Ready", "True")
