@@ -7,7 +7,7 @@ export LONGSHORE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore
 PYTHON := /usr/bin/python3
 
 .DEFAULT_GOAL := build
-.PHONY: help build build-clang build-asan demo test unit lint format reference e2e bench mutants images release fuzz coverage clean \
+.PHONY: help build build-clang build-asan demo test unit lint format reference e2e bench mutants images release release-check fuzz coverage clean \
         fleet cluster-up cluster-down
 
 help: ## this list
@@ -91,6 +91,14 @@ release: ## all files of a release for amd64 and arm64, in out/ (VERSION=x.y.z S
 	@.ci/packages build
 	@images/release packages
 	@images/release build "$(or $(VERSION),$(file <images/version))"
+
+release-check: build ## builds a release with a new key, and checks every file of it
+	@.ci/packages run test
+	@e2e/bench/tools packages
+	@e2e/bench/tools helm
+	@images/build packages
+	@images/release packages
+	@LONGSHORE_RELEASE_CHECK=1 $(PYTHON) -m pytest -c e2e/pytest.ini e2e/ship/test_release_files.py
 
 fuzz: ## every fuzzer for 60 s (FUZZ_SECONDS=n)
 	@.ci/packages build lint fuzz
