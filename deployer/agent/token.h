@@ -12,8 +12,8 @@ struct token_claims {
     int64_t issued, expires;        /* seconds since 1970, by the server's clock; 0: not given */
 };
 
-/* Reads a JWT without verifying it: the API server does that. ERROR_INVALID if it is none. The text
- * of the error never contains the token. */
+/* Reads a JWT without verifying it: the API server does that. ERROR_INVALID if it is not a JWT. The
+ * text of the error never contains the token. */
 int token_claims_read(const char *token, struct token_claims *ret_claims, struct error *err)
     must_check;
 void token_claims_done(struct token_claims *claims);
