@@ -19,6 +19,9 @@ enum {
     FIXED_RESIDENT_MAX = 24 * 1024 * 1024,
     EVENTS = 50,
     VISITS_PER_EVENT_MAX = 4,
+    /* What the server sends at the end of a handshake (tickets, settings) may arrive during the
+     * events. A client that walked all its connections for each event would visit 15,000. */
+    LATE_VISITS_PER_CLUSTER_MAX = 3,
 };
 
 static int setup(void **state)
@@ -57,7 +60,7 @@ static void check_events(struct many_clusters *all)
             many_clusters_run_once(all);
     }
     assert_in_range(all->http->nghttp2->visit_count - visits, EVENTS,
-                    EVENTS * VISITS_PER_EVENT_MAX);
+                    EVENTS * VISITS_PER_EVENT_MAX + CLUSTERS * LATE_VISITS_PER_CLUSTER_MAX);
 }
 
 /* All servers close their connections at once, as after a restart of a proxy before them. */
