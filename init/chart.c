@@ -267,7 +267,13 @@ static int fetch_resource(const struct chart_env *env, int fd, struct error *err
                          "OCM configuration has no resolvers");
     if (access_parse(resolution_root(env->resolution).resource, ACCESS_CHART, &access, err) < 0)
         return -1;
-    return fetch_blob(env, &access, fd, err);
+    if (access.kind != ACCESS_CHART_REPOSITORY)
+        return fetch_blob(env, &access, fd, err);
+    if (fetch_from_repository(env, access.chart, fd, err) < 0)
+        return -1;
+    return access.blob_digest
+               ? digest_check_file(fd, "chart of the resource", access.blob_digest, err)
+               : 0;
 }
 
 /* ---- The chart ---- */

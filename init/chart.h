@@ -5,7 +5,7 @@
  *     {"url": address of the archive}
  *     {"ref": host/repository:tag of an OCI artifact}
  *     {"repository": {"url", "name", "version", "authorization": {"url", "header", "ca"}}}
- *     {"resource": {"name"}}  of the component of the configuration
+ *     {"resource": {"name", ...}}  of the component of the configuration: name and extra identity
  *
  * The archive is checked (chart_check.h) and becomes FILE "chart/chart.tgz" beside the directory of
  * the content. Chart.yaml and the default values become a part of the state, where the controller

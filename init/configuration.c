@@ -136,6 +136,7 @@ static int read_chart(struct configuration *configuration, const json_t *section
         return 0;
     if (!configuration->has_descriptor)
         return error_set(err, ERROR_INVALID, "resource: requires a componentDescriptor");
+    configuration->resource_identity = resource;
     return doc_want_text_required(resource, "name", &configuration->resource_name, err);
 }
 

@@ -76,6 +76,7 @@ static int resolve(struct work *work, struct error *err)
     struct resolve_options options = {.resource_name = setup->configuration.inline_blueprint
                                                            ? NULL
                                                            : setup->configuration.resource_name,
+                                      .resource_identity = setup->configuration.resource_identity,
                                       .on_progress = on_components,
                                       .data = work->progress};
 

@@ -94,6 +94,7 @@ static const struct option_fact run_facts[] = {
      "deletes what the item created in a cluster"},
     {"EXAMPLES", "longshore run manifests.yaml --kubeconfig cluster.yaml",
      "applies the objects of a manifest item to a cluster"},
+    {"EXAMPLES", "longshore run chart.yaml", "renders the chart of a helm item and prints its objects"},
     {"EXAMPLES", "longshore run item.yaml -o json | jq .exports", "prints only the exports"},
     {"EXAMPLES", "longshore run --from-cluster team/item --shell",
      "opens a shell with the inputs of an item in a cluster"},

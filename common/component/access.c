@@ -22,6 +22,7 @@ static const char *const type_artifact[] = {
     "ociArtifact", "OCIArtifact", "ociRegistry", "OCIRegistry", "ociImage", "OCIImage", NULL};
 static const char *const type_relative[] = {"relativeOciReference", "RelativeOciReference", NULL};
 static const char *const type_blob[] = {"ociBlob", "OCIBlob", NULL};
+static const char *const type_helm[] = {"helm", "Helm", NULL};
 
 /* The unpacker detects the compression, so that zstd is supported although Go does not know it. */
 static const char *const blueprint_layers[] = {
@@ -75,6 +76,7 @@ void access_done(struct access *access)
     free(access->object);
     free(access->blob_digest);
     free(access->artifact_digest);
+    json_decref(access->chart);
     *access = (struct access){0};
 }
 
@@ -169,6 +171,55 @@ static int parse_blob(const json_t *spec, struct access *access, struct error *e
     return 0;
 }
 
+/* In a registry the chart is an artifact, whose tag has no "+". The caller frees. */
+static char *chart_reference(const char *repository, const char *name, const char *version)
+{
+    size_t length = strlen(repository);
+    cleanup_free char *tag = xstrdup(version);
+    char *plus = strchr(tag, '+');
+
+    if (plus)
+        *plus = '_';
+    while (length > 0 && repository[length - 1] == '/')
+        length--;
+    return xasprintf("%.*s/%s:%s", (int)length, repository, name, tag);
+}
+
+/* {"helmRepository": URL, "helmChart": "name[:version]", "version"?}. */
+static int parse_helm(const json_t *spec, struct access *access, struct error *err)
+{
+    const char *repository = typed_text(spec, "helmRepository");
+    const char *chart = typed_text(spec, "helmChart");
+    const char *version = typed_text(spec, "version");
+    size_t length = chart ? strcspn(chart, ":") : 0;
+    cleanup_free char *name = NULL;
+    cleanup_free char *reference = NULL;
+
+    if (!repository)
+        return missing("helmRepository", err);
+    if (length == 0)
+        return missing("helmChart", err);
+    if (!version)
+        version = chart[length] == ':' ? chart + length + 1 : "";
+    if (!*version)
+        return missing("version", err);
+    name = xstrndup(chart, length);
+    if (strncasecmp(repository, "oci://", 6) == 0) {
+        access->kind = ACCESS_ARTIFACT;
+        reference = chart_reference(repository, name, version);
+        return parse_image(reference, access, err);
+    }
+    if (strncasecmp(repository, "https://", 8) != 0 && strncasecmp(repository, "http://", 7) != 0)
+        return error_set(err, ERROR_INVALID,
+                         "access: helmRepository: \"%.200s\" must begin with https://, http:// or "
+                         "oci://",
+                         repository);
+    access->kind = ACCESS_CHART_REPOSITORY;
+    access->chart =
+        json_pack("{s:s,s:s,s:s}", "url", repository, "name", name, "version", version);
+    return 0;
+}
+
 static int parse_spec(const json_t *spec, struct access *access, struct error *err)
 {
     const char *media_type = typed_text(spec, "mediaType");
@@ -210,6 +261,8 @@ static int parse_spec(const json_t *spec, struct access *access, struct error *e
         access->kind = ACCESS_BLOB;
         return parse_blob(spec, access, err);
     }
+    if (typed_is(spec, type_helm) && access->content == ACCESS_CHART)
+        return parse_helm(spec, access, err);
     return error_set(err, ERROR_INVALID,
                      "access: type \"%.100s\" is not supported for %ss; use localBlob or "
                      "ociArtifact",

@@ -17,6 +17,8 @@ enum access_kind {
     ACCESS_BLOB,           /* a blob of another repository */
     ACCESS_ARTIFACT,       /* a separate OCI artifact */
     ACCESS_RELATIVE,       /* a separate artifact in the registry of the component */
+    ACCESS_CHART_REPOSITORY, /* a classic chart repository: chart is set, and nothing can be fetched
+                              * as a blob */
 };
 
 /* What the resource has to be. */
@@ -35,6 +37,7 @@ struct access {
     char *object; /* tag or digest of an artifact */
     bool is_plain_http;
     int64_t size; /* -1: not set */
+    json_t *chart; /* {"url", "name", "version"} of a chart repository; else NULL */
     /* Digests of the component descriptor, "sha256:<hex>", or NULL. */
     char *blob_digest;     /* of the blob */
     char *artifact_digest; /* of the manifest of the artifact */

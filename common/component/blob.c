@@ -342,6 +342,8 @@ int blob_fetch(const struct blob_env *env, const struct access *access,
         place.host = root->repository->host;
         place.is_plain_http = root->repository->is_plain_http;
         return fetch_artifact(env, access, &place, env->components, ret_blob, err);
+    case ACCESS_CHART_REPOSITORY:
+        return error_set(err, ERROR_INTERNAL, "a chart repository has no blobs");
     case ACCESS_BLOB:
         if (check_type(access, root, err) < 0)
             return -1;

@@ -132,10 +132,11 @@ const json_t *descriptor_resources(const struct descriptor *descriptor)
 }
 
 int descriptor_resource(const struct descriptor *descriptor, const char *name,
-                        json_t **ret_resource, struct error *err)
+                        const json_t *identity, json_t **ret_resource, struct error *err)
 {
     size_t same_name = 0;
-    const json_t *resource = element_by_name(descriptor_resources(descriptor), name, &same_name);
+    const json_t *resource =
+        element_find(descriptor_resources(descriptor), name, identity, &same_name);
 
     if (resource) {
         *ret_resource = json_incref(doc_writable(resource));
@@ -143,9 +144,10 @@ int descriptor_resource(const struct descriptor *descriptor, const char *name,
     }
     if (same_name > 0)
         return error_set(err, ERROR_NOT_FOUND,
-                         "component \"%s:%s\": the name \"%.200s\" does not identify one resource "
-                         "(%zu have it and differ in version or extra identity)",
+                         "component \"%s:%s\": the name \"%.200s\"%s does not identify one "
+                         "resource (%zu have the name and differ in version or extra identity)",
                          descriptor_name(descriptor), descriptor_version(descriptor), name,
+                         json_object_size(identity) > 1 ? " with the given attributes" : "",
                          same_name);
     return error_set(err, ERROR_NOT_FOUND, "component \"%s:%s\" has no resource \"%.200s\"",
                      descriptor_name(descriptor), descriptor_version(descriptor), name);

@@ -34,10 +34,11 @@ const json_t *descriptor_context(const struct descriptor *descriptor);
 /* Each a new reference. */
 size_t descriptor_reference_count(const struct descriptor *descriptor);
 json_t *descriptor_reference(const struct descriptor *descriptor, size_t index);
-/* The resource whose identity is just this name (element.h), as a new reference. The message of
- * ERROR_NOT_FOUND says whether there is none or more than one. */
+/* The resource with this identity (element.h; NULL: just the name), as a new reference. The message
+ * of ERROR_NOT_FOUND says whether there is none or more than one. */
 int descriptor_resource(const struct descriptor *descriptor, const char *name,
-                        json_t **ret_resource, struct error *err) must_check;
+                        const json_t *identity, json_t **ret_resource, struct error *err)
+    must_check;
 /* All resources; borrowed, NULL if there are none. */
 const json_t *descriptor_resources(const struct descriptor *descriptor);
 

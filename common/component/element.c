@@ -263,7 +263,31 @@ int element_contexts(const json_t *contexts, json_t **ret_contexts, struct error
     return 0;
 }
 
-const json_t *element_by_name(const json_t *list, const char *name, size_t *ret_same_name)
+/* Whether the element has all of these attributes, and no other extra identity. */
+static bool has_identity(const json_t *element, const json_t *identity)
+{
+    const json_t *extra = doc_member(element, "extraIdentity");
+    size_t matched = 0;
+    const char *key = NULL;
+    json_t *value = NULL;
+
+    doc_foreach(identity, key, value)
+    {
+        const json_t *own = json_object_get(extra, key);
+
+        if (strcmp(key, "name") == 0)
+            continue;
+        matched += own ? 1 : 0;
+        if (!own && strcmp(key, "version") == 0)
+            own = doc_member(element, "version");
+        if (!own || !json_equal(own, value))
+            return false;
+    }
+    return matched == json_object_size(extra);
+}
+
+const json_t *element_find(const json_t *list, const char *name, const json_t *identity,
+                           size_t *ret_same_name)
 {
     const json_t *found = NULL;
     size_t candidates = 0;
@@ -275,11 +299,11 @@ const json_t *element_by_name(const json_t *list, const char *name, size_t *ret_
         if (strcmp(doc_text_or(element, "name", ""), name) != 0)
             continue;
         (*ret_same_name)++;
-        if (json_object_size(doc_member(element, "extraIdentity")) > 0)
+        if (!has_identity(element, identity))
             continue;
         candidates++;
         found = element;
     }
-    /* With two candidates the version is part of both identities, so neither is just the name. */
+    /* With two candidates the version is part of both identities, so neither is the wanted one. */
     return candidates == 1 ? found : NULL;
 }

@@ -28,6 +28,8 @@ int element_signatures(const json_t *signatures, json_t **ret_signatures, struct
 int element_contexts(const json_t *contexts, json_t **ret_contexts, struct error *err) must_check;
 
 /* An identity consists of the name, the extra identity, and the version where another element has
- * the same two. Returns the element whose identity is just this name (borrowed), or NULL;
- * *ret_same_name is the number of elements that have the name. */
-const json_t *element_by_name(const json_t *list, const char *name, size_t *ret_same_name);
+ * the same two. Returns the element with this identity (borrowed), or NULL. identity is an object
+ * of strings: the extra identity, and perhaps the version; its member "name" does not count. NULL:
+ * just the name. *ret_same_name is the number of elements that have the name. */
+const json_t *element_find(const json_t *list, const char *name, const json_t *identity,
+                           size_t *ret_same_name);

@@ -169,7 +169,7 @@ static int keep_root(struct resolution *resolution, struct found *found, struct 
 {
     if (resolution->options.resource_name &&
         descriptor_resource(found->descriptor, resolution->options.resource_name,
-                            &resolution->resource, err) < 0)
+                            resolution->options.resource_identity, &resolution->resource, err) < 0)
         return -1;
     resolution->root_repository = found->repository;
     resolution->root_manifest = found->manifest;

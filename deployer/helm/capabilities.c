@@ -67,3 +67,8 @@ json_t *helm_api_versions(const json_t *discovery)
     json_decref(kinds);
     return versions;
 }
+
+bool helm_is_capability_refused(const struct error *err)
+{
+    return err->kind == ERROR_NOT_FOUND || (err->kind == ERROR_DENIED && err->http_status == 403);
+}

@@ -5,12 +5,46 @@
 
 #include "common/archive/gzip.h"
 #include "common/base/memory.h"
+#include "common/base/number.h"
 #include "common/contract.h"
 #include "common/data/base64.h"
 #include "common/data/doc.h"
 #include "deployer/helm/rendered.h"
 
 static const unsigned char gzip_magic[] = {0x1f, 0x8b};
+
+/* ---- Secrets ---- */
+
+char *helm_release_selector(const char *name, bool is_deployed_only)
+{
+    return xasprintf("owner=helm,name=%s%s", name, is_deployed_only ? ",status=deployed" : "");
+}
+
+static uint64_t revision_of(const json_t *secret)
+{
+    uint64_t revision = 0;
+
+    (void)!number_parse(doc_text_or(secret, "metadata.labels.version", ""), INT64_MAX, &revision);
+    return revision;
+}
+
+const json_t *helm_release_newest(const json_t *secrets)
+{
+    const json_t *newest = NULL;
+
+    for (size_t i = 0; i < json_array_size(secrets); i++) {
+        const json_t *secret = json_array_get(secrets, i);
+
+        if (!newest || revision_of(secret) > revision_of(newest))
+            newest = secret;
+    }
+    return newest;
+}
+
+bool helm_release_is_pending(const json_t *secret)
+{
+    return strncmp(doc_text_or(secret, "metadata.labels.status", ""), "pending-", 8) == 0;
+}
 
 /* The data of a Secret is base64 of what helm stores, which is base64 again. */
 static int decode_twice(const json_t *text, struct buffer *ret_bytes, struct error *err)

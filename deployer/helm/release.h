@@ -3,12 +3,20 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "common/apply/inventory.h"
 #include "common/base/error.h"
 
 /* Of a release that was unpacked: the manifest, the values and the metadata of the chart count. */
 enum { HELM_RELEASE_BYTES_MAX = 32 * 1024 * 1024 };
+
+/* Selects the Secrets of a release by their labels. Belongs to the caller. */
+char *helm_release_selector(const char *name, bool is_deployed_only);
+/* The Secret with the highest revision; NULL if there is none. Borrowed. */
+const json_t *helm_release_newest(const json_t *secrets);
+/* Whether an operation on the revision has begun and not ended. */
+bool helm_release_is_pending(const json_t *secret);
 
 /* Reads the release of a Secret of type helm.sh/release.v1: base64 of gzipped JSON, or of JSON. The
  * templates and files of the chart are skipped. *ret_release is a new reference. No message

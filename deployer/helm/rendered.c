@@ -223,7 +223,7 @@ int rendered_values(const struct rendered *rendered, const struct helm_config *h
 int helm_value_exports(const struct manifest_config *config, const json_t *values,
                        json_t **ret_exports, struct error *err)
 {
-    cleanup_json json_t *exports = json_object();
+    cleanup_json json_t *exports = config->value_export_count > 0 ? json_object() : NULL;
 
     for (size_t i = 0; i < config->value_export_count; i++) {
         const struct value_export *export = &config->value_exports[i];
@@ -239,5 +239,23 @@ int helm_value_exports(const struct manifest_config *config, const json_t *value
         export_place(exports, export->key, json_array_get(found, 0));
     }
     *ret_exports = steal(&exports);
+    return 0;
+}
+
+int rendered_config(struct rendered *rendered, const json_t *document, const char *item_name,
+                    struct manifest_config **ret_config, json_t **ret_exports, struct error *err)
+{
+    cleanup_mistakes struct mistakes mistakes = {0};
+    cleanup_helm_config struct helm_config *helm = helm_config_read(document, &mistakes);
+    cleanup_manifest_config struct manifest_config *config =
+        manifest_config_for_chart(document, &mistakes);
+    cleanup_json json_t *values = NULL;
+
+    if (mistakes_fail(&mistakes, err) < 0 ||
+        rendered_objects(rendered, helm, item_name, config, err) < 0 ||
+        rendered_values(rendered, helm, &values, err) < 0 ||
+        helm_value_exports(config, values, ret_exports, err) < 0)
+        return -1;
+    *ret_config = steal(&config);
     return 0;
 }

@@ -9,6 +9,9 @@
 #include "deployer/helm/configuration.h"
 #include "deployer/objects/configuration.h"
 
+/* Limits of the state that is read: of its archive, and of the texts in it. */
+enum { RENDERED_UNPACKED_MAX = 64 * 1024 * 1024, RENDERED_TEXT_MAX = 32 * 1024 * 1024 };
+
 struct rendered_file {
     char *name; /* "app/templates/service.yaml" */
     char *text; /* wiped when freed */
@@ -36,11 +39,18 @@ int rendered_objects(struct rendered *rendered, const struct helm_config *helm,
                      const char *item_name, struct manifest_config *config, struct error *err)
     must_check;
 
+/* All that follows from the rendered files and the item's provider configuration: objects, checks
+ * and groups, and the exports from values (NULL: it has none). Both belong to the caller. Fails as
+ * the functions that it calls: rendered_objects(), rendered_values(), helm_value_exports(). */
+int rendered_config(struct rendered *rendered, const json_t *document, const char *item_name,
+                    struct manifest_config **ret_config, json_t **ret_exports, struct error *err)
+    must_check;
+
 /* What templates see: {"Values", "Chart", "Release"}. A new reference. */
 int rendered_values(const struct rendered *rendered, const struct helm_config *helm,
                     json_t **ret_values, struct error *err) must_check;
-/* The values of config->value_exports in that document, by their keys: a new reference.
- * ERROR_INVALID names the key whose path finds nothing, or more than one value. */
+/* The values of config->value_exports in that document, by their keys: a new reference; NULL if
+ * there are none. ERROR_INVALID names the key whose path finds nothing, or more than one value. */
 int helm_value_exports(const struct manifest_config *config, const json_t *values,
                        json_t **ret_exports, struct error *err) must_check;
 /* Chart.yaml as templates see it: the names of its fields begin with a capital letter. A new

@@ -78,7 +78,7 @@ int module_source_find(const struct descriptor *descriptor, const struct manifes
     cleanup_json json_t *resource = NULL;
     cleanup_module_source struct module_source source = {0};
 
-    if (descriptor_resource(descriptor, RESOURCE_NAME, &resource, err) < 0) {
+    if (descriptor_resource(descriptor, RESOURCE_NAME, NULL, &resource, err) < 0) {
         err->kind = ERROR_INVALID; /* the component is there, but is not a module */
         return -1;
     }

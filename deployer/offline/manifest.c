@@ -9,14 +9,19 @@
 #include "deployer/objects/target_access.h"
 #include "deployer/offline/offline.h"
 
-bool offline_is_manifest(const json_t *item)
+bool offline_is_type(const json_t *item, const char *type)
 {
     cleanup_json json_t *complete = offline_complete(item);
     cleanup_item struct item *parsed = NULL;
     struct error ignored = {0};
 
     return item_parse(complete, &parsed, &ignored) == 0 &&
-           strcmp(item_effective_type(parsed), DEPLOY_ITEM_TYPE_MANIFEST) == 0;
+           strcmp(item_effective_type(parsed), type) == 0;
+}
+
+bool offline_is_manifest(const json_t *item)
+{
+    return offline_is_type(item, DEPLOY_ITEM_TYPE_MANIFEST);
 }
 
 void offline_manifest_done(struct offline_manifest *manifest)
@@ -62,6 +67,28 @@ static int deletion_config(const struct item *item, struct manifest_config **ret
                      "deploy item \"%s\": spec.config.deletionGroups is not valid; 'longshore "
                      "validate' lists the mistakes",
                      item->name);
+}
+
+static int chart_config(const struct item *item, struct manifest_config **ret_config,
+                        struct error *err)
+{
+    cleanup_mistakes struct mistakes mistakes = {0};
+
+    *ret_config = manifest_config_for_chart(item->config, &mistakes);
+    offline_complete_paths(&mistakes);
+    return offline_fail(item, &mistakes, err);
+}
+
+static int load_config(const struct offline_manifest_options *options,
+                       struct offline_manifest *manifest, struct error *err)
+{
+    const struct item *item = manifest->item;
+
+    if (options->is_delete)
+        return deletion_config(item, &manifest->config, err);
+    if (strcmp(item_effective_type(item), DEPLOY_ITEM_TYPE_HELM) == 0)
+        return chart_config(item, &manifest->config, err);
+    return offline_manifest_config(item, &manifest->config, &manifest->unknown_fields, err);
 }
 
 /* ---- Targets ---- */
@@ -135,11 +162,8 @@ int offline_manifest_load(const struct offline_manifest_options *options,
 
     if (item_parse(complete, &manifest.item, err) < 0)
         return -1;
-    if ((options->is_delete ? deletion_config(manifest.item, &manifest.config, err)
-                            : offline_manifest_config(manifest.item, &manifest.config,
-                                                      &manifest.unknown_fields, err)) < 0)
-        return -1;
-    if (load_access(options, &manifest, err) < 0 || load_seconds(options, &manifest, err) < 0)
+    if (load_config(options, &manifest, err) < 0 || load_access(options, &manifest, err) < 0 ||
+        load_seconds(options, &manifest, err) < 0)
         return -1;
     *ret_manifest = manifest;
     manifest = (struct offline_manifest){0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads a manifest item and the access to its clusters from files, for run, diff and render. */
+/* Loads a manifest or helm item and the access to its clusters from files, for run, diff and render. */
 #pragma once
 
 #include "common/kube/config.h"
@@ -7,7 +7,8 @@
 #include "deployer/item/item.h"
 #include "deployer/objects/configuration.h"
 
-/* Whether a DeployItem is a manifest item. */
+/* Whether a DeployItem is of this type, or a manifest item. */
+bool offline_is_type(const json_t *item, const char *type);
 bool offline_is_manifest(const json_t *item);
 
 /* Decodes and validates the provider configuration. ERROR_INVALID lists all mistakes in the item,
@@ -37,8 +38,9 @@ struct offline_manifest_options {
     bool is_delete;              /* only deletion groups are needed, and their Targets */
 };
 
-/* Checks everything that can be checked without a cluster. ERROR_INVALID lists mistakes in the
- * item, or names an object that is missing and the option for it. *ret_manifest is released by
+/* Checks everything that can be checked without a cluster. The item may also be a helm item whose
+ * fields were checked (offline_load()): then the objects, which helm renders, are not part of the
+ * configuration. ERROR_INVALID lists mistakes in the item, or names an object that is missing and the option for it. *ret_manifest is released by
  * offline_manifest_done(). */
 int offline_manifest_load(const struct offline_manifest_options *options,
                           struct offline_manifest *ret_manifest, struct error *err) must_check;

@@ -34,8 +34,6 @@ void helm_start_removal(struct task *task);
 /* Lists the release Secrets of the item in the target. */
 void helm_list_releases(struct task *task, struct cluster *cluster, bool is_deployed_only,
                         task_next_fn *next);
-/* The Secret with the highest revision; NULL if there is none. Borrowed. */
-const json_t *helm_newest_release(const json_t *secrets);
 
 /* helm_finish.c */
 void helm_observe(struct task *task, struct execution *execution);

@@ -17,11 +17,7 @@
 
 #define OPERATION_RENDER "TemplateChart"
 
-enum {
-    CHUNKS_MAX = 32,
-    UNPACKED_MAX = 64 * 1024 * 1024,
-    TEXT_MAX = 32 * 1024 * 1024,
-};
+enum { CHUNKS_MAX = 32 };
 
 bool helm_has_finish(const struct task *task)
 {
@@ -58,43 +54,17 @@ static void fail_rendered(struct task *task, const char *reason, const struct er
 }
 
 /* The values that are exported are known before anything is applied. */
-static int set_value_exports(struct task *task, const struct manifest_config *config,
-                             const json_t *values, struct error *err)
+static void set_value_exports(struct task *task, json_t *exports)
 {
-    json_t *exports = NULL;
-
     json_decref(pod_task(task)->value_exports);
-    pod_task(task)->value_exports = NULL;
-    if (config->value_export_count == 0)
-        return 0;
-    if (helm_value_exports(config, values, &exports, err) < 0)
-        return -1;
     pod_task(task)->value_exports = exports;
-    return 0;
-}
-
-static int make_config(struct task *task, struct rendered *rendered,
-                       struct manifest_config **ret_config, struct error *err)
-{
-    cleanup_mistakes struct mistakes mistakes = {0};
-    cleanup_helm_config struct helm_config *helm = helm_config_read(task->item->config, &mistakes);
-    cleanup_manifest_config struct manifest_config *config =
-        manifest_config_for_chart(task->item->config, &mistakes);
-    cleanup_json json_t *values = NULL;
-
-    if (mistakes_fail(&mistakes, err) < 0 ||
-        rendered_objects(rendered, helm, task->record->name, config, err) < 0 ||
-        rendered_values(rendered, helm, &values, err) < 0 ||
-        set_value_exports(task, config, values, err) < 0)
-        return -1;
-    *ret_config = steal(&config);
-    return 0;
 }
 
 static void on_state(struct task *task, const struct error *err)
 {
     struct rendered *rendered = pod_task(task)->chain.helm->rendered;
     struct manifest_config *config = NULL;
+    json_t *exports = NULL;
     struct error cause = *err;
 
     if (err->kind != ERROR_NONE) {
@@ -102,10 +72,12 @@ static void on_state(struct task *task, const struct error *err)
         fail_rendered(task, "ReadRenderedObjects", &cause);
         return;
     }
-    if (make_config(task, rendered, &config, &cause) < 0) {
+    if (rendered_config(rendered, task->item->config, task->record->name, &config, &exports,
+                        &cause) < 0) {
         fail_rendered(task, "ParseRenderedObjects", &cause);
         return;
     }
+    set_value_exports(task, exports);
     manifest_start_with(task, config);
 }
 
@@ -123,7 +95,7 @@ static void read_rendered(struct task *task)
     struct state_reading_options options = {
         .generations_max = 1,
         .chunks_max = CHUNKS_MAX,
-        .budget = {.unpacked = UNPACKED_MAX, .text = TEXT_MAX},
+        .budget = {.unpacked = RENDERED_UNPACKED_MAX, .text = RENDERED_TEXT_MAX},
         .on_text = rendered_add,
         .on_done = on_state,
     };
@@ -150,13 +122,15 @@ static int observe_release(struct task *task, const json_t *secret, struct error
     cleanup_inventory struct inventory objects = {0};
     cleanup_json json_t *release = NULL;
     cleanup_json json_t *values = NULL;
+    json_t *exports = NULL;
 
     if (mistakes_fail(&mistakes, err) < 0 || helm_release_parse(secret, &release, err) < 0 ||
         helm_release_objects(release, &objects, err) < 0)
         return -1;
     values = helm_release_values(release);
-    if (set_value_exports(task, config, values, err) < 0)
+    if (helm_value_exports(config, values, &exports, err) < 0)
         return -1;
+    set_value_exports(task, exports);
     manifest_start_observing(task, steal(&config), &objects);
     return 0;
 }
@@ -172,7 +146,7 @@ static void on_releases(struct task *task, json_t *object, const struct error *e
                         "the target has no deployed revision of the release");
     if (cause.kind != ERROR_NONE)
         fail_release(task, "GetRelease", &cause, NULL);
-    else if (observe_release(task, helm_newest_release(secrets), &cause) < 0)
+    else if (observe_release(task, helm_release_newest(secrets), &cause) < 0)
         fail_release(task, "ReadRelease", &cause, CODE_CONFIGURATION_PROBLEM);
 }
 

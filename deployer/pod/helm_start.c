@@ -4,16 +4,15 @@
  * timeouts: a target that does not respond must not occupy a place among the running tasks. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "common/base/log.h"
 #include "common/base/memory.h"
-#include "common/base/number.h"
 #include "common/contract.h"
-#include "common/data/base64.h"
 #include "common/data/doc.h"
 #include "deployer/helm/capabilities.h"
+#include "deployer/helm/release.h"
 #include "deployer/helm/rendered.h"
+#include "deployer/helm/repository.h"
 #include "deployer/helm/type_helm.h"
 #include "deployer/objects/targets.h"
 #include "deployer/pod/helm.h"
@@ -23,7 +22,7 @@
 
 #define OPERATION_HELM "HelmDeployer"
 
-enum { TARGET_TIMEOUT_MS = 10 * 1000, RELEASES_BODY_MAX = 32 * 1024 * 1024 };
+enum { TARGET_TIMEOUT_MS = 10 * 1000 };
 
 void helm_chain_free(struct helm_chain *chain)
 {
@@ -112,15 +111,9 @@ static void make_objects(struct task *task)
 
 /* ---- Rendering: capabilities ---- */
 
-/* Every user of a cluster may usually read them. Without them helm has its defaults. */
-static bool is_refused(const struct error *err)
-{
-    return err->kind == ERROR_NOT_FOUND || (err->kind == ERROR_DENIED && err->http_status == 403);
-}
-
 static void on_discovered(struct task *task, json_t *object, const struct error *err)
 {
-    if (err->kind != ERROR_NONE && !is_refused(err)) {
+    if (err->kind != ERROR_NONE && !helm_is_capability_refused(err)) {
         fail(task, "GetApiResourceList", err, NULL);
         return;
     }
@@ -133,7 +126,7 @@ static void on_version(struct task *task, json_t *object, const struct error *er
     struct kube_request request = {.verb = KUBE_DISCOVER, .timeout_ms = TARGET_TIMEOUT_MS};
     const char *version = doc_text(object, "gitVersion");
 
-    if (err->kind != ERROR_NONE && !is_refused(err)) {
+    if (err->kind != ERROR_NONE && !helm_is_capability_refused(err)) {
         fail(task, "GetServerVersion", err, NULL);
         return;
     }
@@ -149,34 +142,6 @@ static void read_capabilities(struct task *task)
 }
 
 /* ---- Releases ---- */
-
-static bool is_pending(const json_t *secret)
-{
-    const char *status = doc_text_or(secret, "metadata.labels.status", "");
-
-    return strncmp(status, "pending-", 8) == 0;
-}
-
-static uint64_t revision_of(const json_t *secret)
-{
-    uint64_t revision = 0;
-
-    (void)!number_parse(doc_text_or(secret, "metadata.labels.version", ""), INT64_MAX, &revision);
-    return revision;
-}
-
-const json_t *helm_newest_release(const json_t *secrets)
-{
-    const json_t *newest = NULL;
-
-    for (size_t i = 0; i < json_array_size(secrets); i++) {
-        const json_t *secret = json_array_get(secrets, i);
-
-        if (!newest || revision_of(secret) > revision_of(newest))
-            newest = secret;
-    }
-    return newest;
-}
 
 static void on_pending_removed(struct task *task, json_t *object, const struct error *err)
 {
@@ -211,8 +176,8 @@ static void remove_pending(struct task *task, const json_t *secret)
 static void on_releases(struct task *task, json_t *object, const struct error *err)
 {
     const json_t *secrets = doc_member(object, "items");
-    const json_t *newest = helm_newest_release(secrets);
-    bool has_pending = newest && is_pending(newest);
+    const json_t *newest = helm_release_newest(secrets);
+    bool has_pending = newest && helm_release_is_pending(newest);
 
     if (err->kind != ERROR_NONE) {
         fail(task, "ListReleases", err, NULL);
@@ -229,13 +194,13 @@ void helm_list_releases(struct task *task, struct cluster *cluster, bool is_depl
                         task_next_fn *next)
 {
     const json_t *config = task->item->config;
-    cleanup_free char *selector = xasprintf("owner=helm,name=%s%s", doc_text_or(config, "name", ""),
-                                            is_deployed_only ? ",status=deployed" : "");
+    cleanup_free char *selector =
+        helm_release_selector(doc_text_or(config, "name", ""), is_deployed_only);
     struct kube_request request = {.verb = KUBE_LIST,
                                    .resource = KUBE_SECRETS,
                                    .namespace_name = doc_text_or(config, "namespace", ""),
                                    .label_selector = selector,
-                                   .body_max = RELEASES_BODY_MAX,
+                                   .body_max = HELM_RELEASE_BYTES_MAX,
                                    .timeout_ms = TARGET_TIMEOUT_MS};
 
     task_request(task, cluster_kube(cluster), &request, next);
@@ -278,79 +243,30 @@ static void connect_target(struct task *task)
                        &targets_handler);
 }
 
-/* ---- Credentials of chart repositories: Context.configurations.helmChartRepoCredentials ---- */
-
-/* Scheme, host and port are equal, and the path of one begins with that of the other. */
-static bool is_for(const char *given, const char *repository)
-{
-    size_t length = strlen(given);
-
-    while (length > 0 && given[length - 1] == '/')
-        length--;
-    return length > 0 && strncasecmp(given, repository, length) == 0 &&
-           (repository[length] == '\0' || repository[length] == '/');
-}
-
-/* The entry with the longest address that matches. The Go deployer takes the last entry, whatever
- * its address is, and so sends credentials to servers that they are not for. */
-static const json_t *find_entry(const json_t *context, const char *repository)
-{
-    const json_t *entries =
-        doc_get(doc_get(context, "configurations.helmChartRepoCredentials"), "auths");
-    const json_t *best = NULL;
-
-    for (size_t i = 0; i < json_array_size(entries); i++) {
-        const json_t *entry = json_array_get(entries, i);
-        const char *url = doc_text_or(entry, "url", "");
-
-        if (is_for(url, repository) &&
-            (!best || strlen(url) > strlen(doc_text_or(best, "url", ""))))
-            best = entry;
-    }
-    return best;
-}
-
-static json_t *repository_of(const struct task *task)
-{
-    return json_object_get(json_object_get(run_of(task)->configuration, "chart"), "repository");
-}
+/* ---- Credentials of chart repositories ---- */
 
 static const json_t *entry_of(const struct task *task)
 {
-    return find_entry(pod_task(task)->chain.inputs.context,
-                      doc_text_or(repository_of(task), "url", ""));
+    return helm_repository_entry(run_of(task), pod_task(task)->chain.inputs.context);
 }
 
 static void use_header(struct task *task, const char *header)
 {
-    const json_t *entry = entry_of(task);
-    json_t *authorization = json_pack("{s:s,s:s}", "url", doc_text_or(entry, "url", ""), "ca",
-                                      doc_text_or(entry, "customCAData", ""));
-
-    if (header && *header)
-        (void)json_object_set_new(authorization, "header", doc_new_text(header));
-    (void)json_object_set_new(repository_of(task), "authorization", authorization);
+    helm_repository_authorize(run_of(task), entry_of(task), header);
     connect_target(task);
 }
 
 static void on_header(struct task *task, json_t *object, const struct error *err)
 {
-    const json_t *reference = doc_member(entry_of(task), "secretRef");
-    const char *name = doc_text_or(reference, "name", "");
-    const char *key = doc_text_or(reference, "key", "");
-    const char *encoded =
-        json_string_value(doc_member(doc_member(object, "data"), *key ? key : "authHeader"));
+    const json_t *entry = entry_of(task);
     cleanup_buffer struct buffer header = {0};
     struct error cause = *err;
 
     buffer_init(&header, SECRET_MAX_BYTES);
-    if (err->kind == ERROR_NONE &&
-        (!encoded || base64_decode(encoded, strlen(encoded), &header, &cause) < 0))
-        (void)error_set(&cause, ERROR_INVALID, "it has no usable key \"%s\"",
-                        *key ? key : "authHeader");
-    if (cause.kind != ERROR_NONE) {
+    if (err->kind != ERROR_NONE)
         (void)error_wrap(&cause, "Secret \"%s\" with the credentials of the chart repository",
-                         name);
+                         helm_repository_secret(entry));
+    if (cause.kind != ERROR_NONE || helm_repository_header(entry, object, &header, &cause) < 0) {
         fail(task, "GetChartRepositoryCredentials", &cause, NULL);
         return;
     }
@@ -366,11 +282,11 @@ static void read_repository_credentials(struct task *task)
                                    .resource = KUBE_SECRETS,
                                    .skipped_members = OBJECT_SKIPPED_MEMBERS,
                                    .namespace_name = task->record->namespace_name,
-                                   .name = doc_text(entry, "secretRef.name")};
+                                   .name = helm_repository_secret(entry)};
 
     if (!entry)
         connect_target(task);
-    else if (request.name && *request.name)
+    else if (request.name)
         task_request(task, task->controller->landscaper, &request, on_header);
     else
         use_header(task, doc_text(entry, "authHeader"));
@@ -379,19 +295,12 @@ static void read_repository_credentials(struct task *task)
 void helm_prepare(struct task *task)
 {
     struct pod_chain *chain = &pod_task(task)->chain;
-    json_t *reference =
-        json_object_get(json_object_get(run_of(task)->configuration, "componentDescriptor"), "ref");
-    json_t *context = json_object_get(chain->inputs.context, "repositoryContext");
 
     helm_chain_free(chain->helm);
     chain->helm = xcalloc(1, sizeof(*chain->helm));
     chain->helm->situation = xcalloc(1, sizeof(*chain->helm->situation));
-    if (reference && json_is_object(context))
-        (void)json_object_set(reference, "repositoryContext", context);
-    if (repository_of(task))
-        read_repository_credentials(task);
-    else
-        connect_target(task);
+    helm_use_repository_context(run_of(task), chain->inputs.context);
+    read_repository_credentials(task);
 }
 
 /* ---- Deletion of applied objects ---- */

@@ -24,6 +24,7 @@ void documents_free(struct documents *documents)
     offline_done(&documents->offline);
     keyring_free(documents->keyring);
     free(documents->image);
+    json_decref(documents->helm.item);
     json_decref(documents->state_secrets);
     free(documents);
 }
@@ -75,7 +76,8 @@ static void complete(json_t *item)
 static int take_image(struct documents *documents, const struct run_options *options, json_t *item,
                       struct error *err)
 {
-    const char *given = doc_text(item, "spec.config.image");
+    const char *given =
+        documents->helm.is_item ? NULL : doc_text(item, "spec.config.image");
     const char *image = options->image ? options->image : given;
 
     if (!image)
@@ -83,6 +85,8 @@ static int take_image(struct documents *documents, const struct run_options *opt
     if (source_check_reference(image, err) < 0)
         return -1;
     documents->image = xstrdup(image);
+    if (documents->helm.is_item) /* its image is that of the configuration */
+        return 0;
     doc_set_text(item, "spec.config.image", source_is_local(image) ? LOCAL_IMAGE : image);
     return 0;
 }
@@ -169,16 +173,54 @@ static int load_manifest(const struct run_options *options, const struct bundle 
     return offline_manifest_load(&wanted, &documents->manifest, err);
 }
 
-/* What follows on the pod of a helm item happens in the controller only. */
-static int check_type(const struct offline *offline, struct error *err)
+/* ---- Helm items. ---- */
+
+static int load_removal(const struct run_options *options, const struct bundle *bundle,
+                        struct documents *documents, struct error *err)
 {
-    if (offline->run->type != &ITEM_TYPE_HELM)
-        return 0;
-    return error_set(err, ERROR_INVALID,
-                     "item \"%s/%s\": helm items cannot be run on this machine; check them with "
-                     "'longshore validate' and 'longshore render', and see what a chart contains "
-                     "with 'helm template'",
-                     offline->item->namespace_name, offline->item->name);
+    const struct offline_manifest_options wanted = {.bundle = bundle,
+                                                    .item = documents->helm.item,
+                                                    .kubeconfig = options->kubeconfig,
+                                                    .is_delete = true};
+
+    documents->is_manifest = true;
+    return offline_manifest_load(&wanted, &documents->manifest, err);
+}
+
+/* ---- Items with a pod. ---- */
+
+static int load_run(const struct run_options *options, struct bundle *bundle, json_t *item,
+                    struct documents *documents, struct error *err)
+{
+    if (take_image(documents, options, item, err) < 0)
+        return -1;
+    if (options->imports && set_imports(item, options->imports, err) < 0)
+        return -1;
+    complete(item);
+    if (offline_load(bundle, options->config, item, &documents->offline, err) < 0 ||
+        load_credentials(documents, err) < 0)
+        return -1;
+    if (documents->helm.is_item &&
+        local_helm_prepare(options, &documents->helm, &documents->offline, &documents->manifest,
+                           err) < 0)
+        return -1;
+    if (!documents->image)
+        documents->image = xstrdup(documents->offline.run->image);
+    return 0;
+}
+
+static int load_item(const struct run_options *options, struct bundle *bundle, json_t *item,
+                     struct documents *documents, struct error *err)
+{
+    if (offline_is_manifest(item))
+        return load_manifest(options, bundle, item, documents, err);
+    if (offline_is_type(item, DEPLOY_ITEM_TYPE_HELM)) {
+        if (local_helm_adapt(options, bundle, item, &documents->helm, err) < 0)
+            return -1;
+        if (local_helm_is_removal(options, &documents->helm))
+            return load_removal(options, bundle, documents, err);
+    }
+    return load_run(options, bundle, item, documents, err);
 }
 
 int documents_load(const struct run_options *options, struct documents **ret_documents,
@@ -192,22 +234,8 @@ int documents_load(const struct run_options *options, struct documents **ret_doc
     if (load_files(documents, &bundle, options, err) < 0 ||
         find_item(&bundle, options, &item, err) < 0)
         return -1;
-    if (offline_is_manifest(item)) {
-        if (load_manifest(options, &bundle, item, documents, err) < 0)
-            return -1;
-        *ret_documents = steal(&documents);
-        return 0;
-    }
-    if (take_image(documents, options, item, err) < 0)
+    if (load_item(options, &bundle, item, documents, err) < 0)
         return -1;
-    if (options->imports && set_imports(item, options->imports, err) < 0)
-        return -1;
-    complete(item);
-    if (offline_load(&bundle, options->config, item, &documents->offline, err) < 0 ||
-        check_type(&documents->offline, err) < 0 || load_credentials(documents, err) < 0)
-        return -1;
-    if (!documents->image)
-        documents->image = xstrdup(documents->offline.run->image);
     *ret_documents = steal(&documents);
     return 0;
 }

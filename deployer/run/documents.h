@@ -9,11 +9,13 @@
 #include "common/oci/keyring.h"
 #include "deployer/offline/manifest.h"
 #include "deployer/offline/offline.h"
+#include "deployer/run/local_helm.h"
 #include "deployer/run/options.h"
 
 struct documents {
-    bool is_manifest; /* then only manifest is set, else everything but manifest */
-    struct offline_manifest manifest;
+    bool is_manifest; /* there is no pod: only manifest is set; else everything but manifest */
+    struct offline_manifest manifest; /* also of a helm item with a cluster */
+    struct local_helm helm;
     struct offline offline;  /* the item with everything that it refers to */
     struct keyring *keyring; /* credentials for main's image */
     char *image;             /* as given by the user or the item */

@@ -141,6 +141,15 @@ static int finish_delete(struct execution *run, struct error *err)
     return 0;
 }
 
+/* helm has no state of its own: what it rendered passes to the parent. */
+static int finish_helm(struct execution *run, struct error *err)
+{
+    if (local_helm_collect(run->workspace, run->result, err) < 0)
+        return -1;
+    show_end(run->show, "done");
+    return 0;
+}
+
 /* Main and wait have ended. */
 static int finish(struct execution *run, struct error *err)
 {
@@ -159,6 +168,8 @@ static int finish(struct execution *run, struct error *err)
         return error_wrap(err, "store the state (it is kept in \"%s\" for the next run)",
                           workspace_run_path(run->workspace));
     }
+    if (run->documents->helm.is_item)
+        return finish_helm(run, err);
     if (result_is_success(run->result) && strcmp(run->options->operation, OPERATION_DELETE) == 0)
         return finish_delete(run, err);
     doc_set_text(run->result, "state.path", state);

@@ -293,6 +293,8 @@ static int load_list(struct local_apply *run, struct error *err)
                        err) < 0)
         return -1;
     origin_check(run->workspace, run->options, run->show);
+    if (run->work.is_observed)
+        return 0;
     if (object_list_read(workspace_fd(run->workspace), cluster, &run->work.inventory,
                          &run->has_list, err) < 0)
         return error_wrap(err, "state directory \"%s\"", workspace_path(run->workspace));
@@ -354,7 +356,7 @@ static int perform(struct local_apply *run, struct error *err)
     run->is_recorded = run->work.is_delete; /* it only gets shorter */
     manifest_work_begin(&run->work);
     local_apply_begin_step(run, run->work.stage == STAGE_RECORD ? STAGE_PLAN : run->work.stage);
-    if (run->work.is_delete)
+    if (run->work.is_delete || run->work.is_observed)
         manifest_work_start(&run->work);
     return loop_run(run->loop, err);
 }
@@ -375,7 +377,7 @@ static void take_down(struct local_apply *run)
 }
 
 void local_apply_run(const struct run_options *options, struct offline_manifest *manifest,
-                     json_t *result)
+                     struct inventory *observed, json_t *result)
 {
     struct local_apply run = {.options = options,
                               .manifest = manifest,
@@ -384,6 +386,11 @@ void local_apply_run(const struct run_options *options, struct offline_manifest 
                               .reason = RESULT_FAILED};
     struct error err = {0};
 
+    if (observed) {
+        run.work.is_observed = true;
+        run.work.inventory = *observed;
+        *observed = (struct inventory){0};
+    }
     if (perform(&run, &err) < 0)
         run.failure = err;
     if (run.show) {

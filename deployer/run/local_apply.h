@@ -9,6 +9,7 @@
 #include "deployer/run/options.h"
 
 /* Sets every field of result (result.h). Shows its progress on stderr. SIGINT, SIGTERM and SIGHUP
- * must be blocked; each of them ends the run. Takes the access configurations of manifest. */
+ * must be blocked; each of them ends the run. Takes the access configurations of manifest.
+ * observed: NULL, or what somebody else has applied, which is only waited for; taken over. */
 void local_apply_run(const struct run_options *options, struct offline_manifest *manifest,
-                     json_t *result);
+                     struct inventory *observed, json_t *result);

@@ -134,10 +134,15 @@ static int perform(const struct run_options *options, int *ret_out_fd, json_t *r
     if (load_documents(options, &documents, err) < 0)
         return -1;
     if (documents->is_manifest) {
-        local_apply_run(options, &documents->manifest, result);
+        local_apply_run(options, &documents->manifest, NULL, result);
         return 0;
     }
-    return run(options, documents, result, err);
+    if (run(options, documents, result, err) < 0)
+        return -1;
+    if (documents->helm.is_item)
+        local_helm_finish(options, &documents->helm, &documents->offline, &documents->manifest,
+                          result);
+    return 0;
 }
 
 /* ---- The report. ---- */

@@ -188,12 +188,31 @@ static void print_objects(const json_t *objects)
     }
 }
 
+/* A stream of YAML documents and nothing else, for other programs. */
+static void print_manifests(const json_t *manifests)
+{
+    const json_t *manifest = NULL;
+    size_t index = 0;
+
+    json_array_foreach(manifests, index, manifest)
+    {
+        cleanup_wipe char *text = doc_dump_yaml(manifest);
+
+        (void)printf("%s%s", index > 0 ? "---\n" : "", text);
+    }
+    (void)fflush(stdout);
+}
+
 void result_print_text(const json_t *result)
 {
     const json_t *exports = doc_get(result, "exports");
     const char *error = doc_text(result, "error");
     struct terminal terminal = {0};
 
+    if (!error && doc_get(result, "manifests")) {
+        print_manifests(doc_get(result, "manifests"));
+        return;
+    }
     terminal_init(&terminal, stdout);
     (void)printf("%s%s%s\n", terminal_style(&terminal, error ? TERMINAL_BAD : TERMINAL_GOOD),
                  doc_text_or(result, "phase", ""), terminal_style(&terminal, TERMINAL_PLAIN));

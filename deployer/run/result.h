@@ -2,7 +2,7 @@
 /* The result of a run, which is printed, written to --out and turned into the exit code:
  *
  *     {"operation", "phase", "reason", "error"?, "exitCode", "exports", "state"?, "durations",
- *      "logTail", "runPath"?, "objects"?}
+ *      "logTail", "runPath"?, "objects"?, "manifests"?}
  *
  * docs/schemas/run-result.schema.json describes it. The run is a child process that may be killed,
  * so it passes its result to the parent in a file in memory, and only the parent prints it. So

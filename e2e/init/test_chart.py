@@ -135,17 +135,35 @@ def test_an_artifact_that_is_not_a_chart_is_refused(pod, registry):
     pod.run(config(ref=f"{registry.host}/charts/missing:1"), env=PLAIN).must_fail("missing")
 
 
-@pytest.mark.parametrize("access", ["localBlob", "ociArtifact"])
+@pytest.mark.parametrize("access", ["localBlob", "ociArtifact", "helm", "helm-oci"])
 def test_a_resource_of_a_component(pod, registry, access):
     blob = Blob(CHART, CHART_TYPE)
-    push_artifact(registry.client(), "charts/app", "1.0.0", blob, CHART_CONFIG)
-    found = {"localBlob": {"type": "localBlob", "localReference": blob.digest, "mediaType": CHART_TYPE},
-             "ociArtifact": {"type": "ociArtifact", "imageReference": f"{registry.url}/charts/app:1.0.0"}}[access]
-    resource = {"name": "chart", "version": "1.0.0", "type": "helmChart", "relation": "local", "access": found}
-    push_component(registry.client(), f"charts-{access.lower()}", descriptor(NAME, resources=[resource]), [blob] if access == "localBlob" else [])
-    reference = {"componentName": NAME, "version": "1.0.0", "repositoryContext": context(f"{registry.url}/charts-{access.lower()}")}
-    must_have_chart(pod.run({"componentDescriptor": {"ref": reference}, "chart": {"resource": {"name": "chart"}}}))
-    pod.run({"componentDescriptor": {"ref": reference}, "chart": {"resource": {"name": "other"}}}).must_fail("other")
+    push_artifact(registry.client(), "charts/app", "1.0.0_b", blob, CHART_CONFIG)
+    with serving({"/index.yaml": index({"version": "1.0.0+b", "urls": ["app.tgz"]}), "/app.tgz": CHART}) as server:
+        found = {"localBlob": {"type": "localBlob", "localReference": blob.digest, "mediaType": CHART_TYPE},
+                 "ociArtifact": {"type": "ociArtifact", "imageReference": f"{registry.url}/charts/app:1.0.0_b"},
+                 "helm": {"type": "helm/v1", "helmRepository": server.url, "helmChart": "app:1.0.0+b"},
+                 "helm-oci": {"type": "helm", "helmRepository": f"oci://{registry.host}/charts", "helmChart": "app", "version": "1.0.0+b"}}[access]
+        # The same name twice: the extra identity decides.
+        digest = {"hashAlgorithm": "SHA-256", "normalisationAlgorithm": "genericBlobDigest/v1", "value": hashlib.sha256(CHART).hexdigest()}
+        wrong = {**digest, "value": "0" * 64}
+        resource = {"name": "chart", "version": "1.0.0", "type": "helmChart", "relation": "external", "access": found, "digest": digest}
+        other = {**resource, "extraIdentity": {"for": "tests"}, "access": {"type": "s3"}}
+        broken = {**resource, "name": "broken", "digest": wrong}
+        place = f"charts-{access.lower()}"
+        push_component(registry.client(), place, descriptor(NAME, resources=[other, {**resource, "extraIdentity": {"for": "users"}}, broken]),
+                       [blob] if access == "localBlob" else [])
+        reference = {"componentName": NAME, "version": "1.0.0", "repositoryContext": context(f"{registry.url}/{place}")}
+
+        def run(**identity):
+            return pod.run({"componentDescriptor": {"ref": reference}, "chart": {"resource": identity}}, env=PLAIN)
+
+        must_have_chart(run(name="chart", **{"for": "users"}))
+        run(name="chart", **{"for": "tests"}).must_fail("s3")
+        run(name="chart", **{"for": "nobody"}).must_fail("does not identify one resource")
+        run(name="chart").must_fail("does not identify one resource")
+        run(name="other").must_fail("other")
+        run(name="broken").must_fail("digest")
 
 
 def test_a_classic_repository_with_wrong_valid_and_rotated_credentials(pod):

@@ -30,35 +30,47 @@ static void check_place(const struct access *access)
 
 static void check(const struct access *access)
 {
+    static const char *const chart_members[] = {"url", "name", "version"};
     bool is_local = access->kind == ACCESS_LOCAL_BLOB || access->kind == ACCESS_LOCAL_OCI_BLOB;
     bool is_blob = is_local || access->kind == ACCESS_BLOB;
+    bool is_chart = access->kind == ACCESS_CHART_REPOSITORY;
 
     must(access->media_type && access->size >= -1);
     must(is_blob == (access->reference_count > 0));
     must(access->reference_count <= ACCESS_REFERENCES_MAX);
     for (size_t i = 0; i < access->reference_count; i++)
         must(access->references[i][0] != '\0');
-    must(is_local == !access->repository);
-    must(!access->host == (is_local || access->kind == ACCESS_RELATIVE));
+    must((is_local || is_chart) == !access->repository);
+    must(!access->host == (is_local || is_chart || access->kind == ACCESS_RELATIVE));
+    must(is_chart == (access->chart != NULL));
+    for (size_t i = 0; is_chart && i < array_length(chart_members); i++)
+        must(*doc_text_or(access->chart, chart_members[i], "") != '\0');
     must(!access->blob_digest || strncmp(access->blob_digest, "sha", 3) == 0);
     must(!access->artifact_digest || strncmp(access->artifact_digest, "sha", 3) == 0);
-    if (!is_local)
+    if (!is_local && !is_chart)
         check_place(access);
+}
+
+static void parse(const json_t *resource, enum access_content content)
+{
+    cleanup_access struct access access = {0};
+    struct error err = {0};
+
+    if (access_parse(resource, content, &access, &err) < 0)
+        must(err.text[0] && (err.kind == ERROR_INVALID || err.kind == ERROR_TOO_LARGE));
+    else
+        check(&access);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    cleanup_access struct access access = {0};
     cleanup_json json_t *resource = NULL;
     struct error err = {0};
 
     doc_setup();
     if (doc_parse_yaml((const char *)data, size, 1 << 16, &resource, &err) < 0)
         return 0;
-    if (access_parse(resource, ACCESS_BLUEPRINT, &access, &err) < 0) {
-        must(err.text[0] && (err.kind == ERROR_INVALID || err.kind == ERROR_TOO_LARGE));
-        return 0;
-    }
-    check(&access);
+    parse(resource, ACCESS_BLUEPRINT);
+    parse(resource, ACCESS_CHART);
     return 0;
 }

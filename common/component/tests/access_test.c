@@ -120,6 +120,75 @@ static void unsupported_accesses_are_rejected(void **state)
     }
 }
 
+/* ---- Charts: access type helm. ---- */
+
+static const struct {
+    const char *access;
+    const char *host, *repository, *object; /* of an artifact */
+    const char *url, *name, *version;       /* of a chart repository */
+    const char *why;                        /* it is not valid */
+} charts[] = {
+    {"{type: helm, helmRepository: 'oci://h.example/charts/', helmChart: 'app:1.0.0'}", "h.example",
+     "charts/app", "1.0.0", NULL, NULL, NULL, NULL},
+    {"{type: helm/v1, helmRepository: 'oci://h.example/charts', helmChart: app, version: 1.0.0+b}",
+     "h.example", "charts/app", "1.0.0_b", NULL, NULL, NULL, NULL},
+    {"{type: Helm, helmRepository: 'https://h.example/c', helmChart: 'app:1.0.0+b'}", NULL, NULL,
+     NULL, "https://h.example/c", "app", "1.0.0+b", NULL},
+    {"{type: helm, helmRepository: 'http://h.example', helmChart: 'app:1', version: '2'}", NULL,
+     NULL, NULL, "http://h.example", "app", "2", NULL},
+    {"{type: helm, helmChart: 'app:1'}", NULL, NULL, NULL, NULL, NULL, NULL, "helmRepository"},
+    {"{type: helm, helmRepository: 'https://h.example'}", NULL, NULL, NULL, NULL, NULL, NULL,
+     "helmChart"},
+    {"{type: helm, helmRepository: 'https://h.example', helmChart: ':1'}", NULL, NULL, NULL, NULL,
+     NULL, NULL, "helmChart"},
+    {"{type: helm, helmRepository: 'https://h.example', helmChart: 'app:'}", NULL, NULL, NULL, NULL,
+     NULL, NULL, "version"},
+    {"{type: helm, helmRepository: 'file:///etc', helmChart: 'app:1'}", NULL, NULL, NULL, NULL,
+     NULL, NULL, "must begin with"},
+    {"{type: helm, helmRepository: 'oci://h.example', helmChart: '../app:1'}", NULL, NULL, NULL,
+     NULL, NULL, NULL, "access"},
+};
+
+static void charts_are_in_registries_or_in_chart_repositories(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < array_length(charts); i++) {
+        cleanup_access struct access access = {0};
+        cleanup_free char *text =
+            xasprintf("{name: c, type: helmChart, access: %s}", charts[i].access);
+        cleanup_json json_t *resource = NULL;
+        struct error err = {0};
+        int result = 0;
+
+        print_message("%s\n", charts[i].access);
+        assert_int_equal(doc_parse_yaml(text, strlen(text), 1024, &resource, &err), 0);
+        result = access_parse(resource, ACCESS_CHART, &access, &err);
+        assert_int_equal(result, charts[i].why ? -1 : 0);
+        if (charts[i].why) {
+            assert_int_equal(err.kind, ERROR_INVALID);
+            assert_non_null(strstr(err.text, charts[i].why));
+            continue;
+        }
+        assert_int_equal(access.kind, charts[i].host ? ACCESS_ARTIFACT : ACCESS_CHART_REPOSITORY);
+        assert_text(access.host, charts[i].host);
+        assert_text(access.repository, charts[i].repository);
+        assert_text(access.object, charts[i].object);
+        assert_text(doc_text(access.chart, "url"), charts[i].url);
+        assert_text(doc_text(access.chart, "name"), charts[i].name);
+        assert_text(doc_text(access.chart, "version"), charts[i].version);
+    }
+}
+
+static void a_chart_repository_has_no_blueprints(void **state)
+{
+    struct access access = {0};
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(parse("blueprint", charts[0].access, &access, &err), -1);
+    assert_non_null(strstr(err.text, "type \"helm\" is not supported"));
+}
+
 static void only_media_types_of_blueprints_are_accepted(void **state)
 {
     static const char *const good[] = {
@@ -185,6 +254,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_alias_of_an_access_is_understood),
         cmocka_unit_test(unsupported_accesses_are_rejected),
+        cmocka_unit_test(charts_are_in_registries_or_in_chart_repositories),
+        cmocka_unit_test(a_chart_repository_has_no_blueprints),
         cmocka_unit_test(only_media_types_of_blueprints_are_accepted),
         cmocka_unit_test(the_config_or_the_first_layer_marks_a_blueprint),
     };

@@ -267,20 +267,44 @@ static void a_name_finds_a_resource_only_if_it_is_its_whole_identity(void **stat
                                                           "mix", "2.0.0",
                                                           ", extraIdentity: {a: b}"));
     static const struct {
-        const char *name;
-        bool is_found;
-    } cases[] = {{"one", true}, {"twice", false}, {"extra", false},
-                 {"mix", true}, {"none", false},  {"../one", false}};
+        const char *name, *identity, *version; /* version: of what is found, or NULL */
+    } cases[] = {
+        {"one", NULL, "1.0.0"},
+        {"twice", NULL, NULL},
+        {"extra", NULL, NULL},
+        {"mix", NULL, "1.0.0"},
+        {"none", NULL, NULL},
+        {"../one", NULL, NULL},
+        {"one", "{name: one}", "1.0.0"},
+        {"one", "{name: one, version: 1.0.0}", "1.0.0"},
+        {"one", "{name: one, version: 2.0.0}", NULL},
+        {"one", "{name: one, a: b}", NULL},
+        {"twice", "{name: twice, version: 2.0.0}", "2.0.0"},
+        {"extra", "{name: extra, a: b}", "1.0.0"},
+        {"extra", "{name: extra, a: c}", NULL},
+        {"extra", "{name: extra, a: b, c: d}", NULL},
+        {"extra", "{name: extra, a: 1}", NULL},
+        {"mix", "{name: mix, a: b}", "2.0.0"},
+        {"mix", "{name: mix, a: b, version: 1.0.0}", NULL},
+    };
     cleanup_descriptor struct descriptor *descriptor = must_parse(text);
 
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {
+        const char *identity_text = cases[i].identity ? cases[i].identity : "null";
         cleanup_json json_t *resource = NULL;
+        cleanup_json json_t *identity = NULL;
         struct error err = {0};
-        int result = descriptor_resource(descriptor, cases[i].name, &resource, &err);
+        int result = 0;
 
-        assert_int_equal(result, cases[i].is_found ? 0 : -1);
-        assert_int_equal(err.kind, cases[i].is_found ? ERROR_NONE : ERROR_NOT_FOUND);
+        print_message("%s %s\n", cases[i].name, identity_text);
+        assert_int_equal(
+            doc_parse_yaml(identity_text, strlen(identity_text), 1024, &identity, &err), 0);
+        result = descriptor_resource(descriptor, cases[i].name, identity, &resource, &err);
+        assert_int_equal(result, cases[i].version ? 0 : -1);
+        assert_int_equal(err.kind, cases[i].version ? ERROR_NONE : ERROR_NOT_FOUND);
+        if (cases[i].version)
+            assert_string_equal(doc_text(resource, "version"), cases[i].version);
     }
 }
 
@@ -295,7 +319,7 @@ static void lists_of_the_other_schema_are_ignored(void **state)
     struct error err = {0};
 
     (void)state;
-    assert_int_equal(descriptor_resource(descriptor, "rr", &resource, &err), 0);
+    assert_int_equal(descriptor_resource(descriptor, "rr", NULL, &resource, &err), 0);
     assert_string_equal(doc_text(resource, "access.type"), "x");
 }
 
@@ -312,7 +336,7 @@ static void lists_may_be_yaml_aliases(void **state)
     struct error err = {0};
 
     (void)state;
-    assert_int_equal(descriptor_resource(descriptor, "rr", &resource, &err), 0);
+    assert_int_equal(descriptor_resource(descriptor, "rr", NULL, &resource, &err), 0);
 }
 
 int main(void)

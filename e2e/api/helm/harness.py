@@ -2,18 +2,14 @@
 """Runs the controller with helm items against a real API server. The test acts as Landscaper and as the kubelet, which runs the real
 init and the real helm as processes, and stores what helm rendered as wait does."""
 
-import base64
-import io
 import json
 import os
 import pathlib
 import subprocess
-import tarfile
 import threading
 
-import yaml
-
 from bench import paths
+from bench.charts import MAJOR, chart_archive, helm_program, raw, template
 from bench.kube import DEPLOYITEMS
 from api.controller.harness import BUILD, World, decode, encode, ended, state_archive
 
@@ -21,27 +17,6 @@ GROUP = "helm.deployer.landscaper.gardener.cloud"
 VERSION = f"{GROUP}/v1alpha1"
 TYPE = "landscaper.gardener.cloud/helm"
 CHUNK = 1024 * 1024
-
-
-def helm_program():
-    return paths.tool_directory("helm") / "helm"
-
-
-def chart_archive(files, name="app", version="1.0.0", top=None, **metadata):
-    """A chart as helm packages it. files: path -> text or object."""
-    content = {"Chart.yaml": {"apiVersion": "v2", "name": name, "version": version, **metadata}, **files}
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
-        for path, text in content.items():
-            data = text if isinstance(text, bytes) else (text if isinstance(text, str) else yaml.safe_dump(text)).encode()
-            entry = tarfile.TarInfo(f"{top or name}/{path}")
-            entry.size = len(data)
-            tar.addfile(entry, io.BytesIO(data))
-    return packed.getvalue()
-
-
-def raw(archive):
-    return {"archive": {"raw": base64.b64encode(archive).decode()}}
 
 
 class Sandbox:
@@ -135,7 +110,7 @@ class HelmWorld(World):
             self.kube.delete("namespaces", self.space)
 
     def start(self, *, config=None, **more):
-        return super().start(config={"apiVersion": VERSION, **(config or {})}, **more)
+        return super().start(config={"apiVersion": VERSION, "helm": {"version": MAJOR}, **(config or {})}, **more)
 
     def provider(self, chart, *, is_release=False, name="app", **config):
         return {"apiVersion": VERSION, "kind": "ProviderConfiguration", "name": name, "namespace": self.space, "chart": chart,
@@ -181,12 +156,7 @@ class HelmWorld(World):
 
     def on_the_command_line(self, archive, values, *more):
         """What `helm template` of the same version renders."""
-        folder = paths.fresh_directory("helm-template")
-        (folder / "chart.tgz").write_bytes(archive)
-        (folder / "values.yaml").write_text(json.dumps(values))
-        done = subprocess.run([helm_program(), "template", "app", folder / "chart.tgz", "--namespace", self.space, "--values",
-                               folder / "values.yaml", "--include-crds", *more], capture_output=True, text=True, check=True)
-        return [thing for thing in yaml.safe_load_all(done.stdout) if thing]
+        return template(archive, values, self.space, *more)
 
 
-__all__ = ["encode", "threading"]
+__all__ = ["chart_archive", "encode", "raw", "threading"]
