@@ -69,12 +69,14 @@ bench: build ## benchmarks: counts and ratios, one table
 	@e2e/bench/tools packages
 	@e2e/bench/tools kubernetes
 	@e2e/bench/tools helm
+	@e2e/bench/tools helm4
 	@e2e/bench/tools kustomize-controller
 	@images/release packages
 	@images/build
 	@LONGSHORE_ARCHITECTURE=$(filter-out $(shell dpkg --print-architecture),amd64 arm64) images/build programs
 	@$(PYTHON) e2e/perf/run.py
 	@LONGSHORE_FLUX_JOBS=50 e2e/run --lane rest e2e/api/flux/test_landscaper_control.py
+	@LONGSHORE_HELM=4 $(PYTHON) -m pytest -c e2e/pytest.ini e2e/api/helm e2e/local/test_helm.py
 
 mutants: build ## applies deliberate bugs (.ci/mutants) and checks that the named test detects each one
 	@.ci/packages run test

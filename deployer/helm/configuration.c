@@ -109,6 +109,8 @@ static json_t *read_repository(const struct fields *chart)
 static int parse_resource_ref(const char *text, json_t **ret_doc, struct error *err)
 {
     cleanup_buffer struct buffer bytes = {0};
+    const char *key = NULL;
+    json_t *value = NULL;
 
     buffer_init(&bytes, RESOURCE_REF_MAX);
     if (base64_decode(text, strlen(text), &bytes, err) < 0 ||
@@ -119,6 +121,11 @@ static int parse_resource_ref(const char *text, json_t **ret_doc, struct error *
         !doc_text(*ret_doc, "resource.name"))
         return error_set(err, ERROR_INVALID,
                          "must contain component.name, component.version and resource.name");
+    doc_foreach(json_object_get(*ret_doc, "resource"), key, value)
+    {
+        if (!json_is_string(value))
+            return error_set(err, ERROR_INVALID, "resource.%.100s must be a string", key);
+    }
     return 0;
 }
 

@@ -98,12 +98,32 @@ static void read_export(const struct fields *fields, void *data)
     config->exports[config->export_count++] = rule;
 }
 
+/* The Go deployer requires it of this list only: in the other one the last element counts. */
+static void check_unique_keys(const struct fields *root, const char *name)
+{
+    const json_t *list = field_any(root, name);
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *key = doc_text(json_array_get(list, i), "key");
+        cleanup_free char *path = xasprintf("%s[%zu].key", name, i);
+
+        for (size_t j = 0; key && j < i; j++) {
+            if (strcmp(doc_text_or(json_array_get(list, j), "key", ""), key) != 0)
+                continue;
+            mistakes_add(root->mistakes, MISTAKE_DUPLICATE, path, "\"%s\"", key);
+            break;
+        }
+    }
+}
+
 void config_read_exports(const struct fields *root, struct manifest_config *config)
 {
     cleanup_free char *path = NULL;
     struct fields fields = config_section(root, "exports", &path);
 
-    if (config->has_value_exports)
+    if (config->has_value_exports) {
         config_each(root, "exportsFromManifests", read_export, config);
+        check_unique_keys(root, "exportsFromManifests");
+    }
     config_each(&fields, "exports", read_export, config);
 }

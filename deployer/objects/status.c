@@ -232,7 +232,8 @@ json_t *manifest_status_document(const struct inventory *inventory, const char *
 
 json_t *manifest_status_core(const json_t *document)
 {
-    static const char *const others[] = {"apiVersion", "lastOperation", "podStatus", "access"};
+    static const char *const others[] = {"apiVersion", "lastOperation", "podStatus", "access",
+                                         "release"};
     json_t *core = NULL;
 
     if (!document)

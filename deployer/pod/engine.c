@@ -183,6 +183,7 @@ static const struct engine_traits *traits_of(const struct task *task)
         .deployer_name = HELM_DEPLOYER_NAME,
         .timeout_subject = "helm deployer",
         .start_operation = OPERATION_DEPLOY_POD,
+        .is_config_unneeded_for_deletion = true,
         .is_status_memory = true,
     };
 

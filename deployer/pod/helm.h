@@ -23,6 +23,10 @@ void helm_chain_free(struct helm_chain *chain); /* NULL is fine */
 bool helm_is_item(const struct task *task);
 /* Whether the job deletes objects that were applied, so that there is no pod. */
 bool helm_is_removal(const struct task *task);
+/* Before the configuration of the item is parsed for a pod: whether it can follow on what was
+ * deployed before. A deletion uninstalls the release that was deployed, whatever the configuration
+ * says now; it replaces the configuration. True for other items. */
+bool helm_check_item(struct task *task, struct error *err);
 /* Whether the execution goes on after its pod has succeeded. */
 bool helm_has_finish(const struct task *task);
 

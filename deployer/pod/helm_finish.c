@@ -7,6 +7,7 @@
 #include "common/contract.h"
 #include "common/data/base64.h"
 #include "common/data/doc.h"
+#include "deployer/helm/deployed.h"
 #include "deployer/helm/release.h"
 #include "deployer/helm/rendered.h"
 #include "deployer/helm/type_helm.h"
@@ -196,11 +197,22 @@ void helm_complete(struct task *task)
     manifest_complete(task);
 }
 
+/* As soon as there is a pod, it may have made the release. NULL: there is none. */
+static json_t *release_to_report(const struct task *task, const json_t *status, const json_t *of_pod)
+{
+    const json_t *known = doc_get(status, "providerStatus." HELM_STATUS_RELEASE);
+
+    if (of_pod && !task->item->is_deleting && helm_is_release(task->item->config))
+        return helm_deployed_release(task->item->config);
+    return json_incref(doc_writable(known));
+}
+
 /* managedResources and what else deployer/objects remembers stay, whatever is reported. */
 void helm_report(struct task *task, enum report_kind kind, json_t *status, json_t *of_pod)
 {
     static const char *const kept[] = {"managedResources", "longshore"};
     json_t *provider = of_pod ? of_pod : json_pack("{s:s}", "kind", KIND_PROVIDER_STATUS);
+    cleanup_json json_t *release = release_to_report(task, status, of_pod);
     const json_t *objects = NULL;
 
     if (objects_task(task)->run)
@@ -212,6 +224,8 @@ void helm_report(struct task *task, enum report_kind kind, json_t *status, json_
         if (value)
             (void)json_object_set(provider, kept[i], value);
     }
+    if (release)
+        (void)json_object_set(provider, HELM_STATUS_RELEASE, release);
     doc_set_text(provider, "apiVersion", HELM_API_VERSION);
     doc_set_new(status, "providerStatus", provider);
 }

@@ -10,6 +10,7 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "deployer/helm/capabilities.h"
+#include "deployer/helm/deployed.h"
 #include "deployer/helm/release.h"
 #include "deployer/helm/rendered.h"
 #include "deployer/helm/repository.h"
@@ -43,9 +44,31 @@ bool helm_is_item(const struct task *task)
     return task->item && strcmp(item_effective_type(task->item), DEPLOY_ITEM_TYPE_HELM) == 0;
 }
 
+static const json_t *provider_status(const struct task *task)
+{
+    return doc_member(task->item->status, "providerStatus");
+}
+
 bool helm_is_removal(const struct task *task)
 {
-    return helm_is_item(task) && task->item->is_deleting && !helm_is_release(task->item->config);
+    return helm_is_item(task) && task->item->is_deleting &&
+           !helm_is_uninstall(task->item->config, provider_status(task));
+}
+
+bool helm_check_item(struct task *task, struct error *err)
+{
+    json_t *config = NULL;
+
+    if (!helm_is_item(task))
+        return true;
+    if (!task->item->is_deleting)
+        return helm_check_deployed(task->item->config, provider_status(task), err) == 0;
+    config = helm_uninstall_config(task->item->config, provider_status(task));
+    if (config) {
+        json_decref(task->item->config);
+        task->item->config = config;
+    }
+    return true;
 }
 
 static struct helm_chain *helm_chain(const struct task *task)

@@ -234,6 +234,11 @@ static bool check_item(struct task *task)
                        CODE_CONFIGURATION_PROBLEM);
         return false;
     }
+    if (!helm_check_item(task, &err)) {
+        task_set_fault(task, "InitHelmOperation", "ValidateProviderConfiguration", &err,
+                       CODE_CONFIGURATION_PROBLEM);
+        return false;
+    }
     run_spec_free(pod_task(task)->chain.inputs.run);
     pod_task(task)->chain.inputs.run = NULL;
     if (run_spec_parse(task->item, task->controller->config, &pod_task(task)->chain.inputs.run,

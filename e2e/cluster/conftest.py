@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-from api.controller.harness import OURS, World, decode
+from api.controller.harness import ITEM_FINALIZER, OURS, World, decode
 from bench import images
 from bench.kube import DEPLOYITEMS, ApiError
 from bench.waiting import wait_until
@@ -163,6 +163,42 @@ class Cluster(World):
     def deleted(self, name, namespace=None, timeout=120):
         self.wait_until_deleted(name, namespace, timeout)
         wait_until(lambda: not self.item_objects(name, namespace), f"deletion of the objects of {name}", 60)
+
+
+class OwnTarget(Cluster):
+    """Items of one type whose Target is this cluster: a token of an account that may do anything to the kinds that the tests use."""
+
+    def __init__(self, node, namespace, host, item_type):
+        super().__init__(node, namespace, host)
+        self.item_type, self.group = item_type, f"{namespace}.example.com"
+        self.kube.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "applier", "namespace": namespace}})
+        self.kube.allow(f"{namespace}:applier", [
+            {"apiGroups": ["", "apps", "batch", self.group], "resources": ["*"], "verbs": ["*"]},
+            {"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["*"]}],
+            kind="ServiceAccount", name=f"applier-{namespace}")
+        self.target("self", config={"selfConfig": {"serviceAccount": {"name": "applier"}}})
+
+    def put(self, name, config, job):
+        """Creates or changes an item and triggers it."""
+        if self.kube.find(DEPLOYITEMS, name, self.namespace):
+            self.kube.patch(DEPLOYITEMS, name, {"spec": {"config": None}}, self.namespace)
+            self.kube.patch(DEPLOYITEMS, name, {"spec": {"config": config}}, self.namespace)
+        else:
+            self.kube.create({"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "DeployItem",
+                              "metadata": {"name": name, "namespace": self.namespace, "finalizers": [ITEM_FINALIZER]},
+                              "spec": {"type": self.item_type, "target": {"name": "self", "namespace": self.namespace}, "config": config}})
+        self.trigger(name, job)
+
+    def definition(self):
+        return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"things.{self.group}"},
+                "spec": {"group": self.group, "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"},
+                         "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
+                             "type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}
+
+    def release_items(self):
+        """Items that a failed test leaves behind must not keep its namespace."""
+        for item in self.kube.items(DEPLOYITEMS, self.namespace):
+            self.kube.patch(DEPLOYITEMS, item["metadata"]["name"], {"metadata": {"finalizers": None}}, self.namespace)
 
 
 @pytest.fixture

@@ -4,12 +4,11 @@ is a release of charts/helm-deployer with no permissions but those of its roles.
 
 import pytest
 
-from api.controller.harness import ITEM_FINALIZER
-from api.helm.harness import VERSION, chart_archive, raw
+from api.helm.harness import VERSION
 from bench import images, paths
-from bench.kube import DEPLOYITEMS
+from bench.charts import chart_archive, raw
 from bench.waiting import wait_until
-from cluster.conftest import Cluster, restricted
+from cluster.conftest import OwnTarget, restricted
 from ship import helm, release
 
 CHART = paths.CHECKOUT / "charts" / "helm-deployer"
@@ -64,29 +63,13 @@ def helm_deployer(node):
     helm.run("uninstall", RELEASE, "--wait", "--timeout", "2m", kubeconfig=node.kubeconfig, namespace=HOST)
 
 
-class Charts(Cluster):
-    """Items whose Target is this cluster, by a token that the deployer requests."""
-
+class Charts(OwnTarget):
     def __init__(self, node, namespace):
-        super().__init__(node, namespace, HOST)
-        self.group = f"{namespace}.example.com"
-        self.kube.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "applier", "namespace": namespace}})
-        self.kube.allow(f"{namespace}:applier", [
-            {"apiGroups": ["", "apps", "batch", self.group], "resources": ["*"], "verbs": ["*"]},
-            {"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["*"]}],
-            kind="ServiceAccount", name=f"applier-{namespace}")
-        self.target("self", config={"selfConfig": {"serviceAccount": {"name": "applier"}}})
+        super().__init__(node, namespace, HOST, "landscaper.gardener.cloud/helm")
 
     def deploy(self, name, archive, *, job="job-1", **config):
-        config = {"apiVersion": VERSION, "kind": "ProviderConfiguration", "name": "app", "namespace": self.namespace, "chart": raw(archive), **config}
-        if self.kube.find(DEPLOYITEMS, name, self.namespace):
-            self.kube.patch(DEPLOYITEMS, name, {"spec": {"config": None}}, self.namespace)
-            self.kube.patch(DEPLOYITEMS, name, {"spec": {"config": config}}, self.namespace)
-        else:
-            self.kube.create({"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "DeployItem",
-                              "metadata": {"name": name, "namespace": self.namespace, "finalizers": [ITEM_FINALIZER]},
-                              "spec": {"type": "landscaper.gardener.cloud/helm", "target": {"name": "self", "namespace": self.namespace}, "config": config}})
-        self.trigger(name, job)
+        self.put(name, {"apiVersion": VERSION, "kind": "ProviderConfiguration", "name": "app", "namespace": self.namespace,
+                        "chart": raw(archive), **config}, job)
 
     def found(self, resource, name):
         return self.kube.find(resource, name, self.namespace)
@@ -96,16 +79,11 @@ class Charts(Cluster):
 def charts(helm_deployer, node_namespace):
     world = Charts(helm_deployer, node_namespace)
     yield world
-    for item in world.kube.items(DEPLOYITEMS, node_namespace):
-        world.kube.patch(DEPLOYITEMS, item["metadata"]["name"], {"metadata": {"finalizers": None}}, node_namespace)
+    world.release_items()
 
 
 def test_objects_are_rendered_applied_and_removed(charts):
-    crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"things.{charts.group}"},
-           "spec": {"group": charts.group, "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"},
-                    "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
-                        "type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}
-    archive = chart_archive({**VALUES, **SUBCHART, "crds/thing.yaml": crd, "templates/deployment.yaml": DEPLOYMENT, "templates/list.yaml": LIST,
+    archive = chart_archive({**VALUES, **SUBCHART, "crds/thing.yaml": charts.definition(), "templates/deployment.yaml": DEPLOYMENT, "templates/list.yaml": LIST,
                              "templates/thing.yaml": f"apiVersion: {charts.group}/v1\nkind: Thing\nmetadata: {{name: thing}}\n"})
     exports = {"exports": [{"key": "color", "jsonPath": ".Values.color"}, {"key": "ready", "jsonPath": ".status.readyReplicas", "fromResource": {
         "apiVersion": "apps/v1", "kind": "Deployment", "name": "app", "namespace": charts.namespace}}]}

@@ -6,11 +6,9 @@ import json
 
 import pytest
 
-from api.controller.harness import ITEM_FINALIZER
 from bench import images, paths
-from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
-from cluster.conftest import Cluster, restricted
+from cluster.conftest import OwnTarget, restricted
 from ship import helm, release
 
 CHART = paths.CHECKOUT / "charts" / "manifest-deployer"
@@ -34,30 +32,13 @@ def manifest_deployer(node):
     helm.run("uninstall", RELEASE, "--wait", "--timeout", "2m", kubeconfig=node.kubeconfig, namespace=HOST)
 
 
-class Manifests(Cluster):
-    """Items whose Target is this cluster: a token of an account that may do anything to the kinds that the tests use."""
-
+class Manifests(OwnTarget):
     def __init__(self, node, namespace):
-        super().__init__(node, namespace, HOST)
-        self.group = f"{namespace}.example.com"
-        self.kube.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "applier", "namespace": namespace}})
-        self.kube.allow(f"{namespace}:applier", [
-            {"apiGroups": ["", "apps", "batch", self.group], "resources": ["*"], "verbs": ["*"]},
-            {"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["*"]}],
-            kind="ServiceAccount", name=f"applier-{namespace}")
-        self.target("self", config={"selfConfig": {"serviceAccount": {"name": "applier"}}})
+        super().__init__(node, namespace, HOST, TYPE)
 
     def deploy(self, name, things, *, job="job-1", **config):
         """Creates or changes an item and triggers it."""
-        config = {**CONFIGURATION, "manifests": [{"manifest": thing} for thing in things], **config}
-        if self.kube.find(DEPLOYITEMS, name, self.namespace):
-            self.kube.patch(DEPLOYITEMS, name, {"spec": {"config": None}}, self.namespace)
-            self.kube.patch(DEPLOYITEMS, name, {"spec": {"config": config}}, self.namespace)
-        else:
-            self.kube.create({"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "DeployItem",
-                              "metadata": {"name": name, "namespace": self.namespace, "finalizers": [ITEM_FINALIZER]},
-                              "spec": {"type": TYPE, "target": {"name": "self", "namespace": self.namespace}, "config": config}})
-        self.trigger(name, job)
+        self.put(name, {**CONFIGURATION, "manifests": [{"manifest": thing} for thing in things], **config}, job)
 
     def thing(self, api_version, kind, name, **more):
         return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": self.namespace}, **more}
@@ -78,12 +59,6 @@ class Manifests(Cluster):
     def deployment(self, name, **template):
         return self.workload("Deployment", name, spec={"replicas": 1, "progressDeadlineSeconds": PROGRESS_SECONDS}, **template)
 
-    def definition(self):
-        return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"things.{self.group}"},
-                "spec": {"group": self.group, "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"},
-                         "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
-                             "type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}
-
     def reference(self, api_version, kind, name):
         return {"apiVersion": api_version, "kind": kind, "name": name, "namespace": self.namespace}
 
@@ -100,8 +75,7 @@ class Manifests(Cluster):
 def manifests(manifest_deployer, node_namespace):
     made = Manifests(manifest_deployer, node_namespace)
     yield made
-    for item in made.kube.items(DEPLOYITEMS, node_namespace):
-        made.kube.patch(DEPLOYITEMS, item["metadata"]["name"], {"metadata": {"finalizers": None}}, node_namespace)
+    made.release_items()
 
 
 def refused_requests(node):

@@ -81,6 +81,19 @@ def dry_run(kube, thing, namespace):
     return None if status < 300 or (status == 409 and scoped) else ApiError(status, body)
 
 
+def must_be_accepted(things, kube, namespace, folder):
+    """The API server accepts every object of a deployer's chart, and the program its configuration, which is returned."""
+    refused = {f"{thing['kind']} {thing['metadata']['name']}": str(error) for thing in things
+               if thing["kind"] != "Pod" and (error := dry_run(kube, thing, namespace))}
+    assert not refused
+    secret, = [thing for thing in things if thing["kind"] == "Secret" and thing["metadata"]["name"].endswith("-config")]
+    config = folder / "config.yaml"
+    config.write_bytes(base64.b64decode(secret["data"]["config.yaml"]))
+    done = subprocess.run([BUILD / "deployer" / "longshore", "validate", "--strict", config], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return yaml.safe_load(config.read_text())
+
+
 class Loader(yaml.SafeLoader):
     """Parses "=" as a string, as Kubernetes does."""
 

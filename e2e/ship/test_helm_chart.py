@@ -2,13 +2,12 @@
 """The chart of the helm deployer: it accepts the values of the Go deployer's chart."""
 
 import base64
-import subprocess
 
 import yaml
 
 from bench import paths
 from ship import helm
-from ship.test_chart import BUILD, dry_run
+from ship.test_chart import must_be_accepted
 
 CHART = paths.CHECKOUT / "charts" / "helm-deployer"
 REGISTRY = {"imageRegistry": "registry.example/longshore"}
@@ -32,15 +31,7 @@ def test_the_api_server_accepts_every_object_and_the_program_its_configuration(a
     for values in (REGISTRY, REGISTRY | GO_VALUES, REGISTRY | {"deployer": {"helm": {"repository": "example.com/helm", "tag": "4", "version": 4,
                                                                                       "resources": {"limits": {"memory": "1Gi"}}}}}):
         things = helm.template(values, namespace=namespace, chart=CHART)
-        refused = {f"{thing['kind']} {thing['metadata']['name']}": str(error) for thing in things
-                   if thing["kind"] != "Pod" and (error := dry_run(kube, thing, namespace))}
-        assert not refused
-        secret, = [thing for thing in things if thing["kind"] == "Secret" and thing["metadata"]["name"].endswith("-config")]
-        config = tmp_path / "config.yaml"
-        config.write_bytes(base64.b64decode(secret["data"]["config.yaml"]))
-        done = subprocess.run([BUILD / "deployer" / "longshore", "validate", "--strict", config], capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        document = yaml.safe_load(config.read_text())
+        document = must_be_accepted(things, kube, namespace, tmp_path)
         assert document["apiVersion"].startswith("helm.deployer.") and document["helm"]["image"]
         deployment = helm.find(things, "Deployment")
         assert deployment["spec"]["template"]["metadata"]["labels"]["landscaper.gardener.cloud/topology"] == "helm-deployer"

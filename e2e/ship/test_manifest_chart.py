@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The chart of the manifest deployer: it accepts the values of the Go deployer's chart and grants only what is used."""
 
-import base64
-import subprocess
-
-import yaml
-
 from bench import paths
 from ship import helm
-from ship.test_chart import BUILD, dry_run
+from ship.test_chart import must_be_accepted
 
 CHART = paths.CHECKOUT / "charts" / "manifest-deployer"
 # Every value that the Go deployer's chart knows.
@@ -35,15 +30,7 @@ def test_the_api_server_accepts_every_object_and_the_program_its_configuration(a
     for values in ({}, GO_VALUES, {"deployer": {"landscaperClusterKubeconfig": {"secretRef": "ls"}, "tokenAccounts": ["one"],
                                                     "lateChanges": {"trigger": True, "minimumInterval": "1h"}}}):
         things = helm.template(values, namespace=namespace, chart=CHART)
-        refused = {f"{thing['kind']} {thing['metadata']['name']}": str(error) for thing in things
-                   if thing["kind"] != "Pod" and (error := dry_run(kube, thing, namespace))}
-        assert not refused
-        secret, = [thing for thing in things if thing["kind"] == "Secret" and thing["metadata"]["name"].endswith("-config")]
-        config = tmp_path / "config.yaml"
-        config.write_bytes(base64.b64decode(secret["data"]["config.yaml"]))
-        done = subprocess.run([BUILD / "deployer" / "longshore", "validate", "--strict", config], capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert yaml.safe_load(config.read_text())["apiVersion"].startswith("manifest.deployer.")
+        assert must_be_accepted(things, kube, namespace, tmp_path)["apiVersion"].startswith("manifest.deployer.")
         deployment = helm.find(things, "Deployment")
         assert deployment["spec"]["template"]["metadata"]["labels"]["landscaper.gardener.cloud/topology"] == "manifest-deployer"
 

@@ -33,6 +33,10 @@ static const struct {
     {"{" COMMON ", chart: {ref: 'oci://r.example/charts/app:1'}}", "must have no scheme"},
     {"{" COMMON ", chart: {fromResource: {resourceName: a}}}", "no longer supported"},
     {"{" COMMON ", chart: {resourceRef: '!'}}", "chart.resourceRef: Invalid value"},
+    /* {component: {name: a, version: "1"}, resource: {name: b, c: 1}} */
+    {"{" COMMON ", chart: {resourceRef: 'e2NvbXBvbmVudDoge25hbWU6IGEsIHZlcnNpb246ICIxIn0sIHJlc291cmNlOiB7"
+     "bmFtZTogYiwgYzogMX19'}}",
+     "resource.c must be a string"},
     {"{" COMMON ", " REF ", helmDeploymentConfig: {install: {replace: true}}}",
      "helmDeploymentConfig.install.replace"},
     {"{" COMMON ", " REF ", helmDeploymentConfig: {uninstall: {atomic: true}}}",
@@ -40,6 +44,9 @@ static const struct {
     {"{" COMMON ", " REF ", helmDeploymentConfig: {upgrade: {timeout: soon}}}", "upgrade.timeout"},
     {"{" COMMON ", " REF ", exportsFromManifests: [{key: a}]}",
      "exportsFromManifests[0].jsonPath: Required value"},
+    {"{" COMMON ", " REF ", exportsFromManifests: [{key: a, jsonPath: .b}, {key: b, jsonPath: .b}, "
+     "{key: a, jsonPath: .c, fromResource: {apiVersion: v1, kind: c, name: d}}]}",
+     "exportsFromManifests[2].key: Duplicate value: \"a\""},
     {"{" COMMON ", " REF ", exports: {exports: [{key: a, jsonPath: '.Values['}]}}",
      "exports.exports[0].jsonPath"},
     {"{" COMMON ", " REF ", exports: {exports: [{key: a, jsonPath: .b, fromResource: {kind: c}}]}}",

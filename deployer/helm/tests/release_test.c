@@ -90,9 +90,31 @@ static void damage_is_reported_without_content(void **state)
     }
 }
 
+#define REVISION(version_, status_)                                                                \
+    "{metadata: {labels: {version: '" version_ "', status: " status_ "}}}"
+
+static void the_highest_revision_is_the_newest(void **state)
+{
+    cleanup_json json_t *secrets = sample_doc("[" REVISION("9", "superseded") ", " REVISION(
+        "10", "pending-upgrade") ", " REVISION("2", "deployed") "]");
+    cleanup_json json_t *empty = json_array();
+    cleanup_free char *all = helm_release_selector("app", false);
+    cleanup_free char *deployed = helm_release_selector("app", true);
+    const json_t *newest = helm_release_newest(secrets);
+
+    (void)state;
+    assert_string_equal(doc_text(newest, "metadata.labels.version"), "10");
+    assert_true(helm_release_is_pending(newest));
+    assert_false(helm_release_is_pending(json_array_get(secrets, 2)));
+    assert_null(helm_release_newest(empty));
+    assert_string_equal(all, "owner=helm,name=app");
+    assert_string_equal(deployed, "owner=helm,name=app,status=deployed");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_highest_revision_is_the_newest),
         cmocka_unit_test(objects_and_values_are_read_from_a_release),
         cmocka_unit_test(a_release_may_be_packed),
         cmocka_unit_test(damage_is_reported_without_content),

@@ -4,7 +4,7 @@
 import json
 import subprocess
 
-from api.helm.harness import chart_archive, helm_program, raw
+from api.helm.harness import VERSION, chart_archive, helm_program, raw
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 
@@ -142,3 +142,45 @@ def test_an_item_that_never_ran_is_deleted_without_helm(world):
     world.delete("item")
     world.wait_until_deleted("item")
     assert world.kubelet.ran("item") == [] and world.kube.find(DEPLOYITEMS, "item", world.namespace) is None
+
+
+def set_config(world, name, config):
+    item = world.kube.get(DEPLOYITEMS, name, world.namespace)
+    item["spec"].pop("config")
+    world.kube.replace({**item, "spec": {**item["spec"], **({"config": config} if config is not None else {})}})
+
+
+def test_a_changed_mode_and_a_broken_configuration_lose_nothing(world):
+    """What was deployed decides on the deletion, not what the configuration says now."""
+    rendered = {"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .Values.name }}\"}\n"}
+    world.start()
+    world.deploy("released", raw(SIMPLE), is_release=True)
+    for name in ("broken", "missing"):
+        world.deploy(name, raw(chart_archive(rendered)), values={"name": name})
+    for name in ("released", "broken", "missing"):
+        world.succeeded(name)
+    assert world.status("released")["providerStatus"]["release"] == {"name": "app", "namespace": world.space}
+
+    # In both directions: refused, and nothing changes in the cluster or in the record.
+    world.update("released", raw(SIMPLE), job="job-2")
+    world.update("broken", raw(chart_archive(rendered)), job="job-2", is_release=True, name="other", values={"name": "broken"})
+    for name in ("released", "broken"):
+        error = world.failed(name, "job-2")["lastError"]
+        assert "change it back" in error["message"] and error["codes"] == ["ERR_CONFIGURATION_PROBLEM"], error
+    assert releases(world) == {1: "deployed"} and world.names() == ["broken", "config", "missing"]
+    assert world.recorded("broken") == ["ConfigMap/broken"]
+
+    # Changed back, everything goes on.
+    world.update("released", raw(SIMPLE), job="job-3", is_release=True, values={"color": "c"})
+    world.succeeded("released", "job-3")
+    assert releases(world) == {1: "superseded", 2: "deployed"}
+
+    set_config(world, "released", {"apiVersion": VERSION, "kind": "ProviderConfiguration", "helmDeployment": False, "chart": 5})
+    set_config(world, "broken", {"apiVersion": VERSION, "kind": "ProviderConfiguration", "helmDeployment": "perhaps", "chart": 5})
+    set_config(world, "missing", None)
+    for name in ("released", "broken", "missing"):
+        world.delete(name)
+        world.wait_until_deleted(name)
+    assert releases(world) == {} and world.names() == []
+    assert [operation for _, _, operation in world.kubelet.ran("released")][-1] == "DELETE"
+    assert [operation for name in ("broken", "missing") for _, _, operation in world.kubelet.ran(name)] == ["RECONCILE"] * 2
