@@ -20,8 +20,8 @@ struct configuration {
     const json_t *repository_context;
     const char *component_name, *component_version; /* of componentDescriptor.ref */
     bool has_descriptor;
-    const json_t *inline_blueprint; /* its filesystem; JSON null if that is not set */
-    const char *resource_name;      /* of the blueprint, or of the chart */
+    const json_t *inline_blueprint;  /* its filesystem; JSON null if that is not set */
+    const char *resource_name;       /* of the blueprint, or of the chart */
     const json_t *resource_identity; /* of the chart: name and extra identity */
     bool has_blueprint;
     const json_t *chart; /* of a helm item: see init/chart.h */

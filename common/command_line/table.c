@@ -94,7 +94,8 @@ static const struct option_fact run_facts[] = {
      "deletes what the item created in a cluster"},
     {"EXAMPLES", "longshore run manifests.yaml --kubeconfig cluster.yaml",
      "applies the objects of a manifest item to a cluster"},
-    {"EXAMPLES", "longshore run chart.yaml", "renders the chart of a helm item and prints its objects"},
+    {"EXAMPLES", "longshore run chart.yaml",
+     "renders the chart of a helm item and prints its objects"},
     {"EXAMPLES", "longshore run item.yaml -o json | jq .exports", "prints only the exports"},
     {"EXAMPLES", "longshore run --from-cluster team/item --shell",
      "opens a shell with the inputs of an item in a cluster"},
@@ -108,8 +109,9 @@ const struct option_command COMMAND_RUN = {
     .summary =
         "Runs a DeployItem on this machine, without a cluster. Executes init, the item's image "
         "and wait as a pod would, keeps the state for the next run and prints the exports. A "
-        "manifest item is applied to the cluster of its Target or of --kubeconfig. FILE '-' is "
-        "standard input",
+        "manifest item is applied to the cluster of its Target or of --kubeconfig. The chart of a "
+        "helm item is rendered, and its objects are printed, or deployed if a Target or "
+        "--kubeconfig is given. FILE '-' is standard input",
     .operand = "FILE",
     .rows = run_rows,
     .facts = run_facts,

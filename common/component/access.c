@@ -215,8 +215,7 @@ static int parse_helm(const json_t *spec, struct access *access, struct error *e
                          "oci://",
                          repository);
     access->kind = ACCESS_CHART_REPOSITORY;
-    access->chart =
-        json_pack("{s:s,s:s,s:s}", "url", repository, "name", name, "version", version);
+    access->chart = json_pack("{s:s,s:s,s:s}", "url", repository, "name", name, "version", version);
     return 0;
 }
 

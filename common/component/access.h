@@ -36,7 +36,7 @@ struct access {
     char *repository;
     char *object; /* tag or digest of an artifact */
     bool is_plain_http;
-    int64_t size; /* -1: not set */
+    int64_t size;  /* -1: not set */
     json_t *chart; /* {"url", "name", "version"} of a chart repository; else NULL */
     /* Digests of the component descriptor, "sha256:<hex>", or NULL. */
     char *blob_digest;     /* of the blob */

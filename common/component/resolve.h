@@ -20,8 +20,8 @@ struct resolve_progress {
 typedef void resolve_progress_fn(void *data, const struct resolve_progress *progress);
 
 struct resolve_options {
-    int spool_fd;              /* an empty file for the descriptors; stays the caller's */
-    const char *resource_name; /* a resource of the root to keep; NULL: none */
+    int spool_fd;                    /* an empty file for the descriptors; stays the caller's */
+    const char *resource_name;       /* a resource of the root to keep; NULL: none */
     const json_t *resource_identity; /* its other attributes (element.h); NULL: just the name */
     resolve_progress_fn *on_progress;
     void *data;

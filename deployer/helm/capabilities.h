@@ -12,6 +12,6 @@
  * first, so that they are kept if there is no room for all. A new array of strings. */
 json_t *helm_api_versions(const json_t *discovery);
 
-/* Whether the server refuses to say its version or its API groups, which every user of a cluster may
- * usually read. helm then has its defaults. Other errors may pass. */
+/* Whether the server refuses to say its version or its API groups, which every user of a cluster
+ * may usually read. helm then has its defaults. Other errors may pass. */
 bool helm_is_capability_refused(const struct error *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads a manifest or helm item and the access to its clusters from files, for run, diff and render. */
+/* Loads a manifest or helm item and the access to its clusters from files, for run, diff and
+ * render. */
 #pragma once
 
 #include "common/kube/config.h"
@@ -40,8 +41,8 @@ struct offline_manifest_options {
 
 /* Checks everything that can be checked without a cluster. The item may also be a helm item whose
  * fields were checked (offline_load()): then the objects, which helm renders, are not part of the
- * configuration. ERROR_INVALID lists mistakes in the item, or names an object that is missing and the option for it. *ret_manifest is released by
- * offline_manifest_done(). */
+ * configuration. ERROR_INVALID lists mistakes in the item, or names an object that is missing and
+ * the option for it. *ret_manifest is released by offline_manifest_done(). */
 int offline_manifest_load(const struct offline_manifest_options *options,
                           struct offline_manifest *ret_manifest, struct error *err) must_check;
 void offline_manifest_done(struct offline_manifest *manifest);

@@ -198,7 +198,8 @@ void helm_complete(struct task *task)
 }
 
 /* As soon as there is a pod, it may have made the release. NULL: there is none. */
-static json_t *release_to_report(const struct task *task, const json_t *status, const json_t *of_pod)
+static json_t *release_to_report(const struct task *task, const json_t *status,
+                                 const json_t *of_pod)
 {
     const json_t *known = doc_get(status, "providerStatus." HELM_STATUS_RELEASE);
 

@@ -76,8 +76,7 @@ static void complete(json_t *item)
 static int take_image(struct documents *documents, const struct run_options *options, json_t *item,
                       struct error *err)
 {
-    const char *given =
-        documents->helm.is_item ? NULL : doc_text(item, "spec.config.image");
+    const char *given = documents->helm.is_item ? NULL : doc_text(item, "spec.config.image");
     const char *image = options->image ? options->image : given;
 
     if (!image)

@@ -168,8 +168,8 @@ void local_helm_finish(const struct run_options *options, const struct local_hel
     (void)json_object_del(result, MEMBER_RENDERED);
     if (!result_is_success(result) || strcmp(options->operation, OPERATION_DELETE) == 0)
         return;
-    failed = config->is_release ? finish_release(&finish, &err)
-                                : finish_rendering(&finish, files, &err);
+    failed =
+        config->is_release ? finish_release(&finish, &err) : finish_rendering(&finish, files, &err);
     if (failed)
         result_fail(result, RESULT_FAILED, err.text);
     else if (result_is_success(result) && finish.exports)

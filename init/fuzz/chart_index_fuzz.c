@@ -25,8 +25,8 @@ static int find(const char *bytes, size_t size, size_t piece, json_t **ret_entry
     }
     if (chart_index_find(index, "1.0.0", ret_entry, &err) == 0)
         return 0;
-    must(err.text[0] && (err.kind == ERROR_INVALID || err.kind == ERROR_NOT_FOUND ||
-                         err.kind == ERROR_TOO_LARGE));
+    must(err.text[0] &&
+         (err.kind == ERROR_INVALID || err.kind == ERROR_NOT_FOUND || err.kind == ERROR_TOO_LARGE));
     return -1;
 }
 

@@ -15,7 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_label(const json_t *object)
 {
     const json_t *metadata = doc_member(object, "metadata");
-    const char *label = json_string_value(doc_member(doc_member(metadata, "labels"), LABEL_HELM_ITEM));
+    const char *label =
+        json_string_value(doc_member(doc_member(metadata, "labels"), LABEL_HELM_ITEM));
 
     must(!json_is_object(metadata) || (label && strcmp(label, "item") == 0));
 }
@@ -46,8 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0; /* not a text: see unpack_texts.h */
     text = xstrndup((const char *)data, size);
     rendered_add(&rendered, "rendered/app/a.yaml", text, size);
-    document = json_pack("{s:s,s:s,s:{s:s},s:b}", "name", "app", "namespace", "apps", "chart", "ref",
-                         "r.example/a:1", "helmDeployment", 0);
+    document = json_pack("{s:s,s:s,s:{s:s},s:b}", "name", "app", "namespace", "apps", "chart",
+                         "ref", "r.example/a:1", "helmDeployment", 0);
     if (rendered_config(&rendered, document, "item", &config, &exports, &err) < 0) {
         must(strstr(err.text, "app/a.yaml") != NULL);
         return 0;

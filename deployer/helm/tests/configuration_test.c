@@ -34,7 +34,8 @@ static const struct {
     {"{" COMMON ", chart: {fromResource: {resourceName: a}}}", "no longer supported"},
     {"{" COMMON ", chart: {resourceRef: '!'}}", "chart.resourceRef: Invalid value"},
     /* {component: {name: a, version: "1"}, resource: {name: b, c: 1}} */
-    {"{" COMMON ", chart: {resourceRef: 'e2NvbXBvbmVudDoge25hbWU6IGEsIHZlcnNpb246ICIxIn0sIHJlc291cmNlOiB7"
+    {"{" COMMON
+     ", chart: {resourceRef: 'e2NvbXBvbmVudDoge25hbWU6IGEsIHZlcnNpb246ICIxIn0sIHJlc291cmNlOiB7"
      "bmFtZTogYiwgYzogMX19'}}",
      "resource.c must be a string"},
     {"{" COMMON ", " REF ", helmDeploymentConfig: {install: {replace: true}}}",

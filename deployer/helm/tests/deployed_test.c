@@ -14,7 +14,8 @@
 #define RELEASE "{helmDeployment: true}"
 #define APPLIED "{managedResources: [{resource: {kind: a}}, {resource: {kind: b, uid: u}}]}"
 #define RECORDED "{managedResources: [{policy: manage, resource: {kind: a}}]}"
-#define INSTALLED "{release: {name: app, namespace: apps}, managedResources: [{resource: {kind: a}}]}"
+#define INSTALLED                                                                                  \
+    "{release: {name: app, namespace: apps}, managedResources: [{resource: {kind: a}}]}"
 
 static void what_was_deployed_decides_on_the_deletion_and_on_changes(void **state)
 {
@@ -22,13 +23,20 @@ static void what_was_deployed_decides_on_the_deletion_and_on_changes(void **stat
         const char *config, *status;
         bool is_uninstall, is_refused;
     } cases[] = {
-        {RENDER, "null", false, false},     {RELEASE, "null", true, false},
-        {"{}", "null", true, false},        {"null", "null", false, false},
-        {RENDER, APPLIED, false, false},    {RELEASE, APPLIED, false, true},
-        {"{}", APPLIED, false, true},       {"null", APPLIED, false, true},
-        {RENDER, RECORDED, false, false},   {RELEASE, RECORDED, true, false},
-        {RENDER, INSTALLED, true, true},    {RELEASE, INSTALLED, true, false},
-        {"null", INSTALLED, true, false},   {"{helmDeployment: 5}", APPLIED, false, true},
+        {RENDER, "null", false, false},
+        {RELEASE, "null", true, false},
+        {"{}", "null", true, false},
+        {"null", "null", false, false},
+        {RENDER, APPLIED, false, false},
+        {RELEASE, APPLIED, false, true},
+        {"{}", APPLIED, false, true},
+        {"null", APPLIED, false, true},
+        {RENDER, RECORDED, false, false},
+        {RELEASE, RECORDED, true, false},
+        {RENDER, INSTALLED, true, true},
+        {RELEASE, INSTALLED, true, false},
+        {"null", INSTALLED, true, false},
+        {"{helmDeployment: 5}", APPLIED, false, true},
         {RELEASE, "{release: 5}", true, false},
     };
 

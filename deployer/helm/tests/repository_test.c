@@ -33,8 +33,8 @@ static void the_entry_with_the_longest_address_of_the_repository_counts(void **s
         {"https://a.example:444/charts", NULL},
         {"http://a.example/charts", NULL},
     };
-    cleanup_json json_t *context =
-        sample_doc(CONTEXT(ENTRY("https://a.example") ", " ENTRY("https://a.example/charts/") ", " ENTRY(
+    cleanup_json json_t *context = sample_doc(
+        CONTEXT(ENTRY("https://a.example") ", " ENTRY("https://a.example/charts/") ", " ENTRY(
             "https://b.example") ", " ENTRY("") ", " ENTRY("/")));
 
     (void)state;
