@@ -163,7 +163,7 @@ def test_a_changed_mode_and_a_broken_configuration_lose_nothing(world):
 
     # In both directions: refused, and nothing changes in the cluster or in the record.
     world.update("released", raw(SIMPLE), job="job-2")
-    world.update("broken", raw(chart_archive(rendered)), job="job-2", is_release=True, name="other", values={"name": "broken"})
+    world.update("broken", raw(chart_archive(rendered)), job="job-2", is_release=True, values={"name": "broken"})
     for name in ("released", "broken"):
         error = world.failed(name, "job-2")["lastError"]
         assert "change it back" in error["message"] and error["codes"] == ["ERR_CONFIGURATION_PROBLEM"], error
