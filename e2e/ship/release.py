@@ -15,6 +15,9 @@ import tarfile
 from bench import paths
 
 NAMES = ("longshore", "longshore-init", "longshore-wait")
+RELEASED = (*NAMES, "longshore-helm")
+# Of the files of an image, unpacked, in bytes.
+SIZE_MAX = {"longshore": 7_000_000, "longshore-init": 6_000_000, "longshore-wait": 6_000_000}
 # Of the releases that tests build. LONGSHORE_ARCHITECTURES="amd64 arm64" tests both: cross-compiling takes several minutes more.
 NATIVE = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True).stdout.strip()
 ARCHITECTURES = tuple(os.environ.get("LONGSHORE_ARCHITECTURES", NATIVE).split())

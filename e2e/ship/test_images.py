@@ -19,8 +19,6 @@ from ship import containerfile, release
 
 ENTRY = {"longshore": "container-deployer-controller", "longshore-init": "container-deployer-init", "longshore-wait": "container-deployer-wait"}
 BUNDLE = "etc/ssl/certs/ca-certificates.crt"
-# Of the files of an image, unpacked.
-SIZE_MAX = {"longshore": 7_000_000, "longshore-init": 6_000_000, "longshore-wait": 6_000_000}
 
 
 @pytest.fixture(scope="module", params=release.NAMES)
@@ -52,7 +50,7 @@ def test_an_image_contains_only_the_program_and_its_compatibility_link(image):
 
 
 def test_the_image_is_small(image):
-    assert image.size <= SIZE_MAX[image.program]
+    assert image.size <= release.SIZE_MAX[image.program]
 
 
 def test_the_configuration_of_the_image(image):
