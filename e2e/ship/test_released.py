@@ -12,8 +12,11 @@ import pytest
 import yaml
 
 from bench import paths
+from bench.connect_proxy import ConnectProxy
 from bench.kube import DEPLOYITEMS, TARGETS
+from bench.registry import Registry
 from bench.waiting import wait_until
+from init.test_registries import publish
 from ship import containers, helm, old_release, release
 from ship.items import API, SCRIPT, delete_item, export_of, finished, run_item, start_deletion, start_item
 from ship.test_release import things
@@ -150,15 +153,14 @@ def example(node, node_namespace, published):
     """Installs an example of the chart with changes, and removes the release and its items after the test."""
     created = []
 
-    def install(name, **changes):
-        for namespace in changes.pop("namespaces", []):
+    def install(name, *options, namespaces=(), proxy="http://proxy.example:3128"):
+        for namespace in namespaces:
             node.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
             created.append(namespace)
         text = (helm.CHART / "examples" / f"{name}.yaml").read_text().replace("registry.example/longshore", published)
-        values = yaml.safe_load(text)
-        call(node, node_namespace, "install", NAME, *chart_of(published), "--wait", "--timeout", "3m", values=values)
+        call(node, node_namespace, "install", NAME, *chart_of(published), *options, "--wait", "--timeout", "3m",
+             values=yaml.safe_load(text.replace("http://proxy.example:3128", proxy)))
         call(node, node_namespace, "test", NAME, "--timeout", "2m")
-        return values
 
     yield install
     if NAME in call(node, node_namespace, "list", "--short").split():
@@ -169,12 +171,23 @@ def example(node, node_namespace, published):
         node.kube.delete("namespaces", namespace)
 
 
-def test_the_example_for_one_cluster_installs(node, node_namespace, example):
-    example("same-cluster")
-    assert node.kube.get("apps/v1/deployments", FULL, node_namespace)["status"]["readyReplicas"] == 2
-    item = run_item(node, node_namespace, "counter", SCRIPT, "job-1")
-    assert item["status"]["phase"] == "Succeeded", item["status"]
-    delete_item(node, node_namespace, "counter", "job-2")
+@pytest.fixture
+def private_registry(node):
+    """With TLS and a certificate of an authority that nobody knows."""
+    registry = Registry(tls=True, location=node.sandbox)
+    yield registry
+    registry.close()
+
+
+def test_the_example_for_one_cluster_installs_and_init_uses_its_proxy_and_certificates(node, node_namespace, example, private_registry):
+    content = 'if [ "$OPERATION" = RECONCILE ]; then echo "{\\"content\\": \\"$(cat "$CONTENT_PATH/data")\\"}" > "$EXPORTS_PATH"; fi'
+    with ConnectProxy(node.sandbox.test_address) as proxy:
+        example("same-cluster", "--set-file", f"deployer.oci.caBundle={private_registry.authority.certificate}", proxy=proxy.url)
+        assert node.kube.get("apps/v1/deployments", FULL, node_namespace)["status"]["readyReplicas"] == 2
+        item = run_item(node, node_namespace, "component", content, "job-1", config=publish(private_registry))
+        assert item["status"]["phase"] == "Succeeded" and export_of(node, item) == {"content": "x"}, item["status"]
+        assert set(proxy.requests) == {("CONNECT", private_registry.host)}
+        delete_item(node, node_namespace, "component", "job-2")
 
 
 def test_the_example_for_two_clusters_installs(node, node_namespace, example):
