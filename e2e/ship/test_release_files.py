@@ -17,6 +17,9 @@ import pytest
 from bench import paths
 from ship import release
 
+# In the lane of test_released.py, so that both use the release that is built once per process.
+pytestmark = pytest.mark.services
+
 ARCHITECTURES = release.ARCHITECTURES
 NATIVE = release.NATIVE
 CHARTS = sorted(file.parent.name for file in (paths.CHECKOUT / "charts").glob("*/Chart.yaml") if "type: library" not in file.read_text())
