@@ -157,10 +157,9 @@ def images(found):
     """The Markdown lines of the sizes of the images."""
     lines = ["", "## Images", "", "Bytes. The goals are those of the unpacked image: the program and, except in longshore-wait, CA certificates.", "",
              "| image | architecture | program | unpacked | compressed | goal |", "|---|---|---:|---:|---:|---:|"]
-    for name, architectures in found.items():
-        for architecture, sizes in sorted(architectures.items()):
-            lines.append(f"| {name} | {architecture} | {sizes['programBytes']:,} | {sizes['unpackedBytes']:,} | {sizes['compressedBytes']:,} | "
-                         f"{release.SIZE_MAX[name]:,} |")
+    for name, goal in release.SIZE_MAX.items():
+        for architecture, sizes in sorted(found.get(name, {}).items()):
+            lines.append(f"| {name} | {architecture} | {sizes['programBytes']:,} | {sizes['unpackedBytes']:,} | {sizes['compressedBytes']:,} | {goal:,} |")
     return lines
 
 
