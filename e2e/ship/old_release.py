@@ -18,7 +18,6 @@ from ship import release
 
 VERSION = "0.1.0"
 SOURCES = pathlib.Path(__file__).parent / "testdata" / f"longshore-{VERSION}.tar.xz"
-ENTRY = {"longshore": "container-deployer-controller", "longshore-init": "container-deployer-init", "longshore-wait": "container-deployer-wait"}
 
 
 def chart(directory):
@@ -32,7 +31,7 @@ def archives(directory):
     """{name: path of its OCI archive}, written to directory."""
     programs = _programs()
     made = {}
-    for name, entry in ENTRY.items():
+    for name, entry in release.ENTRY.items():
         tree, made[name] = directory / name, directory / f"{name}.oci.tar"
         tree.mkdir()
         shutil.copy(programs / name, tree)
@@ -64,11 +63,11 @@ def _build(libraries, directory):
     environment = {**os.environ, "PKG_CONFIG_PATH": str(libraries / "lib" / "pkgconfig")}
     for command in (["cmake", "-S", work / "sources", "-B", work / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_C_FLAGS_RELEASE=",
                      "-DLONGSHORE_STATIC=ON", "-DLONGSHORE_WERROR=OFF", "-DBUILD_TESTING=OFF", f"-DLONGSHORE_VERSION=v{VERSION}"],
-                    ["cmake", "--build", work / "build", "--target", *ENTRY]):
+                    ["cmake", "--build", work / "build", "--target", *release.NAMES]):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
         assert done.returncode == 0, done.stdout[-4000:]
     (work / "bin").mkdir()
-    for name in ENTRY:
+    for name in release.NAMES:
         built, = (path for path in (work / "build").rglob(name) if path.is_file())
         subprocess.run(["strip", "-o", work / "bin" / name, built], check=True)
     (work / "bin").rename(directory)

@@ -14,7 +14,9 @@ import tarfile
 
 from bench import paths
 
-NAMES = ("longshore", "longshore-init", "longshore-wait")
+# The link to each program in its image, which is its entrypoint.
+ENTRY = {"longshore": "container-deployer-controller", "longshore-init": "container-deployer-init", "longshore-wait": "container-deployer-wait"}
+NAMES = tuple(ENTRY)
 RELEASED = (*NAMES, "longshore-helm")
 # Of the files of an image, unpacked, in bytes.
 SIZE_MAX = {"longshore": 7_000_000, "longshore-init": 6_000_000, "longshore-wait": 6_000_000}
