@@ -5,6 +5,7 @@ documentation; otherwise they only have to exist."""
 import base64
 import gzip
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -16,6 +17,7 @@ from bench import paths
 from bench.apiserver import ApiServer
 from bench.browser import Browser
 from bench.kube import DEPLOYITEMS
+from bench.page_client import SCHEMA, check
 from bench.page_view import LARGE, PAGE_ROWS, assert_no_other_hosts, fill, fresh, names, wait_empty, wait_live, wait_state, wait_total
 from bench.proc import memory
 from bench.waiting import wait_until
@@ -197,36 +199,6 @@ def test_a_change_between_two_streams_is_shown(browser, page, world):
     browser.wait("document.querySelectorAll('#rows tr').length == 0")
 
 
-def test_the_browser_executes_nothing_but_the_script_of_the_document(page):
-    with Browser() as browser:
-        fresh(browser, page)
-        assert browser.all_violations() == [] and browser.errors == []
-        paths_asked = {url.partition("?")[0].removeprefix(page.address) for url in browser.requests if url.startswith("http")}
-        assert paths_asked == {"", "api/v1/overview", "api/v1/rows", "api/v1/events"}, "one document, and the API"
-        assert browser.run("(([load]) => load.encodedBodySize < load.decodedBodySize / 2)(performance.getEntriesByType('navigation'))"), "gzip"
-        browser.run("""(() => {
-            const add = (name, fields) => document.body.append(Object.assign(document.createElement(name), fields));
-            add("script", {textContent: "window.isExecuted = true"});
-            add("script", {src: "api/v1/overview"});
-            add("script", {src: "http://127.0.0.1:1/script.js"});
-            add("div", {innerHTML: "<img src='data:,' onerror='window.isExecuted = true'>"});
-            add("style", {textContent: "body { display: none }"});
-            add("p", {innerHTML: "<b style='color: red'></b>"});
-            add("img", {src: "http://127.0.0.1:1/picture.png"});
-            add("iframe", {src: "about:blank#framed", srcdoc: "<script>parent.isExecuted = true</" + "script>"});
-            add("base", {href: "http://127.0.0.1:1/"});
-            fetch("http://127.0.0.1:1/data").catch(() => {});
-            const form = Object.assign(document.createElement("form"), {action: "http://127.0.0.1:1/form", method: "post"});
-            document.body.append(form);
-            form.submit(); })()""")
-        for directive in ("script-src-elem inline", "script-src-elem http://127.0.0.1:1/script.js", f"script-src-elem {page.address}api/v1/overview",
-                          "script-src-attr inline", "style-src-elem inline", "style-src-attr inline", "img-src http://127.0.0.1:1/picture.png",
-                          "base-uri http://127.0.0.1:1", "connect-src http://127.0.0.1:1/data", "form-action http://127.0.0.1:1/form"):
-            browser.wait(f"window.violations.some((text) => text.startsWith('{directive}'))", directive)
-        assert browser.run("window.isExecuted") is None
-        assert browser.run("getComputedStyle(document.body).display") == "block"
-
-
 def test_the_page_is_used_with_the_keyboard(browser, page):
     fresh(browser, page, "#state=Failed")
     focus = "document.activeElement.closest('tr')?.dataset.key ?? document.activeElement.id"
@@ -273,8 +245,8 @@ def test_texts_are_readable_in_both_color_schemes_and_at_360_pixels(browser, pag
         }
         return poor; })()"""
     backgrounds = {"light": "rgb(244, 246, 250)", "dark": "rgb(14, 19, 27)"}
-    for size in (LARGE, SMALL):
-        fresh(browser, page, "#state=Failed", size, scheme)
+    for size, fragment in itertools.product((LARGE, SMALL), ("#state=Failed", "#state=Succeeded&search=dns", "#state=Progressing")):
+        fresh(browser, page, fragment, size, scheme)
         assert browser.run("getComputedStyle(document.body).backgroundColor") == backgrounds[scheme]
         assert browser.run(contrast) == []
         assert browser.run("document.documentElement.scrollWidth") <= size[0]
@@ -296,7 +268,7 @@ def test_the_pictures_of_the_documentation(browser, page):
     fresh(browser, page, "", (1180, 720))
     wait_total(browser, COUNT)
     take(browser, PICTURES[0])
-    fresh(browser, page, "#state=Failed&search=backup", (1180, 720), "dark")
+    fresh(browser, page, "#state=Failed&search=backup", (1180, 820), "dark")
     browser.click("#rows tr a")
     browser.wait("!document.querySelector('#detail').hidden")
     take(browser, PICTURES[1])
@@ -315,6 +287,66 @@ def test_nothing_of_imports_exports_and_logs_is_served(page):
         seen += [(row["namespace"], row["name"]) for row in document["rows"]]
     assert len(set(seen)) == len(seen) >= COUNT and seen == sorted(seen), "pages neither overlap nor leave anything out"
     assert CANARY not in json.dumps(page.api("overview"))
+
+
+def export_canary(pod):
+    pod.run()
+    pod.save_state({"state": CANARY.encode()})
+    pod.export({"password": CANARY})
+    pod.succeed()
+
+
+def test_nothing_of_a_run_with_secrets_is_served(browser, page, world):
+    """Imports, the Secret of a Target, state and exports of a job that the controller has executed."""
+    world.secret("access", {"kubeconfig": json.dumps({
+        "apiVersion": "v1", "kind": "Config", "users": [{"name": "u", "user": {"token": CANARY}}]})})
+    world.target("secret-target", secret="access", key="kubeconfig")
+    world.kubelet.behaviour = export_canary
+    world.item("with-secrets", target="secret-target", config={"importValues": {"password": CANARY}})
+    status = world.finished("with-secrets")
+    assert status["phase"] == "Succeeded"
+    assert CANARY in json.dumps({key: base64.b64decode(value).decode() for key, value in world.kube.get(
+        "secrets", status["exportRef"]["name"], "items")["data"].items()}), "the export contains it"
+    wait_until(lambda: page.api("row", namespace="items", name="with-secrets")["row"]["state"] == "Succeeded", "the page shows the end of the job")
+    fresh(browser, page, "#namespace=items&open=items/with-secrets")
+    browser.wait("document.querySelector('#detail .badge')?.innerText == 'Succeeded'")
+    shown = [browser.run("document.documentElement.outerHTML"), first_update(page)]
+    shown += [page.get(f"api/v1/{path}", **parameters)[2].decode() for path, parameters in (
+        ("overview", {}), ("rows", {"namespace": "items"}), ("namespaces", {}), ("row", {"namespace": "items", "name": "with-secrets"}))]
+    assert all("with-secrets" in text for text in (shown[0], shown[3], shown[5]))
+    assert [text for text in shown if CANARY in text] == []
+    world.kube.patch(DEPLOYITEMS, "with-secrets", {"metadata": {"finalizers": None}}, "items")
+    world.kube.delete(DEPLOYITEMS, "with-secrets", "items")
+
+
+def first_update(page):
+    """The first event of a stream, which is as the schema says."""
+    with socket.create_connection(("127.0.0.1", page.port), timeout=60) as client:
+        client.sendall(b"GET /ui/api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        text = ""
+        while not (found := re.search("event: update\ndata: (.*)\n\n", text)):
+            text += client.recv(65536).decode()
+    check(json.loads(found.group(1)), "update")
+    return text
+
+
+def test_answers_have_every_member_that_is_documented(page):
+    """Of a controller: objects that are related to others are those of registrations and lifecycle. Every answer is compared with the schema."""
+    page.api("namespaces", search="team", limit=2, offset=1)
+    first_update(page)
+    rows = [page.api("rows", **{"limit": 1, **more})["rows"][0] for more in (
+        {}, {"state": "Failed", "search": "backup"}, {"namespace": "team-network", "type": "container"})]
+    details = [page.api("row", kind="items", namespace=row["namespace"], name=row["name"]) for row in rows]
+    assert {key for row in rows for key in row} == set(SCHEMA["$defs"]["oneRow"]["properties"])
+    documented = SCHEMA["$defs"]["detail"]["properties"]
+    assert {key for detail in details for key in detail} == set(documented) - {"related", "relatedTitle"}
+    for part in ("timeline", "conditions", "runs"):
+        seen = {key for detail in details for entry in detail[part] for key in entry}
+        assert seen == set(documented[part]["items"]["properties"]), part
+    assert {key for detail in details for key in detail.get("error", ())} == set(documented["error"]["properties"])
+    overview = page.api("overview")
+    assert set(overview) == set(SCHEMA["$defs"]["overview"]["properties"])
+    assert set(overview["kinds"][0]) == set(SCHEMA["$defs"]["overview"]["properties"]["kinds"]["items"]["properties"])
 
 
 def test_the_headers_forbid_everything_that_the_page_does_not_need(page):
@@ -403,6 +435,37 @@ def test_with_authentication_the_page_needs_a_token_with_permission(browser, wor
     wait_live(browser)
     assert browser.run("document.querySelector('#login').hidden") is True
     assert allowed not in guarded.controller.output()
+
+
+def test_the_browser_executes_nothing_but_the_script_of_the_document(browser, page):
+    """The last test of the page in a browser, because the violations that it causes are recorded."""
+    fresh(browser, page)
+    assert browser.all_violations() == [] and browser.errors == []
+    asked = browser.requests[len(browser.requests) - browser.requests[::-1].index(page.address) - 1:]
+    paths_asked = {url.partition("?")[0].removeprefix(page.address) for url in asked}
+    assert paths_asked == {"", "api/v1/overview", "api/v1/rows", "api/v1/events"}, "one document, and the API"
+    assert browser.run("(([load]) => load.encodedBodySize < load.decodedBodySize / 2)(performance.getEntriesByType('navigation'))"), "gzip"
+    browser.run("""(() => {
+        const add = (name, fields) => document.body.append(Object.assign(document.createElement(name), fields));
+        add("script", {textContent: "window.isExecuted = true"});
+        add("script", {src: "api/v1/overview"});
+        add("script", {src: "http://127.0.0.1:1/script.js"});
+        add("div", {innerHTML: "<img src='data:,' onerror='window.isExecuted = true'>"});
+        add("style", {textContent: "body { display: none }"});
+        add("p", {innerHTML: "<b style='color: red'></b>"});
+        add("img", {src: "http://127.0.0.1:1/picture.png"});
+        add("iframe", {src: "about:blank#framed", srcdoc: "<script>parent.isExecuted = true</" + "script>"});
+        add("base", {href: "http://127.0.0.1:1/"});
+        fetch("http://127.0.0.1:1/data").catch(() => {});
+        const form = Object.assign(document.createElement("form"), {action: "http://127.0.0.1:1/form", method: "post"});
+        document.body.append(form);
+        form.submit(); })()""")
+    for directive in ("script-src-elem inline", "script-src-elem http://127.0.0.1:1/script.js", f"script-src-elem {page.address}api/v1/overview",
+                      "script-src-attr inline", "style-src-elem inline", "style-src-attr inline", "img-src http://127.0.0.1:1/picture.png",
+                      "base-uri http://127.0.0.1:1", "connect-src http://127.0.0.1:1/data", "form-action http://127.0.0.1:1/form"):
+        browser.wait(f"window.violations.some((text) => text.startsWith('{directive}'))", directive)
+    assert browser.run("window.isExecuted") is None
+    assert browser.run("getComputedStyle(document.body).display") == "block"
 
 
 def test_without_the_setting_there_is_no_page_and_with_it_an_item_costs_less_than_half_a_kilobyte(page, world):
