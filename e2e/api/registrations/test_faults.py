@@ -99,6 +99,7 @@ def test_a_renewal_survives_an_outage_of_an_hour_and_a_clock_that_is_wrong_by_a_
             world.quiet()
             assert claims(world, "mock-one")["jti"] == first["jti"], "renewed too early"
             is_away.set()
+            proxy.cut()
             clock.advance(4 * DAY - HOUR)
             for _ in range(2):
                 seen = len(proxy.requests)
