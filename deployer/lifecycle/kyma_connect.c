@@ -61,8 +61,8 @@ void kyma_send(struct kyma *kyma, struct kube_request request, kube_done_fn *on_
     struct error err = {0};
 
     request.grace_seconds = -1;
-    request.may_send = lifecycle_may_send;
-    request.may_send_data = kyma->lifecycle;
+    request.may_send = kyma_may_send;
+    request.may_send_data = kyma;
     request.on_done = on_done;
     request.data = kyma;
     kyma->lifecycle->cluster_writes += request.verb != KUBE_GET;

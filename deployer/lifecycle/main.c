@@ -21,12 +21,7 @@
 #include "deployer/serve/daemon.h"
 #include "deployer/serve/server.h"
 
-#define LEASE_NAME "893110f7.kyma-project.io" /* of the original: both never lead at a time */
-
-enum {
-    RELEASE_MS = 3000,
-    DEFINITIONS_RETRY_MS = 5000,
-};
+enum { DEFINITIONS_RETRY_MS = 5000 };
 
 struct process {
     struct lifecycle lifecycle;
@@ -51,11 +46,6 @@ bool lifecycle_may_write(const struct lifecycle *lifecycle)
            !lifecycle->is_draining;
 }
 
-bool lifecycle_may_send(const void *data)
-{
-    return lifecycle_may_write(data);
-}
-
 /* A cluster after the other, and other events in between. */
 static void on_pump(void *data)
 {
@@ -64,7 +54,8 @@ static void on_pump(void *data)
 
     if (!lifecycle_may_write(lifecycle))
         return;
-    releases_finalize(lifecycle);
+    if (lifecycle_may_send(lifecycle))
+        releases_finalize(lifecycle);
     for (size_t i = 0; i < LIFECYCLE_PASSES_MAX && lifecycle->queue_first; i++) {
         struct kyma *kyma = lifecycle->queue_first;
 
@@ -154,38 +145,14 @@ static void on_definitions_timer(void *data)
 
 /* ---- Leadership ---- */
 
-static void on_leadership(void *data, bool is_leader)
-{
-    struct lifecycle *lifecycle = data;
-
-    log_info(is_leader ? "leading" : "not leading");
-    if (is_leader)
-        kymas_touch_all(lifecycle);
-}
-
-static void on_lease_problem(void *data, const struct error *err)
-{
-    (void)data;
-    log_error("leader election failed, retrying", log_text("error", err->text));
-}
-
 static int start_lease(struct process *process, struct error *err)
 {
-    struct lifecycle *lifecycle = &process->lifecycle;
     char id[UUID_TEXT_SIZE] = {0};
-    struct lease_options options = {.namespace_name = lifecycle->options.namespace_name,
-                                    .name = LEASE_NAME,
-                                    .on_change = on_leadership,
-                                    .on_problem = on_lease_problem,
-                                    .data = lifecycle};
 
     uuid_make(id);
     process->identity =
         xasprintf("%s_%s", daemon_variable(ENV_MY_POD_NAME, MY_POD_NAME_DEFAULT), id);
-    options.identity = process->identity;
-    if (lease_start(lifecycle->kube, &options, &lifecycle->lease, err) < 0)
-        return error_wrap(err, "lease '%s/%s'", options.namespace_name, LEASE_NAME);
-    return 0;
+    return sharing_start(&process->lifecycle, process->identity, err);
 }
 
 /* ---- Probes and metrics ---- */
@@ -325,10 +292,11 @@ static void process_done(struct process *process)
     server_free(process->health);
     server_free(process->metrics);
     watched_page_free(steal(&lifecycle->page));
+    sharing_hand_over(lifecycle);
     kymas_free_all(lifecycle);
     control_plane_stop(lifecycle);
     kube_cancel(lifecycle->definitions_call);
-    lease_release(lifecycle->lease, RELEASE_MS);
+    sharing_stop(lifecycle);
     loop_timer_stop(&lifecycle->pump);
     loop_timer_stop(&lifecycle->definitions_timer);
     module_store_free(lifecycle->store);

@@ -141,7 +141,7 @@ void module_write(struct module *module, enum kube_verb verb, const char *subres
                   const json_t *body, const char *field_manager)
 {
     module->call =
-        control_plane_write(module->kyma->lifecycle, verb, RESOURCE_MANIFESTS, module->name,
+        control_plane_write(sender_for_kyma(module->kyma), verb, RESOURCE_MANIFESTS, module->name,
                             subresource, body, field_manager, on_written, module);
 }
 

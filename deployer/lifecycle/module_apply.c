@@ -142,8 +142,8 @@ static void start_apply(struct module *module)
         .strategy = STRATEGY_APPLY,
         .owner = module_owner_mark(module),
         .field_manager = KYMA_FIELD_MANAGER_APPLIER,
-        .may_send = lifecycle_may_send,
-        .may_send_data = module->kyma->lifecycle,
+        .may_send = kyma_may_send,
+        .may_send_data = module->kyma,
         .on_done = on_applied,
         .data = module,
     };
@@ -199,7 +199,7 @@ static void record(struct module *module)
     });
     body = json_pack("{s:{s:s}, s:O}", "metadata", "resourceVersion",
                      doc_text_or(manifest, "metadata.resourceVersion", ""), "status", status);
-    module->call = control_plane_write(module->kyma->lifecycle, KUBE_PATCH_MERGE,
+    module->call = control_plane_write(sender_for_kyma(module->kyma), KUBE_PATCH_MERGE,
                                        RESOURCE_MANIFESTS, module->name, "status", body,
                                        KYMA_FIELD_MANAGER_APPLIER, on_recorded, module);
 }

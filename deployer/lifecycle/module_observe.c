@@ -362,8 +362,8 @@ static void on_kind_to_create(void *data, const struct kind *kind, const struct 
         .verb = KUBE_CREATE,
         .body = resource,
         .field_manager = KYMA_FIELD_MANAGER_RESOURCE,
-        .may_send = lifecycle_may_send,
-        .may_send_data = module->kyma->lifecycle,
+        .may_send = kyma_may_send,
+        .may_send_data = module->kyma,
         .on_done = on_created,
         .data = module,
     };
