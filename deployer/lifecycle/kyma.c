@@ -247,7 +247,8 @@ void kyma_on_report(void *data)
     kyma_touch(kyma);
 }
 
-static void write_status(struct kyma *kyma, const json_t *object, const json_t *status)
+/* Whether the control plane has the status already. */
+static bool write_status(struct kyma *kyma, const json_t *object, const json_t *status)
 {
     cleanup_json json_t *old =
         json_pack("{s:O*}", "status", doc_writable(doc_get(object, "status")));
@@ -256,6 +257,7 @@ static void write_status(struct kyma *kyma, const json_t *object, const json_t *
 
     if (body && !kyma->call && kyma_is_write_due(kyma, doc_get(object, "status"), status))
         patch(kyma, object, "status", body);
+    return !body;
 }
 
 /* ---- The pass ---- */
@@ -297,8 +299,8 @@ static void report(struct kyma *kyma, const struct pass *pass, const struct choi
     else if (!kyma->unready_since_ms)
         kyma->unready_since_ms = (int64_t)loop_now_ms(kyma->lifecycle->loop);
     kyma->reported_state = state;
-    write_status(kyma, pass->object, status);
-    if (pass->is_connected && pass->remote)
+    /* The copy in the cluster follows, so that it is not written more often. */
+    if (write_status(kyma, pass->object, status) && pass->is_connected && pass->remote)
         kyma_write_remote_status(kyma, pass->remote, status);
     kyma->is_report_due = false;
 }

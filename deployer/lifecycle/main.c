@@ -6,6 +6,7 @@
 #include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/base/memory.h"
+#include "common/base/memory_trim.h"
 #include "common/command_line/logging.h"
 #include "common/command_line/table.h"
 #include "common/contract.h"
@@ -21,7 +22,7 @@
 #include "deployer/serve/daemon.h"
 #include "deployer/serve/server.h"
 
-enum { DEFINITIONS_RETRY_MS = 5000 };
+enum { DEFINITIONS_RETRY_MS = 5000, TRIM_MS = 20 * 1000 };
 
 struct process {
     struct lifecycle lifecycle;
@@ -69,6 +70,16 @@ static void on_pump(void *data)
     lifecycle->pass_ms += loop_now_ms(lifecycle->loop) - begin_ms;
     if (lifecycle->queue_first)
         loop_timer_start(&lifecycle->pump, 0);
+    if (!loop_timer_is_running(&lifecycle->trim_timer))
+        loop_timer_start(&lifecycle->trim_timer, TRIM_MS);
+}
+
+/* Documents of thousands of clusters come and go. What they leave free is scattered over the heap,
+ * and would stay resident. */
+static void on_trim(void *data)
+{
+    (void)data;
+    memory_trim();
 }
 
 /* A component's content has become known, or is known to be wrong. */
@@ -265,6 +276,7 @@ static int start(struct process *process, const struct lifecycle_values *values,
         open_clients(lifecycle, values->kubeconfig, err) < 0)
         return -1;
     loop_timer_init(&lifecycle->pump, lifecycle->loop, on_pump, lifecycle);
+    loop_timer_init(&lifecycle->trim_timer, lifecycle->loop, on_trim, lifecycle);
     loop_timer_init(&lifecycle->definitions_timer, lifecycle->loop, on_definitions_timer,
                     lifecycle);
     loop_timer_start(&lifecycle->definitions_timer, 0);
@@ -298,6 +310,7 @@ static void process_done(struct process *process)
     kube_cancel(lifecycle->definitions_call);
     sharing_stop(lifecycle);
     loop_timer_stop(&lifecycle->pump);
+    loop_timer_stop(&lifecycle->trim_timer);
     loop_timer_stop(&lifecycle->definitions_timer);
     module_store_free(lifecycle->store);
     registry_free(lifecycle->registry);
@@ -367,6 +380,7 @@ int lifecycle_main(int argc, char **argv)
     struct error err = {0};
     int first = 0;
 
+    memory_trim_set_up();
     daemon_block_signals();
     sandbox_no_core();
     log_configure("longshore", level, format);

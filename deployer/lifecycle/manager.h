@@ -27,6 +27,7 @@
 #include "deployer/lifecycle/clusters_page.h"
 #include "deployer/lifecycle/failure.h"
 #include "deployer/lifecycle/kept.h"
+#include "deployer/lifecycle/known.h"
 #include "deployer/lifecycle/maintenance.h"
 #include "deployer/lifecycle/module_decide.h"
 #include "deployer/lifecycle/module_objects.h"
@@ -156,6 +157,7 @@ struct module {
     struct kube_call *call;
     struct planning *planning;
     struct plan *plan;
+    struct plan *unchanged;     /* objects of the plan that need not be applied */
     struct inventory inventory; /* recorded or to be removed */
     char *owner_text;           /* of the marks that the objects carry */
     struct apply *apply;
@@ -169,7 +171,7 @@ struct module {
 
     /* What is known of the cluster. */
     char *applied_ref;             /* content that is applied completely; NULL: none */
-    json_t *accepted;              /* key of an object that is there -> hash; NULL: none */
+    struct known known;            /* objects that are there */
     json_t *dirty;                 /* keys of objects that have to be applied again; NULL: none */
     bool is_watching;              /* all its kinds */
     struct state_verdict *manager; /* NULL: unknown */
@@ -223,6 +225,7 @@ struct lifecycle {
     json_t *mandatory_counts; /* module -> number of Manifests that are mandatory */
     struct kyma *queue_first, **queue_end;
     struct loop_timer pump;
+    struct loop_timer trim_timer; /* runs if memory may have become free */
     size_t connecting;
 
     uint64_t failures[FAILURE_COUNT];

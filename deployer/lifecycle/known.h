@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The objects of a module that are known to be in the cluster: 24 bytes for each. A control plane
+ * knows hundreds of thousands of them, so names and content are kept as hashes. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/cleanup.h"
+
+struct known_object {
+    uint64_t key;
+    uint64_t live;   /* drift_hash() of it as it was last accepted; 0: it was changed by others */
+    uint64_t wanted; /* the hash of the content that it was compared with or made of; 0: unknown */
+};
+
+struct known {
+    struct known_object *objects; /* by key */
+    size_t count;
+};
+
+void known_done(struct known *known);
+/* NULL: it is not there. Borrowed until the next change. */
+const struct known_object *known_find(const struct known *known, const char *key);
+/* live and wanted are hexadecimal digits, at most 16; NULL: 0. */
+void known_set(struct known *known, const char *key, const char *live, const char *wanted);
+void known_remove(struct known *known, const char *key);
+/* Whether it is there, unchanged since it was accepted, and made of this content. */
+bool known_is(const struct known *known, const char *key, const char *wanted);
+/* Whether it is there, and as it was when it was accepted. */
+bool known_is_live(const struct known *known, const char *key, const char *live);
