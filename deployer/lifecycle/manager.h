@@ -24,10 +24,10 @@
 #include "common/net/http.h"
 #include "common/net/retry.h"
 #include "common/oci/registry.h"
+#include "deployer/lifecycle/accepted.h"
 #include "deployer/lifecycle/clusters_page.h"
 #include "deployer/lifecycle/failure.h"
 #include "deployer/lifecycle/kept.h"
-#include "deployer/lifecycle/known.h"
 #include "deployer/lifecycle/maintenance.h"
 #include "deployer/lifecycle/module_decide.h"
 #include "deployer/lifecycle/module_objects.h"
@@ -171,7 +171,7 @@ struct module {
 
     /* What is known of the cluster. */
     char *applied_ref;             /* content that is applied completely; NULL: none */
-    struct known known;            /* objects that are there */
+    struct accepted accepted;      /* objects that are there */
     json_t *dirty;                 /* keys of objects that have to be applied again; NULL: none */
     bool is_watching;              /* all its kinds */
     struct state_verdict *manager; /* NULL: unknown */

@@ -50,7 +50,7 @@ void module_stop(struct module *module)
     cluster_unwatch(module->resources_interest);
     module->resource_interest = module->resources_interest = NULL;
     json_decref(module->resources);
-    known_done(&module->known);
+    accepted_done(&module->accepted);
     json_decref(module->dirty);
     module->resources = module->dirty = NULL;
     free(module->applied_ref);
@@ -248,7 +248,7 @@ static struct module_view observe(struct module *module, const json_t *manifest,
         return view;
     }
     if (view.is_applied && !module->is_watching && view.is_marked && view.has_access &&
-        !loop_timer_is_running(&module->watch_timer) && !module->known.count)
+        !loop_timer_is_running(&module->watch_timer) && !module->accepted.count)
         module_watch_kinds(module, manifest, false);
     if (view.is_applied && module->is_watching)
         module_find_missing(module, manifest);

@@ -45,7 +45,7 @@ static void accept_results(struct module *module, const struct apply_result *res
         }
         live = drift_hash(result->objects[i].object);
         wanted = merge_hash(object->manifest);
-        known_set(&module->known, key, live, wanted);
+        accepted_set(&module->accepted, key, live, wanted);
         (void)json_object_del(module->dirty, key);
         module->kyma->lifecycle->cluster_writes++;
     }
@@ -145,7 +145,7 @@ static bool is_unchanged(const struct module *module, const struct plan_object *
     cleanup_free char *wanted = merge_hash(object->manifest);
 
     return !module->is_dirty_only && !json_object_get(module->dirty, key) &&
-           known_is(&module->known, key, wanted);
+           accepted_is(&module->accepted, key, wanted);
 }
 
 /* Moves the objects of the plan that are unchanged to a plan of their own. */

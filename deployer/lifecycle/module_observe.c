@@ -14,7 +14,7 @@
 
 bool module_has_object(const struct module *module, const char *key)
 {
-    return known_find(&module->known, key) != NULL;
+    return accepted_find(&module->accepted, key) != NULL;
 }
 
 enum module_answer module_content(const struct module *module, const json_t *manifest,
@@ -134,16 +134,16 @@ static void note_live(struct module *module, const json_t *manifest, const struc
     cleanup_free char *hash = drift_hash(live);
     cleanup_free char *wanted = NULL;
 
-    if (known_is_live(&module->known, key, hash))
+    if (accepted_is_live(&module->accepted, key, hash))
         return;
     if (module->applied_ref && !is_as_wanted(module, manifest, ref, live, &wanted)) {
         log_info("object was changed by others", log_text("manifest", module->name),
                  log_text("kind", ref->kind), log_text("object", ref->name));
-        known_set(&module->known, key, NULL, NULL);
+        accepted_set(&module->accepted, key, NULL, NULL);
         set_dirty(module, key);
         return;
     }
-    known_set(&module->known, key, hash, wanted);
+    accepted_set(&module->accepted, key, hash, wanted);
 }
 
 void module_on_object(struct module *module, const struct object_ref *ref, const json_t *live)
@@ -160,7 +160,7 @@ void module_on_object(struct module *module, const struct object_ref *ref, const
         note_live(module, manifest, ref, key, live);
         return;
     }
-    known_remove(&module->known, key);
+    accepted_remove(&module->accepted, key);
     if (was_there && module->applied_ref && !module->is_pruning)
         set_dirty(module, key);
 }

@@ -159,7 +159,7 @@ static void on_removed(void *data, const struct object_ref *ref, enum removal_ve
     struct module *module = data;
     cleanup_free char *key = object_ref_key(ref);
 
-    known_remove(&module->known, key);
+    accepted_remove(&module->accepted, key);
     if (verdict != REMOVAL_DELETE)
         log_info("object is left alone", log_text("manifest", module->name),
                  log_text("kind", ref->kind), log_text("object", ref->name),

@@ -5,6 +5,7 @@
 #include "common/base/memory.h"
 #include "common/kube/shards.h"
 #include "deployer/lifecycle/manager.h"
+#include "deployer/serve/leader.h"
 
 #define LEASE_NAME "893110f7.kyma-project.io" /* of the original: both never lead at a time */
 #define SHARED_IDENTITY "longshore-lifecycle-replicas"
@@ -13,7 +14,6 @@
 enum {
     /* The same in all replicas, whatever their version, or two of them write to one cluster. */
     BUCKETS = 32,
-    RELEASE_MS = 3000,
     HAND_OVER_MS = 12 * 1000,
     /* Requests that are under way when a bucket is lost are cancelled after this: less than the
      * 10 s after which another replica may have it (common/kube/shards.h). */
@@ -177,9 +177,10 @@ static void on_shard_problem(void *data, const struct error *err)
               log_text("error", err->text));
 }
 
-static int start_shards(struct lifecycle *lifecycle, const char *identity, struct error *err)
+static int start_shards(struct lifecycle *lifecycle, struct error *err)
 {
     struct sharing *sharing = xcalloc(1, sizeof(*sharing));
+    cleanup_free char *identity = leader_identity();
     const struct shards_options options = {
         .namespace_name = lifecycle->options.namespace_name,
         .name = SHARDS_NAME,
@@ -198,22 +199,23 @@ static int start_shards(struct lifecycle *lifecycle, const char *identity, struc
     return shards_start(lifecycle->kube, &options, &sharing->shards, err);
 }
 
-int sharing_start(struct lifecycle *lifecycle, const char *identity, struct error *err)
+int sharing_start(struct lifecycle *lifecycle, struct error *err)
 {
-    bool is_shared = lifecycle->options.is_shared;
-    const struct lease_options options = {.namespace_name = lifecycle->options.namespace_name,
-                                          .name = LEASE_NAME,
-                                          .identity = is_shared ? SHARED_IDENTITY : identity,
-                                          .has_other_holders = is_shared,
-                                          .on_change = on_leadership,
-                                          .on_problem = on_lease_problem,
-                                          .data = lifecycle};
+    const struct lease_options together = {.namespace_name = lifecycle->options.namespace_name,
+                                           .name = LEASE_NAME,
+                                           .identity = SHARED_IDENTITY,
+                                           .has_other_holders = true,
+                                           .on_change = on_leadership,
+                                           .on_problem = on_lease_problem,
+                                           .data = lifecycle};
 
-    if (is_shared && start_shards(lifecycle, identity, err) < 0)
-        return -1;
-    if (lease_start(lifecycle->kube, &options, &lifecycle->lease, err) < 0)
-        return error_wrap(err, "lease '%s/%s'", options.namespace_name, LEASE_NAME);
-    return 0;
+    if (!lifecycle->options.is_shared)
+        return leader_elect(lifecycle->kube, lifecycle->options.namespace_name, LEASE_NAME,
+                            on_leadership, lifecycle, &lifecycle->lease, err);
+    return start_shards(lifecycle, err) < 0 ||
+                   lease_start(lifecycle->kube, &together, &lifecycle->lease, err) < 0
+               ? -1
+               : 0;
 }
 
 void sharing_hand_over(struct lifecycle *lifecycle)
@@ -230,7 +232,7 @@ void sharing_hand_over(struct lifecycle *lifecycle)
 
 void sharing_stop(struct lifecycle *lifecycle)
 {
-    lease_release(lifecycle->lease, RELEASE_MS);
+    lease_release(lifecycle->lease, LEADER_RELEASE_MS);
     lifecycle->lease = NULL;
     free(lifecycle->sharing);
     lifecycle->sharing = NULL;

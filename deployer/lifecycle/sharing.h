@@ -19,8 +19,8 @@ struct kyma;
 struct lifecycle;
 struct sharing;
 
-/* Starts the election, or both elections. identity is unique for each process. */
-int sharing_start(struct lifecycle *lifecycle, const char *identity, struct error *err) must_check;
+/* Starts the election, or both elections. */
+int sharing_start(struct lifecycle *lifecycle, struct error *err) must_check;
 /* Hands the clusters over that are shared; runs the loop until requests under way have ended, for a
  * few seconds. */
 void sharing_hand_over(struct lifecycle *lifecycle);

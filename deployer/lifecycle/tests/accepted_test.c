@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "deployer/lifecycle/known.h"
+#include "deployer/lifecycle/accepted.h"
 
 #include <stdio.h>
 
@@ -7,26 +7,26 @@
 
 static void objects_are_found_by_their_keys_in_any_order(void **state)
 {
-    struct known known = {0};
+    struct accepted accepted = {0};
     char key[32];
 
     (void)state;
     for (unsigned i = 0; i < 200; i++) {
         (void)snprintf(key, sizeof(key), "v1/ConfigMap/%u", i * 7 % 200);
-        known_set(&known, key, "a", "b");
+        accepted_set(&accepted, key, "a", "b");
     }
-    assert_int_equal(known.count, 200);
+    assert_int_equal(accepted.count, 200);
     for (unsigned i = 0; i < 200; i += 2) {
         (void)snprintf(key, sizeof(key), "v1/ConfigMap/%u", i);
-        known_remove(&known, key);
-        known_remove(&known, key); /* nothing more to remove */
+        accepted_remove(&accepted, key);
+        accepted_remove(&accepted, key); /* nothing more to remove */
     }
     for (unsigned i = 0; i < 200; i++) {
         (void)snprintf(key, sizeof(key), "v1/ConfigMap/%u", i);
-        assert_int_equal(known_find(&known, key) != NULL, i % 2);
+        assert_int_equal(accepted_find(&accepted, key) != NULL, i % 2);
     }
-    assert_int_equal(known.count, 100);
-    known_done(&known);
+    assert_int_equal(accepted.count, 100);
+    accepted_done(&accepted);
 }
 
 static void an_object_is_as_wanted_only_if_nothing_changed_it(void **state)
@@ -48,16 +48,16 @@ static void an_object_is_as_wanted_only_if_nothing_changed_it(void **state)
 
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {
-        struct known known = {0};
+        struct accepted accepted = {0};
 
-        known_set(&known, "other", "1", "1");
-        assert_false(known_is(&known, "key", cases[i].now_wanted));
-        known_set(&known, "key", "1", "2");
-        known_set(&known, "key", cases[i].live, cases[i].wanted);
-        assert_int_equal(known.count, 2);
-        assert_int_equal(known_is_live(&known, "key", cases[i].now_live), cases[i].is_live);
-        assert_int_equal(known_is(&known, "key", cases[i].now_wanted), cases[i].is_wanted);
-        known_done(&known);
+        accepted_set(&accepted, "other", "1", "1");
+        assert_false(accepted_is(&accepted, "key", cases[i].now_wanted));
+        accepted_set(&accepted, "key", "1", "2");
+        accepted_set(&accepted, "key", cases[i].live, cases[i].wanted);
+        assert_int_equal(accepted.count, 2);
+        assert_int_equal(accepted_is_live(&accepted, "key", cases[i].now_live), cases[i].is_live);
+        assert_int_equal(accepted_is(&accepted, "key", cases[i].now_wanted), cases[i].is_wanted);
+        accepted_done(&accepted);
     }
 }
 

@@ -9,24 +9,24 @@
 
 #include "common/base/cleanup.h"
 
-struct known_object {
+struct accepted_object {
     uint64_t key;
     uint64_t live;   /* drift_hash() of it as it was last accepted; 0: it was changed by others */
     uint64_t wanted; /* the hash of the content that it was compared with or made of; 0: unknown */
 };
 
-struct known {
-    struct known_object *objects; /* by key */
+struct accepted {
+    struct accepted_object *objects; /* by key */
     size_t count;
 };
 
-void known_done(struct known *known);
+void accepted_done(struct accepted *accepted);
 /* NULL: it is not there. Borrowed until the next change. */
-const struct known_object *known_find(const struct known *known, const char *key);
+const struct accepted_object *accepted_find(const struct accepted *accepted, const char *key);
 /* live and wanted are hexadecimal digits, at most 16; NULL: 0. */
-void known_set(struct known *known, const char *key, const char *live, const char *wanted);
-void known_remove(struct known *known, const char *key);
+void accepted_set(struct accepted *accepted, const char *key, const char *live, const char *wanted);
+void accepted_remove(struct accepted *accepted, const char *key);
 /* Whether it is there, unchanged since it was accepted, and made of this content. */
-bool known_is(const struct known *known, const char *key, const char *wanted);
+bool accepted_is(const struct accepted *accepted, const char *key, const char *wanted);
 /* Whether it is there, and as it was when it was accepted. */
-bool known_is_live(const struct known *known, const char *key, const char *live);
+bool accepted_is_live(const struct accepted *accepted, const char *key, const char *live);
