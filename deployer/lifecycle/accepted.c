@@ -18,7 +18,11 @@ static uint64_t hash_of(const char *key)
 
 static uint64_t number_of(const char *hex)
 {
-    return hex ? strtoull(hex, NULL, 16) : 0;
+    uint64_t number = 0;
+
+    for (; hex && *hex; hex++)
+        number = number << 4 | (uint64_t)(*hex <= '9' ? *hex - '0' : *hex - 'a' + 10);
+    return number;
 }
 
 /* The place of the key, or where it would be. */

@@ -23,7 +23,7 @@ struct accepted {
 void accepted_done(struct accepted *accepted);
 /* NULL: it is not there. Borrowed until the next change. */
 const struct accepted_object *accepted_find(const struct accepted *accepted, const char *key);
-/* live and wanted are hexadecimal digits, at most 16; NULL: 0. */
+/* live and wanted are hashes: up to 16 hexadecimal digits, in lower case; NULL: 0. */
 void accepted_set(struct accepted *accepted, const char *key, const char *live, const char *wanted);
 void accepted_remove(struct accepted *accepted, const char *key);
 /* Whether it is there, unchanged since it was accepted, and made of this content. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A request to a cluster: who sends it, which fault it meets, what it is answered. */
-#include <arpa/inet.h>
 #include <string.h>
 
 #include "common/base/memory.h"
@@ -23,17 +22,6 @@ static bool is_authentic(const struct cluster *cluster, const char *authorizatio
     return strcmp(authorization, token) == 0 || strncmp(authorization, issued, strlen(issued)) == 0;
 }
 
-/* The port of the client, by which its process can be found; 0: unknown. */
-static int port_of(const struct connection *connection)
-{
-    struct sockaddr_in address = {0};
-    socklen_t size = sizeof(address);
-
-    if (getpeername(connection->fd, (struct sockaddr *)&address, &size) < 0)
-        return 0;
-    return ntohs(address.sin_port);
-}
-
 static void note(struct cluster *cluster, const struct exchange *exchange, enum verb verb,
                  const char *label, int code)
 {
@@ -45,7 +33,7 @@ static void note(struct cluster *cluster, const struct exchange *exchange, enum 
         return;
     line =
         json_pack("{s:I, s:i, s:s, s:s, s:s, s:s, s:i, s:s}", "number",
-                  (json_int_t)++cluster->shared->logged, "port", port_of(exchange->connection),
+                  (json_int_t)++cluster->shared->logged, "port", exchange->connection->port,
                   "method", exchange->method, "target", exchange->target, "verb", verb_name(verb),
                   "resource", label, "code", code, "agent", text_or_empty(exchange->user_agent));
     if (cluster->has_logged_bodies && exchange->body.size > 0)
