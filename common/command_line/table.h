@@ -79,7 +79,7 @@ struct lifecycle_values {
     const char *namespace_name, *registry, *sub_path, *registry_config, *module_state, *policy;
     const char *window_size, *kubeconfig, *metrics_address, *health_address, *page;
     struct log_values log;
-    bool is_own_cluster, is_check, is_help;
+    bool is_own_cluster, is_shared, is_check, is_help;
 };
 
 struct agent_values {
