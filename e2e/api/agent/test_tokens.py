@@ -122,7 +122,7 @@ def test_deployers_get_their_tokens_from_the_agent(world):
         world.ls.apply(thing)
     for name in ("another", "mock-one"):
         world.ls.create(account(world, name))
-    agent = world.start(config={"access": "agent"}, waits=False)
+    agent = world.start(config={"access": "agent"})
     agent.wait_until(lambda: '"object":"another"' in agent.output(), "a refused token")
     assert world.host.find("secrets", "another-landscaper-access", world.namespace) is None
     secret = wait_until(lambda: world.host.find("secrets", "mock-one-landscaper-access", world.namespace), "the Secret of the deployer")
