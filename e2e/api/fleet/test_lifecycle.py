@@ -18,6 +18,7 @@ MODULE = "anchor"
 # Objects of a module that differ between two versions (fleet_modules.objects).
 CHANGED = 2
 LEASES = "leases.coordination.k8s.io"
+WRITES = ("create", "update", "patch", "delete")
 OF_MODULES = ("configmaps", "deployments.apps", "services", "serviceaccounts", "priorityclasses.scheduling.k8s.io",
               *(f"{kind}.rbac.authorization.k8s.io" for kind in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")))
 # Upper limits, per cluster.
@@ -84,7 +85,9 @@ def test_300_clusters(world):
     assert of_modules(world, code=201) == CLUSTERS * OBJECTS
     counters = world.fleet.get("counters", world.managed)
     assert about(counters["connections"], CLUSTERS) and about(counters["handshakes"], CLUSTERS), counters
-    assert sum(row["count"] for row in counters["byRequest"] if row["code"] >= 400) == 0, counters
+    # What a cluster lacks is read before it is written: the namespace and three definitions.
+    refused = [row for row in counters["byRequest"] if row["code"] >= 400]
+    assert {(row["verb"], row["code"]) for row in refused} == {("get", 404)} and about(sum(row["count"] for row in refused), CLUSTERS * 4), refused
     reads = registry_reads(world, mark)
     assert len(reads) <= 4, reads  # manifest, configuration, descriptor, layer
     wait_quiet(world)
@@ -93,7 +96,7 @@ def test_300_clusters(world):
     # Idle: nothing is written but the Lease.
     world.fleet.command("reset")
     time.sleep(5)
-    writes = [row for row in world.fleet.get("counters")["byRequest"] if row["verb"] in ("create", "update", "patch", "delete")]
+    writes = [row for row in world.fleet.get("counters")["byRequest"] if row["verb"] in WRITES]
     assert {row["resource"] for row in writes} <= {LEASES}, writes
 
     # A new version, while every tenth cluster does not respond: all others get it. Only what differs is applied.
@@ -132,6 +135,9 @@ def test_300_clusters(world):
     world.wait_ready(program, timeout=TIMEOUT)
     counters = world.fleet.get("counters", world.managed)
     assert about(counters["handshakes"], CLUSTERS)
-    assert counters["writes"] == 0, counters
+    # A cluster that does not respond in time, because the machine is busy, is reported in the meantime.
+    written = [row for row in counters["byRequest"] if row["verb"] in WRITES]
+    assert {row["resource"] for row in written} <= {"kymas.operator.kyma-project.io/status"}, written
+    assert sum(row["count"] for row in written) <= CLUSTERS * (REPEATED - 1), written
     check_size(program)
     assert world.kcp.find("operator.kyma-project.io/v1beta2/kymas", kyma_name(CLUSTERS), "kcp-system")["status"]["state"] == "Ready"
