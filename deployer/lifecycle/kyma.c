@@ -9,6 +9,7 @@
 #include "deployer/lifecycle/kyma_status.h"
 #include "deployer/lifecycle/manager.h"
 #include "deployer/lifecycle/names.h"
+#include "deployer/lifecycle/state_event.h"
 
 /* ---- Problems ---- */
 
@@ -97,9 +98,12 @@ bool kyma_may_write(const struct kyma *kyma)
 static void on_written(void *data, json_t *object, const struct error *err)
 {
     struct kyma *kyma = data;
+    cleanup_json json_t *event = steal(&kyma->event);
 
     kyma->call = NULL;
     if (err->kind == ERROR_NONE) {
+        if (event)
+            lifecycle_send_event(kyma, KIND_KYMA, object, event);
         kept_take_answer(&kyma->object, object);
     } else if (err->kind != ERROR_CONFLICT && err->kind != ERROR_NOT_FOUND &&
                err->kind != ERROR_CANCELLED) {
@@ -213,8 +217,11 @@ static void write_status(struct kyma *kyma, const json_t *object, const json_t *
     cleanup_json json_t *new = json_pack("{s:O}", "status", doc_writable(status));
     cleanup_json json_t *body = merge_patch_between(old, new);
 
-    if (body && !kyma->call && kyma_is_write_due(kyma, doc_get(object, "status"), status))
-        patch(kyma, object, "status", body);
+    if (!body || kyma->call || !kyma_is_write_due(kyma, doc_get(object, "status"), status))
+        return;
+    json_decref(kyma->event);
+    kyma->event = state_event(KIND_KYMA, doc_get(object, "status"), status);
+    patch(kyma, object, "status", body);
 }
 
 /* ---- The pass ---- */

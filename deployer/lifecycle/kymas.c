@@ -127,6 +127,7 @@ void kyma_free(struct kyma *kyma)
     while (kyma->modules)
         module_free(kyma->modules);
     kube_cancel(kyma->call);
+    json_decref(kyma->event);
     loop_timer_stop(&kyma->timer);
     loop_timer_stop(&kyma->away_timer);
     loop_timer_stop(&kyma->report_timer);

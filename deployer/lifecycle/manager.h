@@ -127,6 +127,8 @@ struct kyma {
     struct loop_timer timer;      /* of the next attempt */
     struct loop_timer away_timer; /* until silence becomes a problem */
     struct loop_timer report_timer;
+    json_t *event;          /* to be sent when the status is written, or NULL */
+    uint64_t event_next_ms; /* see event_is_allowed() */
     /* For metrics. */
     int64_t reported_state;   /* enum module_state, or -1 */
     int64_t unready_since_ms; /* on the clock of the loop; 0: Ready */
@@ -177,6 +179,7 @@ struct module {
     bool are_resources_known, is_resource_deleted, is_resource_made;
     bool is_resource_looked_at; /* its state, if it has one, is known */
 
+    json_t *event;               /* to be sent when the status is written, or NULL */
     struct kube_call *pods_call; /* reads the first pod of a StatefulSet */
     json_t *workload;            /* that StatefulSet */
 
@@ -222,6 +225,7 @@ struct lifecycle {
 
     uint64_t failures[FAILURE_COUNT];
     uint64_t cluster_writes, control_plane_writes, passes, pass_ms;
+    uint64_t event_next_ms, events_sent, events_dropped;
     struct watched_page *page; /* or NULL */
 };
 
@@ -372,6 +376,11 @@ enum module_answer module_content(const struct module *module, const json_t *man
                                   const json_t **ret_objects, struct error *err);
 /* The marks of the module's objects; borrowed from the module. */
 struct apply_owner module_owner_mark(struct module *module);
+
+/* events.c */
+/* event: the result of state_event() about the object, a Kyma or one of its Manifests. */
+void lifecycle_send_event(struct kyma *kyma, const char *kind, const json_t *object,
+                          const json_t *event);
 
 /* metrics.c */
 int lifecycle_write_metrics(struct lifecycle *lifecycle, struct buffer *ret_body);

@@ -33,6 +33,8 @@ static void end_work(struct module *module)
     json_decref(module->list);
     module->list = NULL;
     module->next_entry = 0;
+    json_decref(module->event);
+    module->event = NULL;
     module->is_pruning = module->is_removing_last = false;
 }
 
@@ -125,8 +127,11 @@ void module_connected(struct module *module)
 static void on_written(void *data, json_t *object, const struct error *err)
 {
     struct module *module = data;
+    cleanup_json json_t *event = steal(&module->event);
 
     module->call = NULL;
+    if (err->kind == ERROR_NONE && event)
+        lifecycle_send_event(module->kyma, KIND_MANIFEST, object, event);
     if (err->kind == ERROR_NONE)
         kept_take_answer(&module->manifest, object);
     if (err->kind == ERROR_CONFLICT || err->kind == ERROR_NOT_FOUND)
