@@ -105,6 +105,18 @@ int kube_new(struct loop *loop, struct http_client *http, struct kube_config *co
     return 0;
 }
 
+int kube_new_default(struct loop *loop, struct http_client *http, const char *path,
+                     struct kube **ret_kube, struct error *err)
+{
+    cleanup_kube_config struct kube_config *config = NULL;
+
+    if (kube_config_default(path, &config, err) < 0 ||
+        kube_new(loop, http, config, ret_kube, err) < 0)
+        return -1;
+    config = NULL; /* taken over */
+    return 0;
+}
+
 void kube_set_token(struct kube *kube, const char *token)
 {
     kube_token_done(&kube->token);

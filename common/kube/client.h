@@ -98,6 +98,9 @@ struct kube_request {
  * must still exist then. Many clients may share http: none of them shares a connection. */
 int kube_new(struct loop *loop, struct http_client *http, struct kube_config *config,
              struct kube **ret_kube, struct error *err) must_check;
+/* The same with the configuration of kube_config_default(). */
+int kube_new_default(struct loop *loop, struct http_client *http, const char *path,
+                     struct kube **ret_kube, struct error *err) must_check;
 void kube_free(struct kube *kube);
 define_cleanup(struct kube *, kube_free)
 #define cleanup_kube __attribute__((cleanup(kube_freep)))

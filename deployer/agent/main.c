@@ -10,16 +10,14 @@
 #include "common/base/log.h"
 #include "common/base/memory.h"
 #include "common/base/memory_trim.h"
-#include "common/command_line/logging.h"
 #include "common/command_line/table.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/data/duration.h"
 #include "common/data/uuid.h"
-#include "common/sandbox/sandbox.h"
 #include "deployer/agent/agent.h"
 #include "deployer/agent/check.h"
-#include "deployer/exit_codes.h"
+#include "deployer/serve/command.h"
 #include "deployer/serve/daemon.h"
 #include "deployer/serve/plain.h"
 
@@ -351,40 +349,25 @@ static int run(const struct agent_values *values, struct error *err)
     return result;
 }
 
-static int fail(const struct error *err)
-{
-    log_error("agent failed", log_text("error", err->text),
-              log_text("kind", error_kind_name(err->kind)));
-    return err->kind == ERROR_INVALID ? EXIT_USAGE : EXIT_FAILURE;
-}
-
 int agent_main(int argc, char **argv)
 {
     struct agent_values values = {0};
-    enum log_level level = LOG_LEVEL_INFO;
-    enum log_format format = LOG_FORMAT_JSON;
+    const struct daemon_command command = {
+        .options = &COMMAND_AGENT,
+        .values = &values,
+        .log = &values.log,
+        .is_help = &values.is_help,
+        .is_version = &values.is_version,
+        .log_name = "landscaper-agent",
+        .version = LONGSHORE_VERSION,
+        .on_failure = "agent failed",
+    };
     struct error err = {0};
-    int first = 0;
+    int result = 0;
 
-    daemon_block_signals();
     memory_trim_set_up();
-    sandbox_no_core();
-    log_configure("landscaper-agent", level, format);
-    if (options_parse(&COMMAND_AGENT, argc, argv, &values, &first, &err) < 0 ||
-        log_values_read(&values.log, &level, &format, &err) < 0)
-        return fail(&err);
-    log_configure("landscaper-agent", level, format);
-    if (values.is_help) {
-        options_print_help(&COMMAND_AGENT, stdout);
-        return EXIT_SUCCESS;
-    }
-    if (values.is_version) {
-        (void)printf("%s\n", LONGSHORE_VERSION);
-        return EXIT_SUCCESS;
-    }
-    if (first < argc) {
-        (void)error_set(&err, ERROR_INVALID, "unexpected argument '%s'", argv[first]);
-        return fail(&err);
-    }
-    return run(&values, &err) < 0 ? fail(&err) : EXIT_SUCCESS;
+    result = daemon_begin(&command, argc, argv);
+    if (result != DAEMON_GO_ON)
+        return result;
+    return run(&values, &err) < 0 ? daemon_fail(&command, &err) : EXIT_SUCCESS;
 }

@@ -5,16 +5,14 @@
 
 #include "common/base/log.h"
 #include "common/base/memory.h"
-#include "common/command_line/logging.h"
 #include "common/command_line/table.h"
 #include "common/data/doc.h"
-#include "common/sandbox/sandbox.h"
 #include "deployer/commands/commands.h"
 #include "deployer/controller/check.h"
 #include "deployer/controller/setup.h"
 #include "deployer/manifest/engine.h"
 #include "deployer/pod/engine.h"
-#include "deployer/serve/daemon.h"
+#include "deployer/serve/command.h"
 
 static void warn_unused(const struct mistakes *mistakes)
 {
@@ -80,42 +78,26 @@ static int run(const struct controller_values *values, bool *ret_is_ok, struct e
     return controller_run(&options, config, err);
 }
 
-static int fail(const struct error *err)
-{
-    log_error("unable to run the controller", log_text("error", err->text),
-              log_text("kind", error_kind_name(err->kind)));
-    return err->kind == ERROR_INVALID ? EXIT_USAGE : EXIT_FAILURE;
-}
-
 int controller_main(int argc, char **argv)
 {
     struct controller_values values = {0};
-    enum log_level level = LOG_LEVEL_INFO;
-    enum log_format format = LOG_FORMAT_JSON;
+    const struct daemon_command command = {
+        .options = &COMMAND_CONTROLLER,
+        .values = &values,
+        .log = &values.log,
+        .is_help = &values.is_help,
+        .is_version = &values.is_version,
+        .log_name = "longshore",
+        .version = "longshore " LONGSHORE_VERSION,
+        .on_failure = "unable to run the controller",
+    };
     struct error err = {0};
-    int first = 0;
     bool is_ok = false;
+    int result = daemon_begin(&command, argc, argv);
 
-    daemon_block_signals();
-    sandbox_no_core();
-    log_configure("longshore", level, format);
-    if (options_parse(&COMMAND_CONTROLLER, argc, argv, &values, &first, &err) < 0 ||
-        log_values_read(&values.log, &level, &format, &err) < 0)
-        return fail(&err);
-    log_configure("longshore", level, format);
-    if (values.is_help) {
-        options_print_help(&COMMAND_CONTROLLER, stdout);
-        return EXIT_SUCCESS;
-    }
-    if (values.is_version) {
-        (void)printf("longshore %s\n", LONGSHORE_VERSION);
-        return EXIT_SUCCESS;
-    }
-    if (first < argc) {
-        (void)error_set(&err, ERROR_INVALID, "unexpected argument '%s'", argv[first]);
-        return fail(&err);
-    }
+    if (result != DAEMON_GO_ON)
+        return result;
     if (run(&values, &is_ok, &err) < 0)
-        return fail(&err);
+        return daemon_fail(&command, &err);
     return is_ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

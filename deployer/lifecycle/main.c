@@ -6,32 +6,29 @@
 #include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/base/memory.h"
-#include "common/command_line/logging.h"
 #include "common/command_line/table.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "common/data/uuid.h"
-#include "common/sandbox/sandbox.h"
 #include "deployer/exit_codes.h"
 #include "deployer/lifecycle/check.h"
 #include "deployer/lifecycle/lifecycle.h"
 #include "deployer/lifecycle/manager.h"
 #include "deployer/lifecycle/names.h"
 #include "deployer/page/watched.h"
+#include "deployer/serve/command.h"
 #include "deployer/serve/daemon.h"
-#include "deployer/serve/server.h"
+#include "deployer/serve/leader.h"
+#include "deployer/serve/plain.h"
 
 #define LEASE_NAME "893110f7.kyma-project.io" /* of the original: both never lead at a time */
 
 enum {
-    RELEASE_MS = 3000,
     DEFINITIONS_RETRY_MS = 5000,
 };
 
 struct process {
     struct lifecycle lifecycle;
     struct server *health, *metrics;
-    char *identity;
 };
 
 /* ---- State ---- */
@@ -47,7 +44,7 @@ bool lifecycle_is_synced(const struct lifecycle *lifecycle)
 
 bool lifecycle_may_write(const struct lifecycle *lifecycle)
 {
-    return lifecycle->lease && lease_is_held(lifecycle->lease) && lifecycle_is_synced(lifecycle) &&
+    return leader_is_elected(lifecycle->lease) && lifecycle_is_synced(lifecycle) &&
            !lifecycle->is_draining;
 }
 
@@ -163,69 +160,27 @@ static void on_leadership(void *data, bool is_leader)
         kymas_touch_all(lifecycle);
 }
 
-static void on_lease_problem(void *data, const struct error *err)
-{
-    (void)data;
-    log_error("leader election failed, retrying", log_text("error", err->text));
-}
-
-static int start_lease(struct process *process, struct error *err)
-{
-    struct lifecycle *lifecycle = &process->lifecycle;
-    char id[UUID_TEXT_SIZE] = {0};
-    struct lease_options options = {.namespace_name = lifecycle->options.namespace_name,
-                                    .name = LEASE_NAME,
-                                    .on_change = on_leadership,
-                                    .on_problem = on_lease_problem,
-                                    .data = lifecycle};
-
-    uuid_make(id);
-    process->identity =
-        xasprintf("%s_%s", daemon_variable(ENV_MY_POD_NAME, MY_POD_NAME_DEFAULT), id);
-    options.identity = process->identity;
-    if (lease_start(lifecycle->kube, &options, &lifecycle->lease, err) < 0)
-        return error_wrap(err, "lease '%s/%s'", options.namespace_name, LEASE_NAME);
-    return 0;
-}
-
 /* ---- Probes and metrics ---- */
 
 static int on_request(void *data, const char *path, struct buffer *ret_body,
                       const char **ret_content_type)
 {
     struct process *process = data;
-    struct error err = {0};
 
     if (strcmp(path, "/metrics") == 0) {
         *ret_content_type = "text/plain; version=0.0.4; charset=utf-8";
         return lifecycle_write_metrics(&process->lifecycle, ret_body) < 0 ? 503 : 200;
     }
-    if (strcmp(path, "/readyz") == 0 &&
-        (!lifecycle_is_synced(&process->lifecycle) || process->lifecycle.is_draining))
-        return 503;
-    if (strcmp(path, "/healthz") != 0 && strcmp(path, "/readyz") != 0)
-        return 404;
-    return buffer_append_text(ret_body, &err, "ok\n") < 0 ? 503 : 200;
-}
-
-static int listen_at(struct process *process, const char *address, struct server **ret_server,
-                     struct error *err)
-{
-    cleanup_free char *host = NULL;
-    uint16_t port = 0;
-
-    if (address_parse(address, &host, &port, err) < 0)
-        return -1;
-    return port ? server_new(process->lifecycle.loop, host, port, on_request, process, ret_server,
-                             err)
-                : 0;
+    return serve_probe(path,
+                       lifecycle_is_synced(&process->lifecycle) && !process->lifecycle.is_draining,
+                       ret_body);
 }
 
 static bool is_leader(const void *data)
 {
     const struct lifecycle *lifecycle = data;
 
-    return lifecycle->lease && lease_is_held(lifecycle->lease);
+    return leader_is_elected(lifecycle->lease);
 }
 
 static void start_page(struct process *process, const char *mode)
@@ -301,9 +256,13 @@ static int start(struct process *process, const struct lifecycle_values *values,
     loop_timer_init(&lifecycle->definitions_timer, lifecycle->loop, on_definitions_timer,
                     lifecycle);
     loop_timer_start(&lifecycle->definitions_timer, 0);
-    if (listen_at(process, values->health_address, &process->health, err) < 0 ||
-        listen_at(process, values->metrics_address, &process->metrics, err) < 0 ||
-        daemon_enter_sandbox(err) < 0 || start_lease(process, err) < 0 ||
+    if (serve_listen(lifecycle->loop, values->health_address, on_request, process, &process->health,
+                     err) < 0 ||
+        serve_listen(lifecycle->loop, values->metrics_address, on_request, process,
+                     &process->metrics, err) < 0 ||
+        daemon_enter_sandbox(err) < 0 ||
+        leader_elect(lifecycle->kube, lifecycle->options.namespace_name, LEASE_NAME, on_leadership,
+                     lifecycle, &lifecycle->lease, err) < 0 ||
         control_plane_start(lifecycle, err) < 0)
         return -1;
     start_page(process, values->page);
@@ -328,7 +287,7 @@ static void process_done(struct process *process)
     kymas_free_all(lifecycle);
     control_plane_stop(lifecycle);
     kube_cancel(lifecycle->definitions_call);
-    lease_release(lifecycle->lease, RELEASE_MS);
+    lease_release(lifecycle->lease, LEADER_RELEASE_MS);
     loop_timer_stop(&lifecycle->pump);
     loop_timer_stop(&lifecycle->definitions_timer);
     module_store_free(lifecycle->store);
@@ -343,7 +302,6 @@ static void process_done(struct process *process)
     loop_free(lifecycle->loop);
     for (size_t i = 0; i < array_length(maps); i++)
         json_decref(maps[i]);
-    free(process->identity);
 }
 
 static int run(const struct lifecycle_values *values, struct error *err)
@@ -363,61 +321,35 @@ static int run(const struct lifecycle_values *values, struct error *err)
 static int run_check(const struct lifecycle_values *values, struct error *err)
 {
     cleanup_loop struct loop *loop = NULL;
-    cleanup_kube_config struct kube_config *config = NULL;
-    struct http_client *http = NULL;
-    struct kube *kube = NULL;
+    cleanup_http_client struct http_client *http = NULL;
+    cleanup_kube struct kube *kube = NULL;
     bool is_complete = false;
-    int result = -1;
 
     if (loop_new(clock_system(), &loop, err) < 0 ||
         http_client_new(loop, LIFECYCLE_USER_AGENT, &http, err) < 0 ||
-        kube_config_default(values->kubeconfig, &config, err) < 0 ||
-        kube_new(loop, http, config, &kube, err) < 0)
-        goto end;
-    config = NULL;
-    if (lifecycle_check(kube, values->namespace_name, watched_page_is_authenticated(values->page),
-                        stdout, &is_complete, err) == 0)
-        result = is_complete ? EXIT_SUCCESS : EXIT_FAILURE;
-end:
-    kube_free(kube);
-    http_client_free(http);
-    return result;
-}
-
-static int fail(const struct error *err)
-{
-    log_error("unable to manage modules", log_text("error", err->text),
-              log_text("kind", error_kind_name(err->kind)));
-    return err->kind == ERROR_INVALID ? EXIT_USAGE : EXIT_FAILURE;
+        kube_new_default(loop, http, values->kubeconfig, &kube, err) < 0 ||
+        lifecycle_check(kube, values->namespace_name, watched_page_is_authenticated(values->page),
+                        stdout, &is_complete, err) < 0)
+        return -1;
+    return is_complete ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int lifecycle_main(int argc, char **argv)
 {
     struct lifecycle_values values = {0};
-    enum log_level level = LOG_LEVEL_INFO;
-    enum log_format format = LOG_FORMAT_JSON;
+    const struct daemon_command command = {
+        .options = &COMMAND_LIFECYCLE,
+        .values = &values,
+        .log = &values.log,
+        .is_help = &values.is_help,
+        .log_name = "longshore",
+        .on_failure = "unable to manage modules",
+    };
     struct error err = {0};
-    int first = 0;
+    int result = daemon_begin(&command, argc, argv);
 
-    daemon_block_signals();
-    sandbox_no_core();
-    log_configure("longshore", level, format);
-    if (options_parse(&COMMAND_LIFECYCLE, argc, argv, &values, &first, &err) < 0 ||
-        log_values_read(&values.log, &level, &format, &err) < 0)
-        return fail(&err);
-    log_configure("longshore", level, format);
-    if (values.is_help) {
-        options_print_help(&COMMAND_LIFECYCLE, stdout);
-        return EXIT_SUCCESS;
-    }
-    if (first < argc) {
-        (void)error_set(&err, ERROR_INVALID, "unexpected argument '%s'", argv[first]);
-        return fail(&err);
-    }
-    if (values.is_check) {
-        int result = run_check(&values, &err);
-
-        return result < 0 ? fail(&err) : result;
-    }
-    return run(&values, &err) < 0 ? fail(&err) : EXIT_SUCCESS;
+    if (result != DAEMON_GO_ON)
+        return result;
+    result = values.is_check ? run_check(&values, &err) : run(&values, &err);
+    return result < 0 ? daemon_fail(&command, &err) : result;
 }

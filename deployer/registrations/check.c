@@ -220,7 +220,6 @@ int registrations_check_run(const struct settings *settings,
                             const struct registrations_values *values, FILE *file,
                             bool *ret_is_complete, struct error *err)
 {
-    cleanup_kube_config struct kube_config *config = NULL;
     struct inquiry inquiry = {.settings = settings,
                               .is_page_authenticated = watched_page_is_authenticated(values->page),
                               .file = file};
@@ -234,11 +233,8 @@ int registrations_check_run(const struct settings *settings,
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     if (loop_new(clock_system(), &loop, err) == 0 &&
         http_client_new(loop, REGISTRATIONS_USER_AGENT, &http, err) == 0 &&
-        kube_config_default(values->kubeconfig, &config, err) == 0 &&
-        kube_new(loop, http, config, &inquiry.kube, err) == 0) {
-        config = NULL;
+        kube_new_default(loop, http, values->kubeconfig, &inquiry.kube, err) == 0)
         result = check_all(&inquiry, err);
-    }
     if (result == 0) {
         *ret_is_complete = inquiry.problems == 0;
         if (inquiry.problems > 0)

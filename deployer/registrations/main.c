@@ -5,19 +5,18 @@
 
 #include "common/base/log.h"
 #include "common/base/memory.h"
-#include "common/command_line/logging.h"
 #include "common/command_line/table.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "common/data/uuid.h"
-#include "common/sandbox/sandbox.h"
 #include "deployer/exit_codes.h"
 #include "deployer/registrations/check.h"
 #include "deployer/registrations/conditions.h"
 #include "deployer/registrations/environments_page.h"
 #include "deployer/registrations/manager.h"
 #include "deployer/registrations/registrations.h"
+#include "deployer/serve/command.h"
 #include "deployer/serve/daemon.h"
+#include "deployer/serve/leader.h"
 #include "deployer/serve/plain.h"
 
 #define LEASE_NAME "longshore-registrations"
@@ -27,12 +26,9 @@
         &(manager_)->left, &(manager_)->patched, &(manager_)->deleted, &(manager_)->dirty,         \
         &(manager_)->reports
 
-enum { RELEASE_MS = 3000 };
-
 struct process {
     struct manager manager;
     struct server *health, *metrics;
-    char *identity;
     json_t *page_data;
 };
 
@@ -49,8 +45,7 @@ bool manager_is_synced(const struct manager *manager)
 
 bool manager_may_write(const struct manager *manager)
 {
-    return manager->lease && lease_is_held(manager->lease) && manager_is_synced(manager) &&
-           !manager->is_draining;
+    return leader_is_elected(manager->lease) && manager_is_synced(manager) && !manager->is_draining;
 }
 
 bool manager_may_send(const void *data)
@@ -84,12 +79,6 @@ static void on_leadership(void *data, bool is_leader)
         manager_touch(manager, NULL);
         loop_timer_start(&manager->report_timer, MANAGER_REPORT_MS);
     }
-}
-
-static void on_lease_problem(void *data, const struct error *err)
-{
-    (void)data;
-    log_error("leader election failed, retrying", log_text("error", err->text));
 }
 
 /* ---- probes and metrics ---- */
@@ -174,7 +163,7 @@ static int write_metrics(struct manager *manager, struct buffer *ret_body,
          manager->renewals},
         {"longshore_registrations_events_total", "counter", "Events written", manager->events},
         {"longshore_registrations_leader", "gauge", "1 if this process leads",
-         manager->lease && lease_is_held(manager->lease)},
+         leader_is_elected(manager->lease)},
     };
 
     int status = 0;
@@ -201,7 +190,7 @@ static bool is_leader(const void *data)
 {
     const struct manager *manager = data;
 
-    return manager->lease && lease_is_held(manager->lease);
+    return leader_is_elected(manager->lease);
 }
 
 static void start_page(struct process *process, const char *mode)
@@ -243,24 +232,6 @@ static int read_settings(const struct registrations_values *values, struct setti
     return 0;
 }
 
-static int start_lease(struct process *process, const char *namespace_name, struct error *err)
-{
-    char id[UUID_TEXT_SIZE] = {0};
-    struct lease_options options = {.namespace_name = namespace_name,
-                                    .name = LEASE_NAME,
-                                    .on_change = on_leadership,
-                                    .on_problem = on_lease_problem,
-                                    .data = &process->manager};
-
-    uuid_make(id);
-    process->identity =
-        xasprintf("%s_%s", daemon_variable(ENV_MY_POD_NAME, MY_POD_NAME_DEFAULT), id);
-    options.identity = process->identity;
-    if (lease_start(process->manager.kube, &options, &process->manager.lease, err) < 0)
-        return error_wrap(err, "lease '%s/%s'", namespace_name, LEASE_NAME);
-    return 0;
-}
-
 static void make_maps(struct manager *manager)
 {
     json_t **const maps[] = {MANAGER_MAPS(manager)};
@@ -274,17 +245,14 @@ static int start(struct process *process, const struct registrations_values *val
                  struct error *err)
 {
     struct manager *manager = &process->manager;
-    cleanup_kube_config struct kube_config *config = NULL;
 
     if (read_settings(values, &manager->settings, err) < 0 ||
         loop_new(clock_system(), &manager->loop, err) < 0 ||
         loop_set_signals(manager->loop, DAEMON_SIGNALS, DAEMON_SIGNAL_COUNT, on_signal, process,
                          err) < 0 ||
         http_client_new(manager->loop, REGISTRATIONS_USER_AGENT, &manager->http, err) < 0 ||
-        kube_config_default(values->kubeconfig, &config, err) < 0 ||
-        kube_new(manager->loop, manager->http, config, &manager->kube, err) < 0)
+        kube_new_default(manager->loop, manager->http, values->kubeconfig, &manager->kube, err) < 0)
         return -1;
-    config = NULL;
     loop_timer_init(&manager->pass_timer, manager->loop, evaluate_all, manager);
     loop_timer_init(&manager->report_timer, manager->loop, report_all, manager);
     loop_timer_init(&manager->renewal_timer, manager->loop, on_renewal, manager);
@@ -295,7 +263,8 @@ static int start(struct process *process, const struct registrations_values *val
         serve_listen(manager->loop, values->metrics_address, on_request, process, &process->metrics,
                      err) < 0 ||
         daemon_enter_sandbox(err) < 0 ||
-        start_lease(process, manager->settings.namespace_name, err) < 0 ||
+        leader_elect(manager->kube, manager->settings.namespace_name, LEASE_NAME, on_leadership,
+                     manager, &manager->lease, err) < 0 ||
         known_start(manager, err) < 0)
         return -1;
     start_page(process, values->page);
@@ -319,7 +288,7 @@ static void process_done(struct process *process)
         pair_task_free(manager->tasks);
     report_stop(manager);
     known_stop(manager);
-    lease_release(manager->lease, RELEASE_MS);
+    lease_release(manager->lease, LEADER_RELEASE_MS);
     loop_timer_stop(&manager->pass_timer);
     loop_timer_stop(&manager->report_timer);
     loop_timer_stop(&manager->renewal_timer);
@@ -331,7 +300,6 @@ static void process_done(struct process *process)
         json_decref(*maps[i]);
     json_decref(manager->opened);
     settings_done(&manager->settings);
-    free(process->identity);
 }
 
 static int run(const struct registrations_values *values, struct error *err)
@@ -347,54 +315,38 @@ static int run(const struct registrations_values *values, struct error *err)
     return result;
 }
 
-static int fail(const struct error *err)
-{
-    log_error("unable to manage deployers", log_text("error", err->text),
-              log_text("kind", error_kind_name(err->kind)));
-    return err->kind == ERROR_INVALID ? EXIT_USAGE : EXIT_FAILURE;
-}
-
 /* --check: exit code 1 if something is missing. */
-static int check(const struct registrations_values *values)
+static int check(const struct registrations_values *values, struct error *err)
 {
     struct settings settings = {0};
-    struct error err = {0};
     bool is_complete = false;
     int result = 0;
 
-    if (read_settings(values, &settings, &err) < 0)
-        return fail(&err);
-    result = registrations_check_run(&settings, values, stdout, &is_complete, &err);
+    if (read_settings(values, &settings, err) < 0)
+        return -1;
+    result = registrations_check_run(&settings, values, stdout, &is_complete, err);
     settings_done(&settings);
     if (result < 0)
-        return fail(&err);
+        return -1;
     return is_complete ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int registrations_main(int argc, char **argv)
 {
     struct registrations_values values = {0};
-    enum log_level level = LOG_LEVEL_INFO;
-    enum log_format format = LOG_FORMAT_JSON;
+    const struct daemon_command command = {
+        .options = &COMMAND_REGISTRATIONS,
+        .values = &values,
+        .log = &values.log,
+        .is_help = &values.is_help,
+        .log_name = "longshore",
+        .on_failure = "unable to manage deployers",
+    };
     struct error err = {0};
-    int first = 0;
+    int result = daemon_begin(&command, argc, argv);
 
-    daemon_block_signals();
-    sandbox_no_core();
-    log_configure("longshore", level, format);
-    if (options_parse(&COMMAND_REGISTRATIONS, argc, argv, &values, &first, &err) < 0 ||
-        log_values_read(&values.log, &level, &format, &err) < 0)
-        return fail(&err);
-    log_configure("longshore", level, format);
-    if (values.is_help) {
-        options_print_help(&COMMAND_REGISTRATIONS, stdout);
-        return EXIT_SUCCESS;
-    }
-    if (first < argc) {
-        (void)error_set(&err, ERROR_INVALID, "unexpected argument '%s'", argv[first]);
-        return fail(&err);
-    }
-    if (values.is_check)
-        return check(&values);
-    return run(&values, &err) < 0 ? fail(&err) : EXIT_SUCCESS;
+    if (result != DAEMON_GO_ON)
+        return result;
+    result = values.is_check ? check(&values, &err) : run(&values, &err);
+    return result < 0 ? daemon_fail(&command, &err) : result;
 }

@@ -142,7 +142,6 @@ int cluster_read(const char *kubeconfig, const char *item, struct bundle *bundle
     cleanup_free char *namespace_name = slash ? xstrndup(item, (size_t)(slash - item)) : NULL;
     cleanup_loop struct loop *loop = NULL;
     cleanup_http_client struct http_client *http = NULL;
-    cleanup_kube_config struct kube_config *config = NULL;
     cleanup_kube struct kube *kube = NULL;
     struct reader reader = {.bundle = bundle, .namespace_name = namespace_name};
     bool is_manifest = false;
@@ -152,10 +151,8 @@ int cluster_read(const char *kubeconfig, const char *item, struct bundle *bundle
                          "option --from-cluster: \"%s\" is not of the form NAMESPACE/NAME", item);
     if (loop_new(clock_system(), &loop, err) < 0 ||
         http_client_new(loop, "longshore/" LONGSHORE_VERSION, &http, err) < 0 ||
-        kube_config_default(kubeconfig, &config, err) < 0 ||
-        kube_new(loop, http, config, &kube, err) < 0)
+        kube_new_default(loop, http, kubeconfig, &kube, err) < 0)
         return -1;
-    config = NULL; /* taken over */
     reader.kube = kube;
     if (read_item(&reader, slash + 1, &is_manifest, err) < 0)
         return -1;

@@ -13,18 +13,6 @@
 
 enum { LOG_BYTES_MAX = 256 * 1024 };
 
-static int open_client(struct cluster *cluster, const char *kubeconfig, struct kube **ret_kube,
-                       struct error *err)
-{
-    cleanup_kube_config struct kube_config *config = NULL;
-
-    if (kube_config_default(kubeconfig, &config, err) < 0 ||
-        kube_new(cluster->loop, cluster->http, config, ret_kube, err) < 0)
-        return -1;
-    config = NULL; /* taken over */
-    return 0;
-}
-
 int cluster_open(const struct cluster_options *options, struct cluster *ret_cluster,
                  struct error *err)
 {
@@ -32,12 +20,14 @@ int cluster_open(const struct cluster_options *options, struct cluster *ret_clus
 
     if (loop_new(clock_system(), &cluster.loop, err) < 0 ||
         http_client_new(cluster.loop, "longshore/" LONGSHORE_VERSION, &cluster.http, err) < 0 ||
-        open_client(&cluster, options->kubeconfig, &cluster.landscaper, err) < 0)
+        kube_new_default(cluster.loop, cluster.http, options->kubeconfig, &cluster.landscaper,
+                         err) < 0)
         return -1;
     cluster.host = cluster.landscaper;
     if (options->host_kubeconfig) {
         cluster.host = NULL;
-        if (open_client(&cluster, options->host_kubeconfig, &cluster.host, err) < 0)
+        if (kube_new_default(cluster.loop, cluster.http, options->host_kubeconfig, &cluster.host,
+                             err) < 0)
             return -1;
     }
     *ret_cluster = cluster;
