@@ -286,6 +286,21 @@ static struct choices resolve(const struct kyma *kyma, const struct pass *pass)
     });
 }
 
+/* Nothing but the clock tells that a window begins. It may be set, so it is looked at now and then.
+ */
+static void await_window(struct kyma *kyma, const struct choices *choices)
+{
+    int64_t next = choices_next_window(choices);
+    int64_t now = clock_unix_ms(loop_clock(kyma->lifecycle->loop));
+    int64_t delay_ms = next > now ? next - now : 0;
+
+    if (!next)
+        loop_timer_stop(&kyma->window_timer);
+    else
+        loop_timer_start(&kyma->window_timer,
+                         delay_ms < LIFECYCLE_WINDOW_MS ? (uint64_t)delay_ms : LIFECYCLE_WINDOW_MS);
+}
+
 static void step_modules(struct kyma *kyma, const json_t *object)
 {
     struct module *next = NULL;
@@ -337,6 +352,7 @@ static void pass_life(struct kyma *kyma, struct pass *pass)
     if (!pass->is_connected && !kyma->problem)
         return;
     choices = resolve(kyma, pass);
+    await_window(kyma, &choices);
     if (pass->is_connected)
         kyma_sync_manifests(kyma, pass->object, &choices);
     if (pass->is_connected)

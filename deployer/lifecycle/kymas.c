@@ -61,6 +61,7 @@ struct kyma *kyma_get(struct lifecycle *lifecycle, const char *name)
     loop_timer_init(&kyma->timer, lifecycle->loop, kyma_on_timer, kyma);
     loop_timer_init(&kyma->away_timer, lifecycle->loop, kyma_on_away, kyma);
     loop_timer_init(&kyma->report_timer, lifecycle->loop, kyma_on_report, kyma);
+    loop_timer_init(&kyma->window_timer, lifecycle->loop, kyma_on_timer, kyma);
     bucket = bucket_of(lifecycle, name);
     kyma->hash_next = lifecycle->table[bucket];
     lifecycle->table[bucket] = kyma;
@@ -78,6 +79,8 @@ void kyma_touch(struct kyma *kyma)
     if (kyma->is_queued)
         return;
     kyma->is_queued = true;
+    kyma->queued_ms = loop_now_ms(lifecycle->loop);
+    lifecycle->queue_adds++;
     kyma->queue_next = NULL;
     *lifecycle->queue_end = kyma;
     lifecycle->queue_end = &kyma->queue_next;
@@ -131,6 +134,7 @@ void kyma_free(struct kyma *kyma)
     loop_timer_stop(&kyma->timer);
     loop_timer_stop(&kyma->away_timer);
     loop_timer_stop(&kyma->report_timer);
+    loop_timer_stop(&kyma->window_timer);
     unlink_kyma(kyma);
     while (kyma->accesses) {
         struct access *access = kyma->accesses;

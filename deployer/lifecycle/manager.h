@@ -44,7 +44,8 @@ enum {
     LIFECYCLE_AWAY_MS = 10 * 1000,  /* a cluster that is silent for this long is reported */
     LIFECYCLE_ESTABLISHED_MS = 500, /* until the server serves a kind that was just defined */
     LIFECYCLE_RETRY_MS = 1000,
-    LIFECYCLE_REPORT_MS = 900, /* changes of a status are collected for this time */
+    LIFECYCLE_REPORT_MS = 900,            /* changes of a status are collected for this time */
+    LIFECYCLE_WINDOW_MS = 10 * 60 * 1000, /* between looks at the clock until a window begins */
     LIFECYCLE_WATCH_MS = 2000, /* from Ready to the watches on the rest of a module's objects */
 };
 
@@ -100,6 +101,7 @@ struct kyma {
     char *name;
     struct kyma *hash_next, *queue_next;
     bool is_queued;
+    uint64_t queued_ms; /* since when */
     uint32_t round;
     struct kept object;      /* in the control plane */
     struct access *accesses; /* Secrets */
@@ -127,8 +129,9 @@ struct kyma {
     struct loop_timer timer;      /* of the next attempt */
     struct loop_timer away_timer; /* until silence becomes a problem */
     struct loop_timer report_timer;
-    json_t *event;          /* to be sent when the status is written, or NULL */
-    uint64_t event_next_ms; /* see event_is_allowed() */
+    struct loop_timer window_timer; /* until a maintenance window begins */
+    json_t *event;                  /* to be sent when the status is written, or NULL */
+    uint64_t event_next_ms;         /* see event_is_allowed() */
     /* For metrics. */
     int64_t reported_state;   /* enum module_state, or -1 */
     int64_t unready_since_ms; /* on the clock of the loop; 0: Ready */
@@ -147,7 +150,9 @@ struct module {
     char *module_name;
     bool is_mandatory;
     enum module_state reported_state;
-    bool is_awaited; /* the Manifest was written, and the watch has not shown it yet */
+    uint64_t unready_since_ms; /* on the clock of the loop; 0: it is Ready */
+    uint64_t took_ms;          /* until it was Ready, the last time */
+    bool is_awaited;           /* the Manifest was written, and the watch has not shown it yet */
 
     /* Work under way: at most one of these. */
     enum module_action action;
@@ -223,7 +228,9 @@ struct lifecycle {
     struct loop_timer pump;
     size_t connecting;
 
-    uint64_t failures[FAILURE_COUNT];
+    uint64_t failures[FAILURE_COUNT], module_failures; /* module_failures: some of the others */
+    uint64_t actions[MODULE_ACTION_COUNT];
+    uint64_t queue_adds, queue_wait_ms;
     uint64_t cluster_writes, control_plane_writes, passes, pass_ms;
     uint64_t event_next_ms, events_sent, events_dropped;
     struct watched_page *page; /* or NULL */
@@ -237,6 +244,14 @@ bool lifecycle_may_send(const void *data);
 struct lifecycle_values;
 int lifecycle_read_options(struct lifecycle *lifecycle, const struct lifecycle_values *values,
                            struct error *err) must_check;
+
+/* clients.c */
+/* The loop must be open. on_content, data: see module_store.h. */
+int lifecycle_open_clients(struct lifecycle *lifecycle, const char *kubeconfig,
+                           module_store_changed_fn *on_content, void *data, struct error *err)
+    must_check;
+void lifecycle_close_clients(
+    struct lifecycle *lifecycle); /* also what the options need, and the loop */
 
 /* control_plane.c */
 /* The kubeconfig of an access Secret. */

@@ -94,6 +94,7 @@ void module_fail(struct module *module, const struct error *err)
     if (copy.kind != ERROR_CANCELLED &&
         (!module->problem || strcmp(module->problem, copy.text) != 0)) {
         module->kyma->lifecycle->failures[class]++;
+        module->kyma->lifecycle->module_failures++;
         log_error("module failed", log_text("manifest", module->name),
                   log_text("class", failure_name(class)), log_text("error", copy.text));
         free(module->problem);
@@ -325,6 +326,8 @@ static void act(struct module *module, enum module_action action, const json_t *
     case MODULE_DROP_FINALIZERS:
         drop_finalizers(module, manifest);
         break;
+    case MODULE_ACTION_COUNT:
+        break;
     }
 }
 
@@ -377,6 +380,7 @@ void module_step(struct module *module, const json_t *object)
             return;
     }
     module->action = module_decide(&view, &rule);
+    module->kyma->lifecycle->actions[module->action]++;
     if (module->action != MODULE_NOTHING && module->action != MODULE_REPORT)
         log_debug("module", log_text("manifest", module->name), log_text("rule", rule));
     act(module, module->action, manifest, objects, &view, &err);
