@@ -5,6 +5,8 @@ SHELL := /bin/bash
 export LONGSHORE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore
 # Debian's own interpreter: the one that Debian's python3-pytest goes with.
 PYTHON := /usr/bin/python3
+# Of the two that releases are made for.
+OTHER_ARCHITECTURE = $(filter-out $(shell dpkg --print-architecture),amd64 arm64)
 
 .DEFAULT_GOAL := build
 .PHONY: help build build-clang build-asan demo test unit lint format reference e2e bench mutants images release release-check fuzz coverage clean \
@@ -72,7 +74,7 @@ bench: build ## benchmarks: counts and ratios, one table
 	@e2e/bench/tools kustomize-controller
 	@images/release packages
 	@images/build
-	@LONGSHORE_ARCHITECTURE=$(filter-out $(shell dpkg --print-architecture),amd64 arm64) images/build programs
+	@LONGSHORE_ARCHITECTURE=$(OTHER_ARCHITECTURE) LONGSHORE_OUT=out/$(OTHER_ARCHITECTURE) images/build
 	@$(PYTHON) e2e/perf/run.py
 	@LONGSHORE_FLUX_JOBS=50 e2e/run --lane rest e2e/api/flux/test_landscaper_control.py
 
@@ -92,13 +94,14 @@ release: ## all files of a release for amd64 and arm64, in out/ (VERSION=x.y.z S
 	@images/release packages
 	@images/release build "$(or $(VERSION),$(file <images/version))"
 
-release-check: build ## builds a release with a new key, and checks every file of it
+release-check: build ## builds a release for both architectures with a new key, checks every file, and builds it again to compare
 	@.ci/packages run test
 	@e2e/bench/tools packages
 	@e2e/bench/tools helm
 	@images/build packages
 	@images/release packages
-	@LONGSHORE_RELEASE_CHECK=1 $(PYTHON) -m pytest -c e2e/pytest.ini e2e/ship/test_release_files.py
+	@LONGSHORE_RELEASE_CHECK=1 LONGSHORE_ARCHITECTURES="amd64 arm64" $(PYTHON) -m pytest -c e2e/pytest.ini e2e/ship/test_release_files.py \
+	    e2e/ship/test_release_again.py
 
 fuzz: ## every fuzzer for 60 s (FUZZ_SECONDS=n)
 	@.ci/packages build lint fuzz

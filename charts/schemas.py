@@ -134,7 +134,7 @@ CHARTS = {
                            resources=RESOURCES) | {"type": "object"},
     },
     "lifecycle-manager": SERVED | {
-        "registry": closed(host=TEXT, subPath=TEXT, credentialsSecret=TEXT), "ownCluster": FLAG, "moduleState": {"enum": ["both", "manager", "resource"]},
+        "registry": closed(host=TEXT, subPath=TEXT, credentialsSecret=TEXT), "ownCluster": FLAG, "shareClusters": FLAG, "moduleState": {"enum": ["both", "manager", "resource"]},
         "maintenancePolicy": ANY_OBJECT, "minMaintenanceWindowSize": DURATION, "verbosityLevel": {"enum": ["", "error", "info", "debug", None]},
         "installCRDs": FLAG, "metrics": closed(port=integer(0, 65535), dashboard=FLAG),
     },

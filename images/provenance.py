@@ -17,7 +17,6 @@ def statement(directory, options):
     files = sorted(path for path in directory.iterdir() if path.is_file())
     # The time of the commit: the statement is as reproducible as the files.
     when = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    packages = [line.split() for line in options.packages.read_text().splitlines()]
     return {
         "_type": "https://in-toto.io/Statement/v1", "predicateType": PREDICATE,
         "subject": [{"name": path.name, "digest": {"sha256": hashlib.sha256(path.read_bytes()).hexdigest()}} for path in files],
@@ -27,7 +26,7 @@ def statement(directory, options):
                 "externalParameters": {"version": options.version},
                 "internalParameters": {"SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH", "0")},
                 "resolvedDependencies": [{"uri": "urn:longshore:source", "digest": {"gitCommit": options.revision}}] +
-                                        [{"uri": f"pkg:deb/debian/{name}@{version}"} for name, version in packages]},
+                                        [{"uri": uri} for uri in options.packages.read_text().splitlines()]},
             "runDetails": {"builder": {"id": "urn:longshore:images/release"}, "metadata": {"startedOn": when, "finishedOn": when}}},
     }
 
@@ -37,7 +36,7 @@ def main():
     parser.add_argument("--directory", type=pathlib.Path, required=True, help="the files of the release; the result is written there, too")
     parser.add_argument("--version", required=True)
     parser.add_argument("--revision", required=True, help="commit")
-    parser.add_argument("--packages", type=pathlib.Path, required=True, help="file with a line NAME VERSION for each Debian package")
+    parser.add_argument("--packages", type=pathlib.Path, required=True, help="file with a package URL in each line")
     parser.add_argument("--key", type=pathlib.Path, help="private key (PEM) that signs the statement")
     options = parser.parse_args()
     text = json.dumps(statement(options.directory, options), indent=1).encode() + b"\n"

@@ -189,9 +189,14 @@ def descriptor(options, blob):
                  resource("container-deployer-image", "ociImage", f"{options.images}/longshore:{options.version}"),
                  resource("container-init-image", "ociImage", f"{options.images}/longshore-init:{options.version}"),
                  resource("container-wait-image", "ociImage", f"{options.images}/longshore-wait:{options.version}")]
+    # Readers of descriptors, ours included, require at least one repository context.
     return {"meta": {"schemaVersion": "v2"}, "component": {
-        "name": options.component, "version": options.version, "provider": "longshore", "repositoryContexts": [], "sources": [],
-        "componentReferences": [], "resources": resources}}
+        "name": options.component, "version": options.version, "provider": "longshore",
+        "repositoryContexts": [repository_context(options)], "sources": [], "componentReferences": [], "resources": resources}}
+
+
+def repository_context(options):
+    return {"type": "ociRegistry", "baseUrl": options.repository}
 
 
 BLUEPRINT_MEDIA_TYPE = "application/vnd.gardener.landscaper.blueprint.v1+tar+gzip"
@@ -234,8 +239,7 @@ def write_ctf(options):
     files = {"artifact-index.json": json.dumps(index, indent=1).encode()}
     files.update({f"blobs/{blob.digest.replace(':', '.')}": blob.data for blob in (content, body, config, manifest)})
     pathlib.Path(options.output).write_bytes(zipped(tar_of(files)))
-    reference = {"componentName": options.component, "version": options.version, "repositoryContext": {
-        "type": "ociRegistry", "baseUrl": options.repository}}
+    reference = {"componentName": options.component, "version": options.version, "repositoryContext": repository_context(options)}
     print(json.dumps(registration(options, {"componentDescriptor": {"ref": reference},
                                             "blueprint": {"ref": {"resourceName": "container-deployer-blueprint"}}}), indent=1))
 

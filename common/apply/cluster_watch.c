@@ -121,7 +121,8 @@ static void on_read_timer(void *data)
 static void begin_list(struct cluster_stream *stream)
 {
     stream->has_begun = stream->is_listing = true;
-    (void)json_object_clear(stream->listed);
+    json_decref(stream->listed);
+    stream->listed = json_object();
     /* The list is for them as well. */
     foreach_interest(stream, interest)
     {
@@ -158,6 +159,8 @@ static void end_list(struct cluster_stream *stream)
         if (!json_object_get(stream->listed, own))
             cluster_stream_take_absence(stream, own);
     }
+    json_decref(stream->listed);
+    stream->listed = NULL;
 }
 
 /* Versions will be used again, so that they cannot be compared any more. */
@@ -244,7 +247,6 @@ static int stream_new(struct cluster *cluster, const struct kind *kind, const ch
     stream->namespace_name = xstrdup_or_null(namespace_name);
     stream->name = xstrdup_or_null(name);
     stream->label_selector = xstrdup_or_null(label_selector);
-    stream->listed = json_object();
     stream->versions = json_object();
     loop_timer_init(&stream->read_timer, cluster->pool->loop, on_read_timer, stream);
     if (cluster_connection_for_watch(cluster, &stream->connection, err) < 0 ||

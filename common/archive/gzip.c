@@ -299,3 +299,24 @@ int gzip_unpack(const void *packed, size_t size, struct buffer *ret_bytes, struc
     gzip_free(gzip);
     return got < 0 ? -1 : result;
 }
+
+int gzip_pack(const void *bytes, size_t size, int level, struct buffer *ret_packed,
+              struct error *err)
+{
+    unsigned char output[4096];
+    z_stream stream = {.next_in = (z_const Bytef *)(uintptr_t)bytes, .avail_in = (uInt)size};
+    int packed = Z_OK, result = 0;
+
+    if (size > UINT32_MAX)
+        return error_set(err, ERROR_TOO_LARGE, "%zu bytes are too many for gzip", size);
+    if (deflateInit2(&stream, level, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        out_of_memory();
+    while (packed == Z_OK && result == 0) {
+        stream.next_out = output;
+        stream.avail_out = sizeof(output);
+        packed = deflate(&stream, Z_FINISH);
+        result = buffer_append(ret_packed, output, sizeof(output) - stream.avail_out, err);
+    }
+    (void)deflateEnd(&stream);
+    return result;
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gunzip that verifies the CRC. The stream is internal to common/archive. */
+/* Gunzip that verifies the CRC, and gzip of what is in memory. The stream is internal to
+ * common/archive. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,6 +12,11 @@
 /* Appends what is packed. ERROR_INVALID: damaged; ERROR_TOO_LARGE: there is no room for it. */
 int gzip_unpack(const void *packed, size_t size, struct buffer *ret_bytes, struct error *err)
     must_check;
+
+/* Appends one member, which is the same for the same bytes and level (1, the fastest, to 9).
+ * ERROR_TOO_LARGE: there is no room for it. */
+int gzip_pack(const void *bytes, size_t size, int level, struct buffer *ret_packed,
+              struct error *err) must_check;
 
 struct gzip;
 

@@ -80,7 +80,7 @@ struct lifecycle_values {
     const char *window_size, *kubeconfig, *metrics_address, *health_address, *page;
     const char *output; /* of plan */
     struct log_values log;
-    bool is_own_cluster, is_check, is_help;
+    bool is_own_cluster, is_shared, is_check, is_help;
 };
 
 struct agent_values {

@@ -115,6 +115,9 @@ static const struct option_row lifecycle_rows[] = {
                      "kcp-system"),
     option_flag("own-cluster", 0, struct lifecycle_values, is_own_cluster,
                 "a Kyma without an access Secret is about the control plane itself"),
+    option_flag("share-clusters", 0, struct lifecycle_values, is_shared,
+                "all replicas work, each on a share of the clusters; the default is that one works "
+                "and the others stand by"),
     option_text("oci-registry-host", 0, struct lifecycle_values, registry, "HOST",
                 "registry with the components of modules, [http://]host[:port]"),
     option_text("modules-repository-subpath", 0, struct lifecycle_values, sub_path, "PATH",

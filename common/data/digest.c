@@ -8,6 +8,7 @@
 
 #include "common/base/file.h"
 #include "common/base/memory.h"
+#include "common/data/base64.h"
 
 struct digest {
     enum digest_algorithm algorithm;
@@ -88,6 +89,15 @@ void digest_sha256_hex(const void *data, size_t size, char ret_hex[DIGEST_HEX_MA
 
     digest_update(digest, data, size);
     digest_hex(digest, ret_hex);
+}
+
+char *digest_sha256_base64(const void *data, size_t size)
+{
+    unsigned char bytes[EVP_MAX_MD_SIZE] = {0};
+    unsigned int length = 0;
+
+    must_succeed(EVP_Digest(data, size, bytes, &length, EVP_sha256(), NULL));
+    return base64_encode(bytes, length);
 }
 
 int digest_parse(const char *text, enum digest_algorithm *ret_algorithm, const char **ret_hex,

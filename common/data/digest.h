@@ -27,6 +27,8 @@ void digest_hex(const struct digest *digest, char ret_hex[DIGEST_HEX_MAX]);
 
 /* Hex of sha256(data). */
 void digest_sha256_hex(const void *data, size_t size, char ret_hex[DIGEST_HEX_MAX]);
+/* Base64 of sha256(data), as in a Content-Security-Policy. Belongs to the caller. */
+char *digest_sha256_base64(const void *data, size_t size);
 
 /* "sha256:<64 hex>" or "sha512:<128 hex>", lower case; anything else is ERROR_INVALID. *ret_hex
  * points into text. */

@@ -30,7 +30,7 @@ struct lease {
     struct lease_record record;
     bool is_leader;      /* as last reported to on_change */
     uint64_t renewed_ms; /* when the last successful write was sent */
-    bool is_releasing;
+    bool is_releasing, has_other_holders;
 };
 
 static void renew_or_read(void *data);
@@ -219,6 +219,7 @@ int lease_start(struct kube *kube, const struct lease_options *options, struct l
     lease->duration_ms = duration_ms;
     lease->renew_deadline_ms = deadline_ms;
     lease->retry_ms = retry_ms;
+    lease->has_other_holders = options->has_other_holders;
     lease->on_change = options->on_change;
     lease->on_problem = options->on_problem;
     lease->data = options->data;
@@ -271,7 +272,7 @@ void lease_release(struct lease *lease, uint64_t timeout_ms)
     if (!lease)
         return;
     end_ms = loop_now_ms(lease->loop) + (timeout_ms > INT32_MAX ? INT32_MAX : timeout_ms);
-    was_held = lease_is_held(lease);
+    was_held = lease_is_held(lease) && !lease->has_other_holders;
     lease->is_leader = false; /* before somebody else can take the lease */
     lease->is_releasing = true;
     loop_timer_stop(&lease->try_timer);

@@ -19,6 +19,8 @@ typedef void lease_problem_fn(void *data, const struct error *err);
 struct lease_options {
     const char *namespace_name, *name, *identity;
     uint32_t duration_ms, renew_deadline_ms, retry_ms; /* 0: 15000, 10000, 2000 */
+    /* Other processes hold it with the same identity, so it is not released at the end. */
+    bool has_other_holders;
     lease_fn *on_change;
     lease_problem_fn *on_problem; /* or NULL */
     void *data;

@@ -521,6 +521,10 @@ static int set_options(struct http_transfer *transfer, const struct http_request
         set_method_and_body(transfer, request, err) < 0 ||
         add_headers(transfer, request, err) < 0 || set_credentials(transfer, request, err) < 0)
         return -1;
+    /* Without TLS, and without a redirect to it, the authorities of the system are not read: that
+     * would take longer than the request, and every handle would keep a copy of 1 MB. */
+    if (strcmp(url->scheme, "http") == 0 && request->redirects_max == 0)
+        return 0;
     return http_trust_set(transfer->easy, request->tls, err);
 }
 

@@ -20,6 +20,17 @@ static void log_failure(const struct agent *agent, const struct error *err)
            log_text("error", err->text));
 }
 
+static void wait_for_retry(struct agent *agent, enum agent_action action, const struct error *err)
+{
+    uint64_t at_ms = loop_now_ms(agent->loop) + retry_next_ms(&agent->retries[action], err);
+
+    if (agent->deployer)
+        (void)json_object_set_new(agent->deployer_waits, agent->deployer,
+                                  json_integer((json_int_t)at_ms));
+    else
+        agent->retry_at_ms[action] = at_ms;
+}
+
 void agent_done(struct agent *agent, const struct error *err)
 {
     enum agent_action action = agent->action;
@@ -28,6 +39,8 @@ void agent_done(struct agent *agent, const struct error *err)
     if (err->kind == ERROR_NONE) {
         retry_reset(&agent->retries[action]);
         agent->retry_at_ms[action] = 0;
+        if (agent->deployer)
+            (void)json_object_del(agent->deployer_waits, agent->deployer);
         agent->writes++;
         if (action == AGENT_FORGET_LEFT)
             agent->has_left = false;
@@ -36,10 +49,10 @@ void agent_done(struct agent *agent, const struct error *err)
     } else if (err->kind != ERROR_CANCELLED) {
         log_failure(agent, err);
         agent->failures++;
-        agent->retry_at_ms[action] =
-            loop_now_ms(agent->loop) + retry_next_ms(&agent->retries[action], err);
+        wait_for_retry(agent, action, err);
     }
     agent->action = AGENT_NONE;
+    free(steal(&agent->deployer));
     (void)json_object_clear(agent->deleted);
     agent_touch(agent);
 }
@@ -274,4 +287,5 @@ void agent_act_stop(struct agent *agent)
     agent->call = NULL;
     agent->cluster_call = NULL;
     free(agent->name);
+    free(agent->deployer);
 }

@@ -90,6 +90,9 @@ struct agent {
     bool is_deletion;
     struct retry retries[AGENT_ACTION_COUNT];
     uint64_t retry_at_ms[AGENT_ACTION_COUNT]; /* 0: may be started */
+    /* One deployer whose token is refused must not delay those of the others. */
+    char *deployer;         /* account whose token is renewed; NULL: none */
+    json_t *deployer_waits; /* account -> loop_now_ms() of the next attempt, after an error */
     const char *last_rule;
 
     struct loop_timer pass_timer; /* the next evaluation */

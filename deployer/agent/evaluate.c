@@ -57,6 +57,11 @@ size_t agent_old_host_object(const struct agent *agent, bool is_any)
     return HOST_OBJECT_COUNT;
 }
 
+static uint64_t waits_until_ms(const struct agent *agent, const char *account)
+{
+    return (uint64_t)json_integer_value(json_object_get(agent->deployer_waits, account));
+}
+
 const char *agent_due_deployer(struct agent *agent)
 {
     const char *account = NULL;
@@ -68,6 +73,7 @@ const char *agent_due_deployer(struct agent *agent)
         const json_t *secret = agent_find(agent, AGENT_SOURCE_ACCESS, name);
 
         if (!doc_text(value, "metadata.deletionTimestamp") &&
+            waits_until_ms(agent, account) <= loop_now_ms(agent->loop) &&
             agent_renewal_in_ms(agent, name, secret) == 0)
             return account;
     }
@@ -189,17 +195,25 @@ static void log_rule(struct agent *agent, const struct agent_decision *decision)
         log_debug("decision", log_text("rule", decision->rule));
 }
 
+static void shorten_until(uint64_t *delay_ms, uint64_t now_ms, uint64_t at_ms)
+{
+    if (at_ms > now_ms && at_ms - now_ms < *delay_ms)
+        *delay_ms = at_ms - now_ms;
+}
+
 /* The time of the next evaluation without an event. */
 static void start_timer(struct agent *agent)
 {
     uint64_t now_ms = loop_now_ms(agent->loop);
     uint64_t delay_ms = agent_next_renewal_in_ms(agent);
+    const char *account = NULL;
+    json_t *at = NULL;
 
-    for (size_t i = 0; i < AGENT_ACTION_COUNT; i++) {
-        uint64_t at_ms = agent->retry_at_ms[i];
-
-        if (at_ms > now_ms && at_ms - now_ms < delay_ms)
-            delay_ms = at_ms - now_ms;
+    for (size_t i = 0; i < AGENT_ACTION_COUNT; i++)
+        shorten_until(&delay_ms, now_ms, agent->retry_at_ms[i]);
+    doc_foreach(agent->deployer_waits, account, at)
+    {
+        shorten_until(&delay_ms, now_ms, (uint64_t)json_integer_value(at));
     }
     if (delay_ms != UINT64_MAX)
         loop_timer_start(&agent->pass_timer, delay_ms > INT32_MAX ? INT32_MAX : delay_ms);

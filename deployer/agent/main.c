@@ -220,6 +220,7 @@ static void prepare_state(struct agent *agent, const struct agent_values *values
     agent->pod_name = xstrdup(daemon_variable(ENV_MY_POD_NAME, MY_POD_NAME_DEFAULT));
     agent->deleted = json_object();
     agent->deadlines = json_object();
+    agent->deployer_waits = json_object();
     retry_init(&agent->cluster_retry, AGENT_RETRY_FIRST_MS, AGENT_RETRY_MAX_MS);
     for (size_t i = 0; i < AGENT_ACTION_COUNT; i++)
         retry_init(&agent->retries[i], AGENT_RETRY_FIRST_MS,
@@ -292,6 +293,7 @@ static void process_done(struct process *process)
     json_decref(agent->landscaper_cluster);
     json_decref(agent->deleted);
     json_decref(agent->deadlines);
+    json_decref(agent->deployer_waits);
     agent_config_free(agent->config);
     free(agent->cluster_id);
     free(agent->identity);

@@ -141,6 +141,7 @@ void agent_renew(struct agent *agent, enum agent_action action)
     } else {
         request.namespace_name = agent->config->landscaper_namespace;
         agent->name = xstrdup_or_null(agent_due_deployer(agent));
+        agent->deployer = xstrdup_or_null(agent->name);
     }
     request.name = agent->name;
     agent_send(agent, action == AGENT_WRITE_TARGET ? agent->host : agent->landscaper, &request,

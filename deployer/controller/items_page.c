@@ -30,6 +30,7 @@ static const struct page_kind kinds[] = {
     {.name = "items",
      .title = "Items",
      .type_title = "Type",
+     .namespace_title = "Namespace",
      .states = {[STATE_PENDING] = {"Pending", "idle"},
                 [STATE_PROGRESSING] = {"Progressing", "busy"},
                 [STATE_SUCCEEDED] = {"Succeeded", "good"},

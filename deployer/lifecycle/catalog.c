@@ -199,8 +199,8 @@ static void send(struct kyma *kyma, const char *key, const json_t *wanted)
         .body = doc_member(wanted, "object"),
         .field_manager = wanted ? KYMA_FIELD_MANAGER_CATALOG : NULL,
         .grace_seconds = -1,
-        .may_send = lifecycle_may_send,
-        .may_send_data = kyma->lifecycle,
+        .may_send = kyma_may_send,
+        .may_send_data = kyma,
         .on_done = on_written,
         .data = kyma,
     };
@@ -239,6 +239,11 @@ static const char *find_difference(const struct catalog_sync *sync, const json_t
             return key;
     }
     return NULL;
+}
+
+bool catalog_is_busy(const struct kyma *kyma)
+{
+    return kyma->catalog && kyma->catalog->call;
 }
 
 bool catalog_sync(struct kyma *kyma, const json_t *object)

@@ -22,6 +22,7 @@ static const struct page_kind kinds[CLUSTERS_PAGE_KINDS] = {
     [CLUSTERS_PAGE_MANIFESTS] = {.name = "modules",
                                  .title = "Modules",
                                  .type_title = "Module",
+                                 .namespace_title = "Cluster",
                                  .states = STATES},
 };
 

@@ -356,11 +356,12 @@ void control_plane_stop(struct lifecycle *lifecycle)
         kube_watch_stop(lifecycle->sources[i].watch);
 }
 
-struct kube_call *control_plane_write(struct lifecycle *lifecycle, enum kube_verb verb,
+struct kube_call *control_plane_write(struct sender sender, enum kube_verb verb,
                                       struct kube_resource resource, const char *name,
                                       const char *subresource, const json_t *body,
                                       const char *field_manager, kube_done_fn *on_done, void *data)
 {
+    struct lifecycle *lifecycle = sender.lifecycle;
     const struct kube_request request = {
         .verb = verb,
         .resource = resource,
@@ -371,8 +372,8 @@ struct kube_call *control_plane_write(struct lifecycle *lifecycle, enum kube_ver
         .field_manager = verb == KUBE_DELETE ? NULL : field_manager,
         .grace_seconds = -1,
         .skipped_members = skipped,
-        .may_send = lifecycle_may_send,
-        .may_send_data = lifecycle,
+        .may_send = sender.may_send,
+        .may_send_data = sender.may_send_data,
         .on_done = on_done,
         .data = data,
     };

@@ -56,6 +56,7 @@ void lifecycle_send_event(struct kyma *kyma, const char *kind, const json_t *obj
         .now_unix_ms = clock_unix_ms(loop_clock(lifecycle->loop)),
     });
     lifecycle->events_sent++;
-    (void)control_plane_write(lifecycle, KUBE_CREATE, KUBE_EVENTS, NULL, NULL, body, NULL, on_sent,
-                              NULL);
+    /* Not sender_for_kyma(): nobody cancels the request when the cluster is forgotten. */
+    (void)control_plane_write(sender_for_all(lifecycle), KUBE_CREATE, KUBE_EVENTS, NULL, NULL, body,
+                              NULL, on_sent, NULL);
 }

@@ -93,6 +93,46 @@ bool kyma_may_write(const struct kyma *kyma)
     return !kyma->cluster_call && !(kyma->problem && loop_timer_is_running(&kyma->timer));
 }
 
+/* ---- Another replica's clusters ---- */
+
+bool kyma_is_busy(const struct kyma *kyma)
+{
+    if (kyma->call || kyma->cluster_call || catalog_is_busy(kyma))
+        return true;
+    for (const struct module *module = kyma->modules; module; module = module->next) {
+        if (module->call || module->apply || module->removal)
+            return true;
+    }
+    return false;
+}
+
+void kyma_leave(struct kyma *kyma)
+{
+    struct module *next = NULL;
+
+    kube_cancel(kyma->call);
+    kyma->call = NULL;
+    kyma_disconnect(kyma);
+    for (struct module *module = kyma->modules; module; module = next) {
+        next = module->next;
+        module->is_awaited = module->is_deletion_seen = module->is_resource_made = false;
+        module->is_partial = false;
+        if (!kept_is_there(&module->manifest))
+            module_free(module);
+    }
+    kept_set(&kyma->remote, NULL);
+    free(kyma->problem);
+    kyma->problem = NULL;
+    kyma->failure = FAILURE_NONE;
+    kyma->is_access_wrong = kyma->is_foreign = kyma->is_report_due = false;
+    kyma->prepared = 0;
+    kyma->reported_state = -1;
+    kyma->unready_since_ms = 0;
+    loop_timer_stop(&kyma->report_timer);
+    if (!kept_is_there(&kyma->object) && !kyma->modules && !kyma->accesses)
+        kyma_free(kyma);
+}
+
 /* ---- Writes to the control plane ---- */
 
 static void on_written(void *data, json_t *object, const struct error *err)
@@ -123,8 +163,9 @@ static void patch(struct kyma *kyma, const json_t *object, const char *subresour
 {
     doc_set_text(body, "metadata.resourceVersion",
                  doc_text_or(object, "metadata.resourceVersion", ""));
-    kyma->call = control_plane_write(kyma->lifecycle, KUBE_PATCH_MERGE, RESOURCE_KYMAS, kyma->name,
-                                     subresource, body, KYMA_FIELD_MANAGER, on_written, kyma);
+    kyma->call =
+        control_plane_write(sender_for_kyma(kyma), KUBE_PATCH_MERGE, RESOURCE_KYMAS, kyma->name,
+                            subresource, body, KYMA_FIELD_MANAGER, on_written, kyma);
 }
 
 static json_t *finalizers_with(const json_t *object, const char *finalizer, bool is_wanted)
@@ -210,18 +251,20 @@ void kyma_on_report(void *data)
     kyma_touch(kyma);
 }
 
-static void write_status(struct kyma *kyma, const json_t *object, const json_t *status)
+/* Whether the control plane has the status already. */
+static bool write_status(struct kyma *kyma, const json_t *object, const json_t *status)
 {
     cleanup_json json_t *old =
         json_pack("{s:O*}", "status", doc_writable(doc_get(object, "status")));
     cleanup_json json_t *new = json_pack("{s:O}", "status", doc_writable(status));
     cleanup_json json_t *body = merge_patch_between(old, new);
 
-    if (!body || kyma->call || !kyma_is_write_due(kyma, doc_get(object, "status"), status))
-        return;
-    json_decref(kyma->event);
-    kyma->event = state_event(KIND_KYMA, doc_get(object, "status"), status);
-    patch(kyma, object, "status", body);
+    if (body && !kyma->call && kyma_is_write_due(kyma, doc_get(object, "status"), status)) {
+        json_decref(kyma->event);
+        kyma->event = state_event(KIND_KYMA, doc_get(object, "status"), status);
+        patch(kyma, object, "status", body);
+    }
+    return !body;
 }
 
 /* ---- The pass ---- */
@@ -263,8 +306,8 @@ static void report(struct kyma *kyma, const struct pass *pass, const struct choi
     else if (!kyma->unready_since_ms)
         kyma->unready_since_ms = (int64_t)loop_now_ms(kyma->lifecycle->loop);
     kyma->reported_state = state;
-    write_status(kyma, pass->object, status);
-    if (pass->is_connected && pass->remote)
+    /* The copy in the cluster follows, so that it is not written more often. */
+    if (write_status(kyma, pass->object, status) && pass->is_connected && pass->remote)
         kyma_write_remote_status(kyma, pass->remote, status);
     kyma->is_report_due = false;
 }
@@ -388,9 +431,15 @@ static bool is_skipped(const json_t *object)
 
 void kyma_pass(struct kyma *kyma)
 {
-    cleanup_json json_t *object = kept_get(&kyma->object);
-    struct pass pass = {.object = object};
+    cleanup_json json_t *object = NULL;
+    struct pass pass = {0};
 
+    if (!sharing_has(kyma)) {
+        if (!kyma_is_busy(kyma))
+            kyma_leave(kyma);
+        return;
+    }
+    pass.object = object = kept_get(&kyma->object);
     if (!object) {
         pass_orphan(kyma);
         return;

@@ -6,6 +6,7 @@
 #include "common/base/log.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "deployer/lifecycle/drift.h"
 #include "deployer/lifecycle/list.h"
 #include "deployer/lifecycle/manager.h"
 #include "deployer/lifecycle/names.h"
@@ -61,8 +62,8 @@ void kyma_send(struct kyma *kyma, struct kube_request request, kube_done_fn *on_
     struct error err = {0};
 
     request.grace_seconds = -1;
-    request.may_send = lifecycle_may_send;
-    request.may_send_data = kyma->lifecycle;
+    request.may_send = kyma_may_send;
+    request.may_send_data = kyma;
     request.on_done = on_done;
     request.data = kyma;
     kyma->lifecycle->cluster_writes += request.verb != KUBE_GET;
@@ -146,32 +147,51 @@ static void on_prepared(void *data, json_t *object, const struct error *err)
         kyma_touch(kyma);
 }
 
-static void send_namespace(struct kyma *kyma)
+static json_t *namespace_of_modules(void)
 {
-    cleanup_json json_t *body =
-        json_pack("{s:s, s:s, s:{s:s, s:{s:s, s:s, s:s}}}", "apiVersion", "v1", "kind", "Namespace",
-                  "metadata", "name", KYMA_NAMESPACE, "labels", KYMA_LABEL_MANAGED_BY,
-                  KYMA_MANAGED_BY_CLUSTER, "istio-injection", "enabled",
-                  "namespaces.warden.kyma-project.io/validate", "enabled");
-
-    kyma_send(kyma,
-              (struct kube_request){.verb = KUBE_APPLY,
-                                    .resource = KUBE_NAMESPACES,
-                                    .name = KYMA_NAMESPACE,
-                                    .body = body,
-                                    .field_manager = KYMA_FIELD_MANAGER_SYNC},
-              on_prepared);
+    return json_pack("{s:s, s:s, s:{s:s, s:{s:s, s:s, s:s}}}", "apiVersion", "v1", "kind",
+                     "Namespace", "metadata", "name", KYMA_NAMESPACE, "labels",
+                     KYMA_LABEL_MANAGED_BY, KYMA_MANAGED_BY_CLUSTER, "istio-injection", "enabled",
+                     "namespaces.warden.kyma-project.io/validate", "enabled");
 }
 
-static void send_definition(struct kyma *kyma, const json_t *definition)
+/* What the cluster has to have for the present step. A new reference. */
+static json_t *wanted_in_step(const struct kyma *kyma)
 {
-    kyma_send(kyma,
-              (struct kube_request){.verb = KUBE_APPLY,
-                                    .resource = RESOURCE_DEFINITIONS,
-                                    .name = doc_text_or(definition, "metadata.name", ""),
-                                    .body = definition,
-                                    .field_manager = KYMA_FIELD_MANAGER},
-              on_prepared);
+    return kyma->step == 0
+               ? namespace_of_modules()
+               : json_incref(json_array_get(kyma->lifecycle->definitions, kyma->step - 1));
+}
+
+static void send_step(struct kyma *kyma, enum kube_verb verb, kube_done_fn *on_done)
+{
+    cleanup_json json_t *wanted = wanted_in_step(kyma);
+    struct kube_request request = {
+        .verb = verb,
+        .resource = kyma->step == 0 ? KUBE_NAMESPACES : RESOURCE_DEFINITIONS,
+        .name = doc_text_or(wanted, "metadata.name", ""),
+    };
+
+    if (verb == KUBE_APPLY) {
+        request.body = wanted;
+        request.field_manager = kyma->step == 0 ? KYMA_FIELD_MANAGER_SYNC : KYMA_FIELD_MANAGER;
+    }
+    kyma_send(kyma, request, on_done);
+}
+
+/* After a restart every cluster has everything already: then nothing is written. */
+static void on_found(void *data, json_t *object, const struct error *err)
+{
+    struct kyma *kyma = data;
+    cleanup_json json_t *wanted = wanted_in_step(kyma);
+
+    kyma->cluster_call = NULL;
+    if (err->kind == ERROR_NONE && drift_is_covered(object, wanted))
+        on_prepared(kyma, object, err);
+    else if (err->kind == ERROR_NONE || err->http_status == 404 || err->http_status == 403)
+        send_step(kyma, KUBE_APPLY, on_prepared);
+    else
+        kyma_fail(kyma, err);
 }
 
 /* Whether the cluster has everything. */
@@ -184,10 +204,7 @@ static bool prepare(struct kyma *kyma)
         return false;
     if (kyma->prepared == lifecycle->definitions_hash || kyma->step > count)
         return true;
-    if (kyma->step == 0)
-        send_namespace(kyma);
-    else
-        send_definition(kyma, json_array_get(lifecycle->definitions, kyma->step - 1));
+    send_step(kyma, KUBE_GET, on_found);
     return false;
 }
 

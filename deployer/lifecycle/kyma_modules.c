@@ -37,8 +37,8 @@ static void apply_manifest(struct kyma *kyma, const json_t *wanted, const char *
     log_info("writing a Manifest", log_text("manifest", module->name), log_text("reason", reason),
              log_text("version", doc_text_or(wanted, "spec.version", "")));
     module->call =
-        control_plane_write(kyma->lifecycle, KUBE_APPLY, RESOURCE_MANIFESTS, module->name, NULL,
-                            wanted, KYMA_FIELD_MANAGER, on_written, module);
+        control_plane_write(sender_for_kyma(kyma), KUBE_APPLY, RESOURCE_MANIFESTS, module->name,
+                            NULL, wanted, KYMA_FIELD_MANAGER, on_written, module);
 }
 
 static void delete_manifest(struct module *module, const json_t *manifest)
@@ -210,8 +210,8 @@ void releases_finalize(struct lifecycle *lifecycle)
         body = json_pack("{s:{s:O, s:s}}", "metadata", "finalizers", changed, "resourceVersion",
                          doc_text_or(release, "metadata.resourceVersion", ""));
         json_object_set_new(lifecycle->finalizing, name, json_true());
-        (void)control_plane_write(lifecycle, KUBE_PATCH_MERGE, RESOURCE_RELEASES, name, NULL, body,
-                                  KYMA_FIELD_MANAGER, on_finalized, lifecycle);
+        (void)control_plane_write(sender_for_all(lifecycle), KUBE_PATCH_MERGE, RESOURCE_RELEASES,
+                                  name, NULL, body, KYMA_FIELD_MANAGER, on_finalized, lifecycle);
     }
 }
 

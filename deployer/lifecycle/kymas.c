@@ -66,6 +66,7 @@ struct kyma *kyma_get(struct lifecycle *lifecycle, const char *name)
     kyma->hash_next = lifecycle->table[bucket];
     lifecycle->table[bucket] = kyma;
     lifecycle->kyma_count++;
+    sharing_add(kyma);
     return kyma;
 }
 
@@ -114,6 +115,7 @@ static void unlink_kyma(struct kyma *kyma)
         link = &(*link)->hash_next;
     *link = kyma->hash_next;
     lifecycle->kyma_count--;
+    sharing_remove(kyma);
     for (link = &lifecycle->queue_first; kyma->is_queued && *link; link = &(*link)->queue_next) {
         if (*link != kyma)
             continue;

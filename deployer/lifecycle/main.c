@@ -6,6 +6,7 @@
 #include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/base/memory.h"
+#include "common/base/memory_trim.h"
 #include "common/command_line/table.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
@@ -20,11 +21,7 @@
 #include "deployer/serve/leader.h"
 #include "deployer/serve/plain.h"
 
-#define LEASE_NAME "893110f7.kyma-project.io" /* of the original: both never lead at a time */
-
-enum {
-    DEFINITIONS_RETRY_MS = 5000,
-};
+enum { DEFINITIONS_RETRY_MS = 5000, TRIM_MS = 20 * 1000 };
 
 struct process {
     struct lifecycle lifecycle;
@@ -48,11 +45,6 @@ bool lifecycle_may_write(const struct lifecycle *lifecycle)
            !lifecycle->is_draining;
 }
 
-bool lifecycle_may_send(const void *data)
-{
-    return lifecycle_may_write(data);
-}
-
 /* A cluster after the other, and other events in between. */
 static void on_pump(void *data)
 {
@@ -61,7 +53,8 @@ static void on_pump(void *data)
 
     if (!lifecycle_may_write(lifecycle))
         return;
-    releases_finalize(lifecycle);
+    if (lifecycle_may_send(lifecycle))
+        releases_finalize(lifecycle);
     for (size_t i = 0; i < LIFECYCLE_PASSES_MAX && lifecycle->queue_first; i++) {
         struct kyma *kyma = lifecycle->queue_first;
 
@@ -76,6 +69,16 @@ static void on_pump(void *data)
     lifecycle->pass_ms += loop_now_ms(lifecycle->loop) - begin_ms;
     if (lifecycle->queue_first)
         loop_timer_start(&lifecycle->pump, 0);
+    if (!loop_timer_is_running(&lifecycle->trim_timer))
+        loop_timer_start(&lifecycle->trim_timer, TRIM_MS);
+}
+
+/* Documents of thousands of clusters come and go. What they leave free is scattered over the heap,
+ * and would stay resident. */
+static void on_trim(void *data)
+{
+    (void)data;
+    memory_trim();
 }
 
 /* A component's content has become known, or is known to be wrong. */
@@ -150,17 +153,6 @@ static void on_definitions_timer(void *data)
     read_definition(lifecycle);
 }
 
-/* ---- Leadership ---- */
-
-static void on_leadership(void *data, bool is_leader)
-{
-    struct lifecycle *lifecycle = data;
-
-    log_info(is_leader ? "leading" : "not leading");
-    if (is_leader)
-        kymas_touch_all(lifecycle);
-}
-
 /* ---- Probes and metrics ---- */
 
 static int on_request(void *data, const char *path, struct buffer *ret_body,
@@ -227,6 +219,7 @@ static int start(struct process *process, const struct lifecycle_values *values,
         lifecycle_open_clients(lifecycle, values->kubeconfig, on_content, lifecycle, err) < 0)
         return -1;
     loop_timer_init(&lifecycle->pump, lifecycle->loop, on_pump, lifecycle);
+    loop_timer_init(&lifecycle->trim_timer, lifecycle->loop, on_trim, lifecycle);
     loop_timer_init(&lifecycle->definitions_timer, lifecycle->loop, on_definitions_timer,
                     lifecycle);
     loop_timer_start(&lifecycle->definitions_timer, 0);
@@ -234,9 +227,7 @@ static int start(struct process *process, const struct lifecycle_values *values,
                      err) < 0 ||
         serve_listen(lifecycle->loop, values->metrics_address, on_request, process,
                      &process->metrics, err) < 0 ||
-        daemon_enter_sandbox(err) < 0 ||
-        leader_elect(lifecycle->kube, lifecycle->options.namespace_name, LEASE_NAME, on_leadership,
-                     lifecycle, &lifecycle->lease, err) < 0 ||
+        daemon_enter_sandbox(err) < 0 || sharing_start(lifecycle, err) < 0 ||
         control_plane_start(lifecycle, err) < 0)
         return -1;
     start_page(process, values->page);
@@ -258,11 +249,13 @@ static void process_done(struct process *process)
     server_free(process->health);
     server_free(process->metrics);
     watched_page_free(steal(&lifecycle->page));
+    sharing_hand_over(lifecycle);
     kymas_free_all(lifecycle);
     control_plane_stop(lifecycle);
     kube_cancel(lifecycle->definitions_call);
-    lease_release(lifecycle->lease, LEADER_RELEASE_MS);
+    sharing_stop(lifecycle);
     loop_timer_stop(&lifecycle->pump);
+    loop_timer_stop(&lifecycle->trim_timer);
     loop_timer_stop(&lifecycle->definitions_timer);
     lifecycle_close_clients(lifecycle);
     for (size_t i = 0; i < array_length(maps); i++)
@@ -311,8 +304,10 @@ int lifecycle_main(int argc, char **argv)
         .on_failure = "unable to manage modules",
     };
     struct error err = {0};
-    int result = daemon_begin(&command, argc, argv);
+    int result = 0;
 
+    memory_trim_set_up();
+    result = daemon_begin(&command, argc, argv);
     if (result != DAEMON_GO_ON)
         return result;
     result = values.is_check ? run_check(&values, &err) : run(&values, &err);

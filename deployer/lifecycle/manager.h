@@ -24,6 +24,7 @@
 #include "common/net/http.h"
 #include "common/net/retry.h"
 #include "common/oci/registry.h"
+#include "deployer/lifecycle/accepted.h"
 #include "deployer/lifecycle/clusters_page.h"
 #include "deployer/lifecycle/failure.h"
 #include "deployer/lifecycle/kept.h"
@@ -33,6 +34,7 @@
 #include "deployer/lifecycle/module_state.h"
 #include "deployer/lifecycle/module_store.h"
 #include "deployer/lifecycle/resolve.h"
+#include "deployer/lifecycle/sharing.h"
 
 #define LIFECYCLE_USER_AGENT "longshore-lifecycle/" LONGSHORE_VERSION
 
@@ -64,6 +66,7 @@ struct lifecycle_options {
     const char *namespace_name;
     const char *repository_name; /* in Manifests: the registry without a scheme */
     bool is_own_cluster;
+    bool is_shared; /* replicas share the clusters */
     enum state_source state_source;
     int64_t window_least_ms;
 };
@@ -100,6 +103,8 @@ struct kyma {
     struct lifecycle *lifecycle;
     char *name;
     struct kyma *hash_next, *queue_next;
+    struct kyma *share_next, **share_link; /* of the clusters in the same bucket */
+    size_t bucket;
     bool is_queued;
     uint64_t queued_ms; /* since when */
     uint32_t round;
@@ -159,6 +164,7 @@ struct module {
     struct kube_call *call;
     struct planning *planning;
     struct plan *plan;
+    struct plan *unchanged;     /* objects of the plan that need not be applied */
     struct inventory inventory; /* recorded or to be removed */
     char *owner_text;           /* of the marks that the objects carry */
     struct apply *apply;
@@ -172,7 +178,7 @@ struct module {
 
     /* What is known of the cluster. */
     char *applied_ref;             /* content that is applied completely; NULL: none */
-    json_t *accepted;              /* key of an object that is there -> hash; NULL: none */
+    struct accepted accepted;      /* objects that are there */
     json_t *dirty;                 /* keys of objects that have to be applied again; NULL: none */
     bool is_watching;              /* all its kinds */
     struct state_verdict *manager; /* NULL: unknown */
@@ -208,6 +214,7 @@ struct lifecycle {
     struct maintenance_policy *policy;
     struct lifecycle_options options;
     struct lease *lease;
+    struct sharing *sharing; /* NULL: the leader has all clusters */
     struct source_state sources[SOURCE_COUNT];
     bool is_draining;
 
@@ -226,6 +233,7 @@ struct lifecycle {
     json_t *mandatory_counts; /* module -> number of Manifests that are mandatory */
     struct kyma *queue_first, **queue_end;
     struct loop_timer pump;
+    struct loop_timer trim_timer; /* runs if memory may have become free */
     size_t connecting;
 
     uint64_t failures[FAILURE_COUNT], module_failures; /* module_failures: some of the others */
@@ -237,8 +245,8 @@ struct lifecycle {
 };
 
 bool lifecycle_is_synced(const struct lifecycle *lifecycle);
+/* Whether this process may write at all: then it may be responsible for clusters. */
 bool lifecycle_may_write(const struct lifecycle *lifecycle);
-bool lifecycle_may_send(const void *data);
 
 /* options.c */
 struct lifecycle_values;
@@ -261,8 +269,16 @@ extern const struct kube_resource RESOURCE_KYMAS, RESOURCE_TEMPLATES, RESOURCE_R
     RESOURCE_MANIFESTS;
 int control_plane_start(struct lifecycle *lifecycle, struct error *err) must_check;
 void control_plane_stop(struct lifecycle *lifecycle);
-/* A write to an object of the control plane that only the leader may send. body may be NULL. */
-struct kube_call *control_plane_write(struct lifecycle *lifecycle, enum kube_verb verb,
+/* Who writes, and until when it may. */
+struct sender {
+    struct lifecycle *lifecycle;
+    kube_may_send_fn *may_send;
+    const void *may_send_data;
+};
+struct sender sender_for_kyma(const struct kyma *kyma);
+struct sender sender_for_all(struct lifecycle *lifecycle); /* what belongs to no cluster */
+/* A write to an object of the control plane. body may be NULL. */
+struct kube_call *control_plane_write(struct sender sender, enum kube_verb verb,
                                       struct kube_resource resource, const char *name,
                                       const char *subresource, const json_t *body,
                                       const char *field_manager, kube_done_fn *on_done, void *data);
@@ -284,6 +300,10 @@ void kyma_pass(struct kyma *kyma);
 void kyma_fail(struct kyma *kyma, const struct error *err);
 /* Whether a request may be sent now: none is under way, and no back-off. */
 bool kyma_may_write(const struct kyma *kyma);
+/* Whether a write is under way, in the cluster or in the control plane. */
+bool kyma_is_busy(const struct kyma *kyma);
+/* The cluster is another replica's: forgets everything but what the control plane says. */
+void kyma_leave(struct kyma *kyma);
 /* What failed has succeeded. */
 void kyma_recover(struct kyma *kyma);
 /* The cluster has answered, so it is not away. */
@@ -338,6 +358,8 @@ void catalog_start(struct kyma *kyma);
 void catalog_stop(struct kyma *kyma);
 /* Starts the next write, if any. Whether the catalog of the cluster is as it should be. */
 bool catalog_sync(struct kyma *kyma, const json_t *object);
+
+bool catalog_is_busy(const struct kyma *kyma);
 
 /* kind_watch.c */
 void kind_watch_start(struct kyma *kyma, const char *api_version, const char *kind,

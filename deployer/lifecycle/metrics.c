@@ -314,10 +314,12 @@ int lifecycle_write_metrics(struct lifecycle *lifecycle, struct buffer *ret_body
         "longshore_lifecycle_clusters %zu\nlongshore_lifecycle_connecting %zu\n"
         "longshore_lifecycle_writes_total{to=\"clusters\"} %llu\n"
         "longshore_lifecycle_writes_total{to=\"control_plane\"} %llu\n"
-        "longshore_lifecycle_leader %d\n",
+        "longshore_lifecycle_leader %d\n"
+        "longshore_lifecycle_shares %zu\nlongshore_lifecycle_shares_held %zu\n",
         counts.oldest_seconds, lifecycle->kyma_count, lifecycle->connecting,
         (unsigned long long)lifecycle->cluster_writes,
         (unsigned long long)lifecycle->control_plane_writes,
-        lifecycle->lease && lease_is_held(lifecycle->lease));
+        lifecycle->lease && lease_is_held(lifecycle->lease), sharing_bucket_count(lifecycle),
+        sharing_held_count(lifecycle));
     return writer.has_failed ? -1 : 0;
 }

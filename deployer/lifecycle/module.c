@@ -27,7 +27,8 @@ static void end_work(struct module *module)
     cluster_lookup_cancel(module->lookup);
     module->lookup = NULL;
     plan_free(module->plan);
-    module->plan = NULL;
+    plan_free(module->unchanged);
+    module->plan = module->unchanged = NULL;
     inventory_done(&module->inventory);
     module->inventory = (struct inventory){0};
     json_decref(module->list);
@@ -51,9 +52,9 @@ void module_stop(struct module *module)
     cluster_unwatch(module->resources_interest);
     module->resource_interest = module->resources_interest = NULL;
     json_decref(module->resources);
-    json_decref(module->accepted);
+    accepted_done(&module->accepted);
     json_decref(module->dirty);
-    module->resources = module->accepted = module->dirty = NULL;
+    module->resources = module->dirty = NULL;
     free(module->applied_ref);
     free(module->problem);
     free(module->problem_ref);
@@ -147,7 +148,7 @@ void module_write(struct module *module, enum kube_verb verb, const char *subres
                   const json_t *body, const char *field_manager)
 {
     module->call =
-        control_plane_write(module->kyma->lifecycle, verb, RESOURCE_MANIFESTS, module->name,
+        control_plane_write(sender_for_kyma(module->kyma), verb, RESOURCE_MANIFESTS, module->name,
                             subresource, body, field_manager, on_written, module);
 }
 
@@ -253,7 +254,7 @@ static struct module_view observe(struct module *module, const json_t *manifest,
         return view;
     }
     if (view.is_applied && !module->is_watching && view.is_marked && view.has_access &&
-        !loop_timer_is_running(&module->watch_timer) && !module->accepted)
+        !loop_timer_is_running(&module->watch_timer) && !module->accepted.count)
         module_watch_kinds(module, manifest, false);
     if (view.is_applied && module->is_watching)
         module_find_missing(module, manifest);

@@ -4,6 +4,7 @@
  * crash at any point leaves a list that has every object that may exist. */
 #include <string.h>
 
+#include "common/apply/merge.h"
 #include "common/base/log.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
@@ -31,11 +32,10 @@ struct apply_owner module_owner_mark(struct module *module)
 
 static void accept_results(struct module *module, const struct apply_result *result)
 {
-    if (!module->accepted)
-        module->accepted = json_object();
     for (size_t i = 0; i < result->count; i++) {
-        cleanup_free char *key = object_ref_key(&module->plan->objects[i].ref);
-        cleanup_free char *hash = NULL;
+        const struct plan_object *object = &module->plan->objects[i];
+        cleanup_free char *key = object_ref_key(&object->ref);
+        cleanup_free char *live = NULL, *wanted = NULL;
 
         if (result->objects[i].outcome == APPLY_FAILED) {
             if (!module->dirty)
@@ -43,8 +43,9 @@ static void accept_results(struct module *module, const struct apply_result *res
             (void)json_object_set_new(module->dirty, key, json_true());
             continue;
         }
-        hash = drift_hash(result->objects[i].object);
-        (void)json_object_set_new(module->accepted, key, json_string(hash));
+        live = drift_hash(result->objects[i].object);
+        wanted = merge_hash(object->manifest);
+        accepted_set(&module->accepted, key, live, wanted);
         (void)json_object_del(module->dirty, key);
         module->kyma->lifecycle->cluster_writes++;
     }
@@ -84,7 +85,9 @@ static void finish(struct module *module)
 static void prune(struct module *module)
 {
     cleanup_json json_t *manifest = kept_get(&module->manifest);
-    cleanup_json json_t *now = synced_of_plan(module->plan);
+    cleanup_json json_t *applied = synced_of_plan(module->plan);
+    cleanup_json json_t *unchanged = synced_of_plan(module->unchanged);
+    cleanup_json json_t *now = synced_union(applied, unchanged);
     cleanup_json json_t *orphans = synced_minus(doc_get(manifest, "status.synced"), now);
 
     if (json_array_size(orphans) == 0) {
@@ -94,7 +97,8 @@ static void prune(struct module *module)
     free(module->applied_ref);
     module->applied_ref = xstrdup(module->work_ref);
     plan_free(module->plan);
-    module->plan = NULL;
+    plan_free(module->unchanged);
+    module->plan = module->unchanged = NULL;
     inventory_done(&module->inventory);
     module->inventory = (struct inventory){0};
     module->is_pruning = true;
@@ -133,6 +137,36 @@ static void on_applied(void *data, struct apply_result *result)
     }
 }
 
+/* The cluster has it already, made of the same content, and nobody has changed it since: between
+ * two versions of a module most objects are the same. */
+static bool is_unchanged(const struct module *module, const struct plan_object *object)
+{
+    cleanup_free char *key = object_ref_key(&object->ref);
+    cleanup_free char *wanted = merge_hash(object->manifest);
+
+    return !module->is_dirty_only && !json_object_get(module->dirty, key) &&
+           accepted_is(&module->accepted, key, wanted);
+}
+
+/* Moves the objects of the plan that are unchanged to a plan of their own. */
+static struct plan *take_unchanged(const struct module *module, struct plan *plan)
+{
+    struct plan *taken = xcalloc(1, sizeof(*taken));
+    size_t left = 0;
+
+    taken->objects = xcalloc(plan->count + 1, sizeof(*taken->objects));
+    for (size_t i = 0; i < plan->count; i++) {
+        struct plan_object object = plan->objects[i];
+
+        if (is_unchanged(module, &object))
+            taken->objects[taken->count++] = object;
+        else
+            plan->objects[left++] = object;
+    }
+    plan->count = left;
+    return taken;
+}
+
 static void start_apply(struct module *module)
 {
     const struct apply_options options = {
@@ -142,14 +176,15 @@ static void start_apply(struct module *module)
         .strategy = STRATEGY_APPLY,
         .owner = module_owner_mark(module),
         .field_manager = KYMA_FIELD_MANAGER_APPLIER,
-        .may_send = lifecycle_may_send,
-        .may_send_data = module->kyma->lifecycle,
+        .may_send = kyma_may_send,
+        .may_send_data = module->kyma,
         .on_done = on_applied,
         .data = module,
     };
     const struct inventory none = {0};
     struct error err = {0};
 
+    module->unchanged = take_unchanged(module, module->plan);
     module->inventory = plan_record(module->plan, &none);
     if (apply_start(&options, &module->apply, &err) < 0)
         module_fail(module, &err);
@@ -199,7 +234,7 @@ static void record(struct module *module)
     });
     body = json_pack("{s:{s:s}, s:O}", "metadata", "resourceVersion",
                      doc_text_or(manifest, "metadata.resourceVersion", ""), "status", status);
-    module->call = control_plane_write(module->kyma->lifecycle, KUBE_PATCH_MERGE,
+    module->call = control_plane_write(sender_for_kyma(module->kyma), KUBE_PATCH_MERGE,
                                        RESOURCE_MANIFESTS, module->name, "status", body,
                                        KYMA_FIELD_MANAGER_APPLIER, on_recorded, module);
 }

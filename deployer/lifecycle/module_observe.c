@@ -2,6 +2,7 @@
 /* What the cluster says about a module: its objects, its manager, its resource. */
 #include <string.h>
 
+#include "common/apply/merge.h"
 #include "common/base/log.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
@@ -13,7 +14,7 @@
 
 bool module_has_object(const struct module *module, const char *key)
 {
-    return module->accepted && json_object_get(module->accepted, key);
+    return accepted_find(&module->accepted, key) != NULL;
 }
 
 enum module_answer module_content(const struct module *module, const json_t *manifest,
@@ -103,8 +104,9 @@ static void set_dirty(struct module *module, const char *key)
     kyma_touch(module->kyma);
 }
 
+/* Whether it is as the content of the module says. *ret_hash is that of the content, or NULL. */
 static bool is_as_wanted(const struct module *module, const json_t *manifest,
-                         const struct object_ref *ref, const json_t *live)
+                         const struct object_ref *ref, const json_t *live, char **ret_hash)
 {
     const struct module_owner owner = {
         .namespace_name = module->kyma->lifecycle->options.namespace_name,
@@ -118,12 +120,30 @@ static bool is_as_wanted(const struct module *module, const json_t *manifest,
     if (module_content(module, manifest, &objects, &ignored) != MODULE_ANSWER_KNOWN)
         return true; /* without its content nothing can be said */
     found = synced_find_object(objects, ref);
-    if (!found || module_object_for(found, &owner, doc_get(manifest, "spec.localizedImages"),
-                                    &wanted, &ignored) < 0)
+    if (!found || module_object_in_cluster(found, &owner, manifest, &wanted, &ignored) < 0)
         return true;
     if (!ref->namespace_name)
         (void)json_object_del(json_object_get(wanted, "metadata"), "namespace");
+    *ret_hash = merge_hash(wanted);
     return drift_is_covered(live, wanted);
+}
+
+static void note_live(struct module *module, const json_t *manifest, const struct object_ref *ref,
+                      const char *key, const json_t *live)
+{
+    cleanup_free char *hash = drift_hash(live);
+    cleanup_free char *wanted = NULL;
+
+    if (accepted_is_live(&module->accepted, key, hash))
+        return;
+    if (module->applied_ref && !is_as_wanted(module, manifest, ref, live, &wanted)) {
+        log_info("object was changed by others", log_text("manifest", module->name),
+                 log_text("kind", ref->kind), log_text("object", ref->name));
+        accepted_set(&module->accepted, key, NULL, NULL);
+        set_dirty(module, key);
+        return;
+    }
+    accepted_set(&module->accepted, key, hash, wanted);
 }
 
 void module_on_object(struct module *module, const struct object_ref *ref, const json_t *live)
@@ -131,31 +151,18 @@ void module_on_object(struct module *module, const struct object_ref *ref, const
     cleanup_json json_t *manifest = kept_get(&module->manifest);
     struct module_view view = module_view_of(manifest);
     cleanup_free char *key = object_ref_key(ref);
-    cleanup_free char *hash = live ? drift_hash(live) : NULL;
-    const char *known = NULL;
+    bool was_there = module_has_object(module, key);
 
     if (!manifest || view.is_deleting || view.is_unmanaged)
         return;
-    if (!module->accepted)
-        module->accepted = json_object();
     look_at_manager(module, manifest, ref, live);
-    known = json_string_value(json_object_get(module->accepted, key));
-    if (!live) {
-        (void)json_object_del(module->accepted, key);
-        if (known && module->applied_ref && !module->is_pruning)
-            set_dirty(module, key);
+    if (live) {
+        note_live(module, manifest, ref, key, live);
         return;
     }
-    if (known && strcmp(known, hash) == 0)
-        return;
-    if (module->applied_ref && !is_as_wanted(module, manifest, ref, live)) {
-        log_info("object was changed by others", log_text("manifest", module->name),
-                 log_text("kind", ref->kind), log_text("object", ref->name));
-        (void)json_object_set_new(module->accepted, key, json_string(""));
+    accepted_remove(&module->accepted, key);
+    if (was_there && module->applied_ref && !module->is_pruning)
         set_dirty(module, key);
-        return;
-    }
-    (void)json_object_set_new(module->accepted, key, json_string(hash));
 }
 
 void module_find_missing(struct module *module, const json_t *manifest)
@@ -362,8 +369,8 @@ static void on_kind_to_create(void *data, const struct kind *kind, const struct 
         .verb = KUBE_CREATE,
         .body = resource,
         .field_manager = KYMA_FIELD_MANAGER_RESOURCE,
-        .may_send = lifecycle_may_send,
-        .may_send_data = module->kyma->lifecycle,
+        .may_send = kyma_may_send,
+        .may_send_data = module->kyma,
         .on_done = on_created,
         .data = module,
     };

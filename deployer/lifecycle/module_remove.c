@@ -95,8 +95,8 @@ static void on_kind_to_delete(void *data, const struct kind *kind, const struct 
         .verb = KUBE_DELETE,
         .name = doc_text(resource, "metadata.name"),
         .grace_seconds = -1,
-        .may_send = lifecycle_may_send,
-        .may_send_data = module->kyma->lifecycle,
+        .may_send = kyma_may_send,
+        .may_send_data = module->kyma,
         .on_done = on_deleted,
         .data = module,
     };
@@ -149,7 +149,7 @@ static void record_rest(struct module *module)
         json_pack("{s:{s:s}, s:{s:O}}", "metadata", "resourceVersion",
                   doc_text_or(manifest, "metadata.resourceVersion", ""), "status", "synced", left);
 
-    module->call = control_plane_write(module->kyma->lifecycle, KUBE_PATCH_MERGE,
+    module->call = control_plane_write(sender_for_kyma(module->kyma), KUBE_PATCH_MERGE,
                                        RESOURCE_MANIFESTS, module->name, "status", body,
                                        KYMA_FIELD_MANAGER_APPLIER, on_recorded, module);
 }
@@ -159,7 +159,7 @@ static void on_removed(void *data, const struct object_ref *ref, enum removal_ve
     struct module *module = data;
     cleanup_free char *key = object_ref_key(ref);
 
-    (void)json_object_del(module->accepted, key);
+    accepted_remove(&module->accepted, key);
     if (verdict != REMOVAL_DELETE)
         log_info("object is left alone", log_text("manifest", module->name),
                  log_text("kind", ref->kind), log_text("object", ref->name),
@@ -190,8 +190,8 @@ static void remove_group(struct module *module)
         .entries = &module->inventory,
         .owner = module_owner_mark(module),
         .field_manager = KYMA_FIELD_MANAGER_APPLIER,
-        .may_send = lifecycle_may_send,
-        .may_send_data = module->kyma->lifecycle,
+        .may_send = kyma_may_send,
+        .may_send_data = module->kyma,
         .on_removed = on_removed,
         .on_done = on_group_removed,
         .data = module,
@@ -245,8 +245,8 @@ static void on_kind_to_hand_over(void *data, const struct kind *kind, const stru
         .name = ref.name,
         .body = body,
         .field_manager = KYMA_FIELD_MANAGER_APPLIER,
-        .may_send = lifecycle_may_send,
-        .may_send_data = module->kyma->lifecycle,
+        .may_send = kyma_may_send,
+        .may_send_data = module->kyma,
         .on_done = on_handed_over,
         .data = module,
     };

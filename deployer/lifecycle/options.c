@@ -56,6 +56,7 @@ int lifecycle_read_options(struct lifecycle *lifecycle, const struct lifecycle_v
         .namespace_name = values->namespace_name,
         .repository_name = strstr(host, "://") ? strstr(host, "://") + 3 : host,
         .is_own_cluster = values->is_own_cluster,
+        .is_shared = values->is_shared,
         .window_least_ms = window_ns / 1000000,
     };
     for (size_t i = 0; i < array_length(sources); i++) {

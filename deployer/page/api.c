@@ -81,20 +81,43 @@ static json_t *states_of(const struct page *page, size_t kind)
     return list;
 }
 
+/* Numbers of rows, with the names of their states. */
+static json_t *counts_of(const struct page *page, size_t kind, const size_t counts[ROWS_STATES_MAX])
+{
+    const struct page_state *states = page->source->kinds[kind].states;
+    json_t *by_state = json_object();
+
+    for (size_t i = 0; states[i].name; i++)
+        (void)json_object_set_new(by_state, states[i].name, json_integer((json_int_t)counts[i]));
+    return by_state;
+}
+
 json_t *api_counts(const struct page *page)
 {
     json_t *counts = json_object();
 
     for (size_t kind = 0; kind < page->source->kind_count; kind++) {
-        const struct page_state *states = page->source->kinds[kind].states;
-        json_t *by_state = json_object();
+        size_t by_state[ROWS_STATES_MAX];
 
-        for (uint8_t i = 0; states[i].name; i++)
-            (void)json_object_set_new(by_state, states[i].name,
-                                      json_integer((json_int_t)rows_count(page->rows[kind], i)));
-        (void)json_object_set_new(counts, page->source->kinds[kind].name, by_state);
+        rows_count_namespace(page->rows[kind], NULL, by_state);
+        (void)json_object_set_new(counts, page->source->kinds[kind].name,
+                                  counts_of(page, kind, by_state));
     }
     return counts;
+}
+
+static json_t *describe_kind(const struct page *page, size_t kind)
+{
+    const struct page_kind *known = &page->source->kinds[kind];
+    json_t *doc = json_object();
+
+    page_set_text(doc, "name", known->name);
+    page_set_text(doc, "title", known->title);
+    page_set_text(doc, "typeTitle", known->type_title);
+    page_set_text(doc, "namespaceTitle", known->namespace_title);
+    (void)json_object_set_new(doc, "total", json_integer((json_int_t)rows_total(page->rows[kind])));
+    (void)json_object_set_new(doc, "states", states_of(page, kind));
+    return doc;
 }
 
 json_t *api_overview(const struct page *page)
@@ -114,11 +137,7 @@ json_t *api_overview(const struct page *page)
         source->describe(page->data, facts);
     (void)json_object_set_new(doc, "facts", facts);
     for (size_t i = 0; i < source->kind_count; i++)
-        (void)json_array_append_new(
-            kinds,
-            json_pack("{s:s,s:s,s:s,s:I,s:o}", "name", source->kinds[i].name, "title",
-                      source->kinds[i].title, "typeTitle", source->kinds[i].type_title, "total",
-                      (json_int_t)rows_total(page->rows[i]), "states", states_of(page, i)));
+        (void)json_array_append_new(kinds, describe_kind(page, i));
     (void)json_object_set_new(doc, "kinds", kinds);
     if (source->has_runs)
         (void)json_object_set_new(doc, "minutes", history_minutes(page->history, now_unix_ms));
@@ -208,18 +227,43 @@ static bool read_order(const char *text, struct rows_query *query)
     return false;
 }
 
+/* The parameters kind, offset and limit, which both lists have. Returns what is wrong, or NULL. */
+static const char *read_query(const struct page *page, const struct exchange *exchange,
+                              size_t *ret_kind, struct rows_query *ret_query)
+{
+    *ret_kind = api_kind(page, exchange);
+    ret_query->limit = LIMIT_DEFAULT;
+    if (*ret_kind == PAGE_KINDS_MAX)
+        return "unknown \"kind\"; the overview lists them";
+    if (!read_number(exchange, "offset", UINT32_MAX, &ret_query->offset))
+        return "\"offset\" must be a whole number";
+    if (!read_number(exchange, "limit", ROWS_LIMIT_MAX, &ret_query->limit) || ret_query->limit == 0)
+        return "\"limit\" must be a number from 1 to 200";
+    return NULL;
+}
+
+/* A page of a list, which is taken over. */
+static json_t *list_of(const struct page *page, size_t kind, const struct rows_query *query,
+                       size_t total, const char *key, json_t *list)
+{
+    return json_pack("{s:s,s:I,s:I,s:I,s:o}", "kind", page->source->kinds[kind].name, "version",
+                     (json_int_t)page->version, "total", (json_int_t)total, "offset",
+                     (json_int_t)query->offset, key, list);
+}
+
 static json_t *find_rows(const struct page *page, size_t kind, const struct rows_query *query)
 {
     const struct row *found[ROWS_LIMIT_MAX];
-    size_t total = 0;
+    size_t counts[ROWS_STATES_MAX], total = 0;
     size_t count = rows_find_all(page->rows[kind], query, found, &total);
-    json_t *list = json_array();
+    json_t *list = json_array(), *doc = NULL;
 
     for (size_t i = 0; i < count; i++)
         (void)json_array_append_new(list, api_row(page, kind, found[i]));
-    return json_pack("{s:s,s:I,s:I,s:I,s:o}", "kind", page->source->kinds[kind].name, "version",
-                     (json_int_t)page->version, "total", (json_int_t)total, "offset",
-                     (json_int_t)query->offset, "rows", list);
+    doc = list_of(page, kind, query, total, "rows", list);
+    rows_count_namespace(page->rows[kind], query->namespace_name, counts);
+    (void)json_object_set_new(doc, "counts", counts_of(page, kind, counts));
+    return doc;
 }
 
 json_t *api_rows(const struct page *page, const struct exchange *exchange, const char **ret_problem)
@@ -232,20 +276,40 @@ json_t *api_rows(const struct page *page, const struct exchange *exchange, const
     struct rows_query query = {.search = search,
                                .namespace_name = namespace_name,
                                .type = type,
-                               .limit = LIMIT_DEFAULT,
                                .now_unix_ms = clock_unix_ms(loop_clock(page->loop))};
-    size_t kind = api_kind(page, exchange);
+    size_t kind = 0;
 
-    *ret_problem = NULL;
-    if (kind == PAGE_KINDS_MAX)
-        *ret_problem = "unknown \"kind\"; the overview lists them";
-    else if (!read_states(page->source->kinds[kind].states, state, &query.states))
+    *ret_problem = read_query(page, exchange, &kind, &query);
+    if (*ret_problem)
+        return NULL;
+    if (!read_states(page->source->kinds[kind].states, state, &query.states))
         *ret_problem = "unknown \"state\"; the overview lists the states of each kind";
     else if (!read_order(order, &query))
         *ret_problem = "\"order\" must be recent, oldest, name, -name, longest or shortest";
-    else if (!read_number(exchange, "offset", UINT32_MAX, &query.offset))
-        *ret_problem = "\"offset\" must be a whole number";
-    else if (!read_number(exchange, "limit", ROWS_LIMIT_MAX, &query.limit) || query.limit == 0)
-        *ret_problem = "\"limit\" must be a number from 1 to 200";
     return *ret_problem ? NULL : find_rows(page, kind, &query);
+}
+
+json_t *api_namespaces(const struct page *page, const struct exchange *exchange,
+                       const char **ret_problem)
+{
+    cleanup_free char *search = exchange_parameter(exchange, "search");
+    struct rows_namespace found[ROWS_LIMIT_MAX];
+    struct rows_query query = {.search = search};
+    size_t kind = 0, total = 0, count = 0;
+    json_t *list = NULL;
+
+    *ret_problem = read_query(page, exchange, &kind, &query);
+    if (*ret_problem)
+        return NULL;
+    list = json_array();
+    count = rows_find_namespaces(page->rows[kind], &query, found, &total);
+    for (size_t i = 0; i < count; i++) {
+        json_t *doc = json_object();
+
+        page_set_text(doc, "name", found[i].name);
+        (void)json_object_set_new(doc, "total", json_integer((json_int_t)found[i].total));
+        (void)json_object_set_new(doc, "counts", counts_of(page, kind, found[i].counts));
+        (void)json_array_append_new(list, doc);
+    }
+    return list_of(page, kind, &query, total, "namespaces", list);
 }

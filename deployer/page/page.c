@@ -4,25 +4,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/archive/gzip.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
-#include "deployer/page/files.h"
 #include "deployer/page/host.h"
 #include "deployer/page/page_internal.h"
 
 #define API PAGE_PREFIX "/api/v1/"
 
-/* Everything comes from this server; nothing may be embedded, framed or sent elsewhere. */
-const char PAGE_HEADERS[] =
-    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
-    "connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'\r\n"
-    "Referrer-Policy: no-referrer\r\n"
-    "Cross-Origin-Opener-Policy: same-origin\r\n"
-    "Cross-Origin-Resource-Policy: same-origin\r\n"
-    "X-Frame-Options: DENY\r\n";
+/* Nothing of an answer may be framed or read by other pages. Its encoding depends on the request.
+ */
+#define SHARED_HEADERS                                                                             \
+    "Referrer-Policy: no-referrer\r\n"                                                             \
+    "Cross-Origin-Opener-Policy: same-origin\r\n"                                                  \
+    "Cross-Origin-Resource-Policy: same-origin\r\n"                                                \
+    "X-Frame-Options: DENY\r\n"                                                                    \
+    "Vary: Accept-Encoding\r\n"
 
-enum target { TARGET_OVERVIEW, TARGET_ROWS, TARGET_ROW, TARGET_EVENTS, TARGET_COUNT };
+const char PAGE_HEADERS[] =
+    "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n" SHARED_HEADERS;
+
+/* Smaller documents fit into one packet anyway. Level 1 takes a third of the time of level 6. */
+enum { PACK_MIN = 1024, PACK_MAX = 1 << 20, LEVEL_FAST = 1 };
+
+enum target {
+    TARGET_OVERVIEW,
+    TARGET_ROWS,
+    TARGET_NAMESPACES,
+    TARGET_ROW,
+    TARGET_EVENTS,
+    TARGET_COUNT
+};
 
 /* A request of the API, from the check of its token to its answer; also of a detail. */
 struct page_detail {
@@ -38,12 +50,28 @@ struct page_detail {
 
 /* ---- Answers ---- */
 
+static void answer_packed(struct exchange *exchange, int status, const char *content_type,
+                          const char *headers, const struct buffer *packed)
+{
+    cleanup_free char *all = xasprintf("%sContent-Encoding: gzip\r\n", headers);
+
+    exchange_answer(exchange, status, content_type, all, packed->data, packed->size);
+}
+
 void page_answer(struct exchange *exchange, int status, json_t *doc)
 {
     cleanup_free char *text = doc_dump(doc);
+    size_t size = strlen(text);
+    cleanup_buffer struct buffer packed = {0};
+    struct error err = {0};
 
     json_decref(doc);
-    exchange_answer(exchange, status, "application/json", PAGE_HEADERS, text, strlen(text));
+    buffer_init(&packed, PACK_MAX);
+    if (size >= PACK_MIN && exchange_accepts_gzip(exchange) &&
+        gzip_pack(text, size, LEVEL_FAST, &packed, &err) == 0)
+        answer_packed(exchange, status, "application/json", PAGE_HEADERS, &packed);
+    else
+        exchange_answer(exchange, status, "application/json", PAGE_HEADERS, text, size);
 }
 
 void page_refuse(struct exchange *exchange, int status, const char *problem)
@@ -159,7 +187,9 @@ static void serve_request(struct page_detail *request)
         page_answer(release(request), 200, api_overview(page));
         break;
     case TARGET_ROWS:
-        doc = api_rows(page, request->exchange, &problem);
+    case TARGET_NAMESPACES:
+        doc = (request->target == TARGET_ROWS ? api_rows : api_namespaces)(page, request->exchange,
+                                                                           &problem);
         if (doc)
             page_answer(release(request), 200, doc);
         else
@@ -213,22 +243,24 @@ static void begin_request(struct page *page, struct exchange *exchange, enum tar
 
 /* ---- Paths ---- */
 
-static void serve_file(struct exchange *exchange, const char *path)
+static void serve_document(const struct page *page, struct exchange *exchange)
 {
-    const struct page_file *file = page_file_find(path);
+    static const char content_type[] = "text/html; charset=utf-8";
+    const struct document *document = &page->document;
+    cleanup_free char *headers =
+        xasprintf("Content-Security-Policy: %s\r\n" SHARED_HEADERS, document->policy);
 
-    if (file)
-        exchange_answer(exchange, 200, file->content_type, PAGE_HEADERS, file->data, file->size);
+    if (document->packed.size > 0 && exchange_accepts_gzip(exchange))
+        answer_packed(exchange, 200, content_type, headers, &document->packed);
     else
-        page_refuse(exchange, 404, "not found");
+        exchange_answer(exchange, 200, content_type, headers, document->text, document->size);
 }
 
 static void on_exchange(void *data, struct exchange *exchange)
 {
     static const char *const targets[TARGET_COUNT] = {
-        [TARGET_OVERVIEW] = API "overview",
-        [TARGET_ROWS] = API "rows",
-        [TARGET_ROW] = API "row",
+        [TARGET_OVERVIEW] = API "overview",     [TARGET_ROWS] = API "rows",
+        [TARGET_NAMESPACES] = API "namespaces", [TARGET_ROW] = API "row",
         [TARGET_EVENTS] = API "events",
     };
     struct page *page = data;
@@ -251,7 +283,10 @@ static void on_exchange(void *data, struct exchange *exchange)
             return;
         }
     }
-    serve_file(exchange, path + strlen(PAGE_PREFIX) + 1);
+    if (strcmp(path, PAGE_PREFIX "/") == 0)
+        serve_document(page, exchange);
+    else
+        page_refuse(exchange, 404, "not found");
 }
 
 /* ---- Rows ---- */
@@ -300,6 +335,7 @@ struct page *page_new(const struct page_options *options)
     if (options->is_authenticated)
         page->auth = auth_new(options->kube, options->source->resource);
     page_stream_init(page);
+    document_init(&page->document);
     return page;
 }
 
@@ -307,6 +343,7 @@ void page_free(struct page *page)
 {
     if (!page)
         return;
+    document_done(&page->document);
     page_stream_done(page);
     while (page->details)
         request_free(page->details);

@@ -34,8 +34,9 @@ struct page_state {
 
 /* A table of the page: items, clusters ... */
 struct page_kind {
-    const char *name, *title; /* "items", "Items" */
-    const char *type_title;   /* heading of the column of row.type */
+    const char *name, *title;    /* "items", "Items" */
+    const char *type_title;      /* heading of the column of row.type */
+    const char *namespace_title; /* what row.namespace_name is; NULL: rows have none */
     struct page_state states[ROWS_STATES_MAX + 1];
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "deployer/page/auth.h"
+#include "deployer/page/document.h"
 #include "deployer/page/page.h"
 
 struct page {
@@ -12,7 +13,8 @@ struct page {
     struct rows *rows[PAGE_KINDS_MAX];
     struct history *history;
     struct auth *auth; /* NULL: no authentication */
-    uint64_t version;  /* of everything that is shown; counts changes */
+    struct document document;
+    uint64_t version; /* of everything that is shown; counts changes */
     int64_t started_unix_ms;
 
     struct page_detail *details; /* under way */
@@ -32,6 +34,8 @@ json_t *api_counts(const struct page *page);
 /* NULL and *ret_problem if a parameter is wrong. */
 json_t *api_rows(const struct page *page, const struct exchange *exchange,
                  const char **ret_problem);
+json_t *api_namespaces(const struct page *page, const struct exchange *exchange,
+                       const char **ret_problem);
 json_t *api_row(const struct page *page, size_t kind, const struct row *row);
 /* The kind of the parameter "kind", by default the first; PAGE_KINDS_MAX: unknown. */
 size_t api_kind(const struct page *page, const struct exchange *exchange);
@@ -44,6 +48,6 @@ void page_stream_init(struct page *page);
 void page_stream_done(struct page *page);
 
 /* page.c */
-extern const char PAGE_HEADERS[];                                     /* of every answer */
+extern const char PAGE_HEADERS[]; /* of every answer but the document */
 void page_answer(struct exchange *exchange, int status, json_t *doc); /* takes doc over */
 void page_refuse(struct exchange *exchange, int status, const char *problem);

@@ -232,23 +232,83 @@ static int compare(const void *first, const void *second, void *data)
     return query->is_reverse ? -result : result;
 }
 
-size_t rows_find_all(const struct rows *rows, const struct rows_query *query,
-                     const struct row *ret_rows[ROWS_LIMIT_MAX], size_t *ret_total)
+typedef bool choose_fn(const struct row *row, const struct rows_query *query);
+
+/* All rows that are chosen, sorted. The list belongs to the caller. */
+static const struct row **choose(const struct rows *rows, const struct rows_query *query,
+                                 choose_fn *is_chosen, size_t *ret_count)
 {
-    cleanup_free const struct row **found = xcalloc(rows->total + 1, sizeof(struct row *));
+    const struct row **found = xcalloc(rows->total + 1, sizeof(struct row *));
     struct rows_query order = *query;
-    size_t count = 0, filled = 0;
+    size_t count = 0;
 
     for (size_t i = 0; i < rows->bucket_count; i++) {
         for (const struct node *node = rows->buckets[i]; node; node = node->next) {
-            if (is_wanted(&node->row, query))
+            if (is_chosen(&node->row, query))
                 found[count++] = &node->row;
         }
     }
     qsort_r(found, count, sizeof(struct row *), compare, &order);
+    *ret_count = count;
+    return found;
+}
+
+size_t rows_find_all(const struct rows *rows, const struct rows_query *query,
+                     const struct row *ret_rows[ROWS_LIMIT_MAX], size_t *ret_total)
+{
+    size_t count = 0, filled = 0;
+    cleanup_free const struct row **found = choose(rows, query, is_wanted, &count);
+
     for (size_t i = query->offset; i < count && filled < query->limit && filled < ROWS_LIMIT_MAX;
          i++)
         ret_rows[filled++] = found[i];
     *ret_total = count;
+    return filled;
+}
+
+/* ---- Namespaces ---- */
+
+void rows_count_namespace(const struct rows *rows, const char *namespace_name,
+                          size_t ret_counts[ROWS_STATES_MAX])
+{
+    if (!namespace_name) {
+        memcpy(ret_counts, rows->counts, sizeof(rows->counts));
+        return;
+    }
+    memset(ret_counts, 0, sizeof(rows->counts));
+    for (size_t i = 0; i < rows->bucket_count; i++) {
+        for (const struct node *node = rows->buckets[i]; node; node = node->next)
+            ret_counts[node->row.state] += strcmp(node->row.namespace_name, namespace_name) == 0;
+    }
+}
+
+static bool is_namespace_wanted(const struct row *row, const struct rows_query *query)
+{
+    return *row->namespace_name &&
+           (!query->search || strcasestr(row->namespace_name, query->search));
+}
+
+size_t rows_find_namespaces(const struct rows *rows, const struct rows_query *query,
+                            struct rows_namespace ret_namespaces[ROWS_LIMIT_MAX], size_t *ret_total)
+{
+    const struct rows_query by_name = {.search = query->search, .order = ROWS_BY_NAME};
+    size_t limit = query->limit < ROWS_LIMIT_MAX ? query->limit : ROWS_LIMIT_MAX;
+    size_t count = 0, total = 0, filled = 0;
+    cleanup_free const struct row **found = choose(rows, &by_name, is_namespace_wanted, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const char *name = found[i]->namespace_name;
+
+        if (i == 0 || strcmp(found[i - 1]->namespace_name, name) != 0) {
+            if (total >= query->offset && filled < limit)
+                ret_namespaces[filled++] = (struct rows_namespace){.name = name};
+            total++;
+        }
+        if (total > query->offset && total == query->offset + filled) {
+            ret_namespaces[filled - 1].total++;
+            ret_namespaces[filled - 1].counts[found[i]->state]++;
+        }
+    }
+    *ret_total = total;
     return filled;
 }

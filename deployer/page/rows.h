@@ -33,6 +33,11 @@ struct rows_query {
     int64_t now_unix_ms;  /* for the duration of what has not ended */
 };
 
+struct rows_namespace {
+    const char *name;
+    size_t total, counts[ROWS_STATES_MAX];
+};
+
 struct rows;
 
 struct rows *rows_new(void);
@@ -51,3 +56,12 @@ size_t rows_total(const struct rows *rows);
  * *ret_total is that of all rows that match. */
 size_t rows_find_all(const struct rows *rows, const struct rows_query *query,
                      const struct row *ret_rows[ROWS_LIMIT_MAX], size_t *ret_total);
+
+/* The rows of a namespace by state; namespace_name NULL: of all. */
+void rows_count_namespace(const struct rows *rows, const char *namespace_name,
+                          size_t ret_counts[ROWS_STATES_MAX]);
+/* The same as rows_find_all() for the namespaces of rows, in the order of their names. Of the query
+ * only search (part of the name), offset and limit count. Rows without a namespace are ignored. */
+size_t rows_find_namespaces(const struct rows *rows, const struct rows_query *query,
+                            struct rows_namespace ret_namespaces[ROWS_LIMIT_MAX],
+                            size_t *ret_total);

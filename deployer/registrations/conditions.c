@@ -371,8 +371,8 @@ static bool is_good(const json_t *condition)
            0;
 }
 
-/* The first value of a condition is worth an Event only if it is a problem. That deployers are not
- * ready for a while is none. */
+/* A new condition causes an Event only if it reports a problem. Deployers that are not ready yet
+ * are not a problem. */
 static bool is_event(const json_t *old, const json_t *condition)
 {
     const char *reason = doc_text_or(condition, "reason", "");

@@ -197,6 +197,11 @@ char *exchange_header(const struct exchange *exchange, const char *name)
     return request_header(exchange->in.data, exchange->in.size, name);
 }
 
+bool exchange_accepts_gzip(const struct exchange *exchange)
+{
+    return request_accepts_gzip(exchange->in.data, exchange->in.size);
+}
+
 void exchange_on_close(struct exchange *exchange, exchange_fn *closed, void *data)
 {
     exchange->closed = closed;

@@ -16,6 +16,7 @@ enum { EXCHANGE_BACKLOG_MAX = 64 * 1024 };
 const char *exchange_path(const struct exchange *exchange); /* without the query; not decoded */
 char *exchange_parameter(const struct exchange *exchange, const char *name); /* as in request.h */
 char *exchange_header(const struct exchange *exchange, const char *name);    /* as in request.h */
+bool exchange_accepts_gzip(const struct exchange *exchange);                 /* as in request.h */
 
 /* closed is called when the connection is gone before the answer was given, and at the end of a
  * stream. NULL: nothing is called any more. */

@@ -13,20 +13,25 @@ static void on_problem(void *data, const struct error *err)
     log_error("leader election failed, retrying", log_text("error", err->text));
 }
 
+char *leader_identity(void)
+{
+    char id[UUID_TEXT_SIZE] = {0};
+
+    uuid_make(id);
+    return xasprintf("%s_%s", daemon_variable(ENV_MY_POD_NAME, MY_POD_NAME_DEFAULT), id);
+}
+
 int leader_elect(struct kube *kube, const char *namespace_name, const char *name,
                  lease_fn *on_change, void *data, struct lease **ret_lease, struct error *err)
 {
-    cleanup_free char *identity = NULL;
-    char id[UUID_TEXT_SIZE] = {0};
-    struct lease_options options = {.namespace_name = namespace_name,
-                                    .name = name,
-                                    .on_change = on_change,
-                                    .on_problem = on_problem,
-                                    .data = data};
+    cleanup_free char *identity = leader_identity();
+    const struct lease_options options = {.namespace_name = namespace_name,
+                                          .name = name,
+                                          .identity = identity,
+                                          .on_change = on_change,
+                                          .on_problem = on_problem,
+                                          .data = data};
 
-    uuid_make(id);
-    identity = xasprintf("%s_%s", daemon_variable(ENV_MY_POD_NAME, MY_POD_NAME_DEFAULT), id);
-    options.identity = identity;
     if (lease_start(kube, &options, ret_lease, err) < 0)
         return error_wrap(err, "lease '%s/%s'", namespace_name, name);
     return 0;

@@ -12,5 +12,7 @@ enum { LEADER_RELEASE_MS = 3000 };
 int leader_elect(struct kube *kube, const char *namespace_name, const char *name,
                  lease_fn *on_change, void *data, struct lease **ret_lease, struct error *err)
     must_check;
+/* This pod with a number of its own. Belongs to the caller. */
+char *leader_identity(void);
 /* Also before the election has begun (NULL). */
 bool leader_is_elected(const struct lease *lease);

@@ -133,3 +133,53 @@ char *request_header(const char *head, size_t size, const char *name)
     }
     return NULL;
 }
+
+/* ---- Accept-Encoding ---- */
+
+/* Removes spaces, which may be anywhere between the parts of a list. */
+static void remove_spaces(char *text)
+{
+    size_t length = 0;
+
+    for (const char *from = text; *from; from++) {
+        if (!is_space(*from))
+            text[length++] = *from;
+    }
+    text[length] = '\0';
+}
+
+/* "q=0", "q=0.000": the coding is refused. */
+static bool is_refused(const char *parameters)
+{
+    const char *weight = strcasestr(parameters, "q=");
+
+    return weight && weight[2 + strspn(weight + 2, "0.")] == '\0';
+}
+
+/* Whether an element of the list, "gzip;q=0.8" without spaces, has this name. */
+static bool is_coding(const char *element, const char *name)
+{
+    size_t length = strcspn(element, ";");
+
+    return length == strlen(name) && strncasecmp(element, name, length) == 0;
+}
+
+bool request_accepts_gzip(const char *head, size_t size)
+{
+    cleanup_free char *list = request_header(head, size, "Accept-Encoding");
+    char *rest = list, *element = NULL;
+    bool is_any_accepted = false;
+
+    if (!list)
+        return false;
+    remove_spaces(list);
+    while ((element = strsep(&rest, ","))) {
+        bool is_accepted = !is_refused(element + strcspn(element, ";"));
+
+        if (is_coding(element, "gzip") || is_coding(element, "x-gzip"))
+            return is_accepted;
+        if (is_coding(element, "*"))
+            is_any_accepted = is_accepted;
+    }
+    return is_any_accepted;
+}

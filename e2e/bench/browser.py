@@ -14,7 +14,7 @@ from bench.process import Process
 from bench.waiting import wait_until
 
 PROGRAM = shutil.which("chromium") or "chromium"
-KEYS = {"Enter": (13, "\r"), "Escape": (27, ""), "Tab": (9, ""), "ArrowDown": (40, ""), "ArrowUp": (38, ""), "/": (191, "/"), "]": (221, "]"), "[": (219, "[")}
+KEYS = {"Enter": (13, "\r"), "Escape": (27, ""), "Tab": (9, ""), "ArrowDown": (40, ""), "ArrowUp": (38, ""), "/": (191, "/"), "]": (221, "]"), "[": (219, "["), "n": (78, "n")}
 ANSWER_SECONDS = 120
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An HTTP proxy on loopback that only knows CONNECT, like those of many companies."""
+"""An HTTP proxy that only knows CONNECT, like those of many companies."""
 
 import socket
 import socketserver
@@ -35,10 +35,10 @@ class ConnectProxy(socketserver.ThreadingTCPServer):
 
     daemon_threads, allow_reuse_address = True, True
 
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, address="127.0.0.1"):
+        super().__init__((address, 0), _Handler)
         self.requests = []
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        self.url = f"http://{address}:{self.server_address[1]}"
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def __exit__(self, *_):

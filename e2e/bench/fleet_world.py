@@ -76,10 +76,10 @@ class FleetWorld:
 
     # --- the lifecycle manager ---
 
-    def start(self, *flags):
+    def start(self, *flags, variables=None):
         process = Process("longshore-lifecycle", [
             PROGRAM, "lifecycle", f"--kubeconfig={self.fleet.kubeconfig_file(0)}", f"--namespace={NAMESPACE}",
-            f"--oci-registry-host={self.registry.url}", "--metrics-address=off", "--health-address=off", *flags], env=dict(os.environ))
+            f"--oci-registry-host={self.registry.url}", "--metrics-address=off", "--health-address=off", *flags], env={**os.environ, **(variables or {})})
         self.programs.append(process)
         return process
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The status page as a browser shows it."""
 
+import json
+
 LARGE = (1280, 800)
 PAGE_ROWS = 50
 
@@ -30,6 +32,16 @@ def wait_total(browser, total):
 def wait_state(browser, name, count):
     """Until the card of a state shows this number."""
     browser.wait(f"document.querySelector('button[data-state={name}] b')?.innerText == '{count:,}'", f"{count} rows in state {name}")
+
+
+def wait_empty(browser):
+    browser.wait("document.querySelector('#empty').checkVisibility() && document.querySelector('#empty').innerText == 'Nothing matches the filter.'")
+
+
+def fill(browser, field, value):
+    """What a user does who replaces the content of a field."""
+    browser.run(f"""(document.querySelector('{field}').value = {json.dumps(value)},
+        document.querySelector('{field}').dispatchEvent(new Event('input')))""")
 
 
 def assert_no_other_hosts(browser):

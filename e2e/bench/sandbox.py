@@ -5,14 +5,13 @@ Killing its first process ends every daemon and container in it. A veth pair con
 10.250.N.1 is this machine, 10.250.N.2 is the sandbox.
 """
 
-import fcntl
 import json
 import os
 import pathlib
 import shutil
 import subprocess
 
-from bench import cgroups, paths
+from bench import cgroups, link, paths
 from bench.process import Process
 from bench.proc import start_time
 from bench.waiting import wait_until
@@ -30,13 +29,9 @@ class Sandbox:
         self._outlive = outlive
         self._ports = {}
         self._compile_pause()
-        # Two runs at the same time must not choose the same network.
-        with open(paths.state_root() / "network.lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            number = _free_network()
-            self.test_address, self.address = f"10.250.{number}.1", f"10.250.{number}.2"
-            self.link = f"longshore{number}"
-            self.cgroup = f"longshore-{number}-{os.getpid()}"
+        with link.unused() as self.link:
+            self.test_address, self.address = self.link.test_address, self.link.address
+            self.cgroup = f"longshore-{self.link.number}-{os.getpid()}"
             self._open()
 
     def _compile_pause(self):
@@ -52,22 +47,16 @@ class Sandbox:
         self._remember()
         own = os.readlink("/proc/self/ns/net")
         self.process.wait_until(lambda: os.readlink(f"/proc/{self.process.pid}/ns/net") != own, "its own network namespace")
-        self._connect()
+        self.link.connect(self.process.pid)
         self.process.wait_until((self.state / "sandbox-ready").exists, "setup complete")
         self.pid = self._first_process()
-
-    def _connect(self):
-        ip = paths.installed("ip")
-        for command in (f"link add {self.link} type veth peer name eth0 netns {self.process.pid}",
-                        f"address add {self.test_address}/30 dev {self.link}", f"link set {self.link} up"):
-            subprocess.run([ip, *command.split()], check=True)
 
     def _first_process(self):
         return int(pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()[0])
 
     def _remember(self):
         """Records what destroy() needs to clean up if this run is killed."""
-        record = {"pid": self.process.pid, "started": start_time(self.process.pid), "link": self.link, "cgroup": self.cgroup}
+        record = {"pid": self.process.pid, "started": start_time(self.process.pid), "link": self.link.name, "cgroup": self.cgroup}
         (self.state / RECORD).write_text(json.dumps(record))
 
     # --- the interface of a location ---
@@ -100,14 +89,6 @@ class Sandbox:
     def close(self):
         self.process.kill()
         destroy(self.state, keep_files=bool(os.environ.get("LONGSHORE_KEEP")))
-
-
-def _free_network():
-    used = subprocess.run([paths.installed("ip"), "-oneline", "-4", "address"], capture_output=True, text=True, check=True).stdout
-    for number in range(1, 255):
-        if f" 10.250.{number}." not in used:
-            return number
-    raise RuntimeError("all networks 10.250.N.0/30 are in use on this machine")
 
 
 def _is_ours(record):

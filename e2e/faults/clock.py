@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wall clock for a program under test that the test can set while the program runs, with a preloaded library (clock.c)."""
+"""Clocks for a program under test that the test can set while the program runs, with a preloaded library (clock.c)."""
 
 import functools
 import pathlib
@@ -23,12 +23,21 @@ class Clock:
 
     def __init__(self):
         self._file = paths.fresh_directory("clock") / "off-seconds"
-        self.off_seconds = 0
-        self.jump(0)
+        self.off_seconds = self.passed_seconds = 0
+        self._write()
         self.environment = {"LD_PRELOAD": str(_library()), "LONGSHORE_TEST_CLOCK": str(self._file)}
 
     def jump(self, seconds):
+        """The wall clock is set to another time."""
         self.off_seconds += seconds
+        self._write()
+
+    def advance(self, seconds):
+        """Time passes, as if the machine had been suspended: wall clock and timers go on."""
+        self.passed_seconds += seconds
+        self.jump(seconds)
+
+    def _write(self):
         # Write in place: the programs have mapped this file.
         with open(self._file, "r+b" if self._file.exists() else "wb") as file:
-            file.write(struct.pack("=q", self.off_seconds))
+            file.write(struct.pack("=qq", self.off_seconds, self.passed_seconds))

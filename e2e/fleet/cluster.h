@@ -12,6 +12,7 @@ struct cluster_shared {
     struct text_pool *pool;
     struct resources *resources;
     struct clock *clock;
+    uint64_t logged;      /* requests in all logs: numbers them in the order of all clusters */
     bool has_controllers; /* namespaces end, workloads become ready, owned objects are collected */
 };
 

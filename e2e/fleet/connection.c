@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "e2e/fleet/connection.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <openssl/err.h>
 #include <string.h>
@@ -90,6 +91,14 @@ static void set_events(struct connection *connection, bool wants_write)
         connection_break(connection);
 }
 
+static int port_of(int fd)
+{
+    struct sockaddr_in address = {0};
+    socklen_t size = sizeof(address);
+
+    return getpeername(fd, (struct sockaddr *)&address, &size) < 0 ? 0 : ntohs(address.sin_port);
+}
+
 void connection_start(struct connection_host *host, struct cluster *cluster,
                       struct connection **list, int fd, SSL *ssl, bool is_silent)
 {
@@ -98,6 +107,7 @@ void connection_start(struct connection_host *host, struct cluster *cluster,
     connection->host = host;
     connection->cluster = cluster;
     connection->fd = fd;
+    connection->port = port_of(fd);
     connection->ssl = ssl;
     connection->is_silent = is_silent;
     connection->is_open = !ssl;

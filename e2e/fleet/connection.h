@@ -21,6 +21,7 @@ struct connection {
     struct connection_host *host;
     struct cluster *cluster; /* NULL: the control address */
     int fd;
+    int port;          /* of the client, by which its process can be found; 0: unknown */
     SSL *ssl;          /* NULL: without TLS */
     bool is_open;      /* the handshake is complete */
     bool is_receiving; /* in a callback of the session */

@@ -31,9 +31,11 @@ static void note(struct cluster *cluster, const struct exchange *exchange, enum 
     counters_note(&cluster->counters, cluster->shared->pool, verb, label, code);
     if (!cluster->is_logged)
         return;
-    line = json_pack("{s:s, s:s, s:s, s:s, s:i, s:s}", "method", exchange->method, "target",
-                     exchange->target, "verb", verb_name(verb), "resource", label, "code", code,
-                     "agent", text_or_empty(exchange->user_agent));
+    line =
+        json_pack("{s:I, s:i, s:s, s:s, s:s, s:s, s:i, s:s}", "number",
+                  (json_int_t)++cluster->shared->logged, "port", exchange->connection->port,
+                  "method", exchange->method, "target", exchange->target, "verb", verb_name(verb),
+                  "resource", label, "code", code, "agent", text_or_empty(exchange->user_agent));
     if (cluster->has_logged_bodies && exchange->body.size > 0)
         (void)json_object_set_new(line, "body",
                                   doc_new_string(exchange->body.data, exchange->body.size));

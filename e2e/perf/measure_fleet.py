@@ -9,6 +9,7 @@ from bench.fleet_modules import OBJECTS, SYSTEM
 from bench.fleet_world import KYMAS, NAMESPACE, FleetWorld, kyma_name
 from bench.proc import cpu_seconds, memory
 from bench.waiting import wait_until
+from report_fleet import SIZES
 
 MODULES = 5
 TIMEOUT = 3600
@@ -153,5 +154,5 @@ def _measure(clusters, idle_seconds, samples):
 
 def fleet(quick):
     """LONGSHORE_FLEET_SIZES=100,1000 selects other numbers of clusters."""
-    sizes = os.environ.get("LONGSHORE_FLEET_SIZES") or ("10" if quick else "100,1000,10000")
+    sizes = os.environ.get("LONGSHORE_FLEET_SIZES") or ("10" if quick else ",".join(map(str, SIZES)))
     return [_measure(int(size), 5 if quick else 60, 5 if quick else 100) for size in sizes.split(",")]

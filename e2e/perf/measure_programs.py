@@ -6,6 +6,8 @@ import pathlib
 import re
 import subprocess
 
+from ship import release
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("LONGSHORE_BUILD") or ROOT / "build/dev")
 RELEASE = pathlib.Path(os.environ.get("LONGSHORE_RELEASE_BUILD") or ROOT / "build/release")
@@ -27,10 +29,16 @@ def programs(quick):
         if static.exists():
             found[name]["staticBytes"] = static.stat().st_size
             found[name]["staticStartInstructions"] = instructions(str(static))
-        # Of another architecture: images/build writes it to a directory with that suffix.
-        for other in RELEASE.parent.glob(f"{RELEASE.name}-*/bin/{name}"):
-            found[name].setdefault("otherStaticBytes", {})[other.parents[1].name.removeprefix(f"{RELEASE.name}-")] = other.stat().st_size
-        archive = OUT / f"{name}.oci.tar"
-        if archive.exists():
-            found[name]["imageBytes"] = archive.stat().st_size
+    return found
+
+
+def images(quick):
+    """{image: {architecture: sizes}} of the archives in out/, and of those for another architecture in out/ARCHITECTURE/."""
+    found = {}
+    for path in sorted([*OUT.glob("longshore*.oci.tar"), *OUT.glob("*/longshore*.oci.tar")]):
+        image = release.Archive(path)
+        name = path.name.removesuffix(".oci.tar")
+        if name in release.SIZE_MAX:
+            found.setdefault(name, {})[image.config["architecture"]] = {
+                "programBytes": len(image.data[name]), "unpackedBytes": image.size, "compressedBytes": image.manifest["layers"][0]["size"]}
     return found

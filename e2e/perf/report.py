@@ -4,6 +4,7 @@
 import functools
 
 import plot
+from ship import release
 
 # Measured by the project's maintainers on the Go container deployer (v0.153.0-dev, January 2026) on a machine of the same size, before
 # this repository existed. Neither the programs nor the logs of that measurement are part of it, so nothing here reproduces these numbers.
@@ -21,10 +22,6 @@ def _programs(found):
     for name, program in found.items():
         if program.get("staticBytes"):
             yield f"{name}, static, bytes", f"{program['staticBytes']:,}", ORIGINAL["binary"]
-        for architecture, size in program.get("otherStaticBytes", {}).items():
-            yield f"{name}, static, {architecture}, bytes", f"{size:,}", ""
-        if program.get("imageBytes"):
-            yield f"{name}, compressed image, bytes", f"{program['imageBytes']:,}", ""
         yield f"{name}, instructions to start", f"{program.get('staticStartInstructions', program['startInstructions']):,}", ""
 
 
@@ -156,6 +153,16 @@ def _plots(results, docs):
     return lines
 
 
+def images(found):
+    """The Markdown lines of the sizes of the images."""
+    lines = ["", "## Images", "", "Bytes. The goals are those of the unpacked image: the program and, except in longshore-wait, CA certificates.", "",
+             "| image | architecture | program | unpacked | compressed | goal |", "|---|---|---:|---:|---:|---:|"]
+    for name, goal in release.SIZE_MAX.items():
+        for architecture, sizes in sorted(found.get(name, {}).items()):
+            lines.append(f"| {name} | {architecture} | {sizes['programBytes']:,} | {sizes['unpackedBytes']:,} | {sizes['compressedBytes']:,} | {goal:,} |")
+    return lines
+
+
 def page(results, docs):
     text = ["# Performance", "",
             "Written by `make bench` (`e2e/perf/run.py`); run it to get the figures of your machine. Counts do not depend on the machine, times do: read",
@@ -168,6 +175,8 @@ def page(results, docs):
     text += [f"| {what.strip()} | {ours} | {original} |" for what, ours, original in rows(results)]
     for line in _plots(results, docs):
         text += ["", line]
+    if results.get("images"):
+        text += images(results["images"])
     requests = {**results.get("requests", {}),
                 **{f"manifest item, {name}": counts for name, counts in results.get("manifest", {}).get("requests", {}).items()}}
     if requests:

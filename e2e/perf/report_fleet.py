@@ -3,6 +3,8 @@
 
 import plot
 
+SIZES = (100, 1000, 10000)
+
 
 def _number(value, digits=0):
     return f"{value:,.{digits}f}"
@@ -45,6 +47,9 @@ def page(found, docs):
             "latency is the time from the moment at which a module's Deployment is not available to the status of the Kyma in the control plane.", "",
             "| | " + " | ".join(sizes) + " |", "|---|" + "---:|" * len(found)]
     text += [f"| {label} | " + " | ".join(values) + " |" for label, values in _rows(found)]
+    missing = [f"{size:,}" for size in SIZES if size not in [result["clusters"] for result in found]]
+    if missing:
+        text += ["", f"Not measured yet: {' and '.join(missing)} clusters."]
     for name, title, value in (("fleet-memory", "Resident memory, MB", lambda r: round(r["idle"]["rssBytes"] / 1e6, 1)),
                                ("fleet-cpu", "CPU seconds to install all modules", lambda r: round(r["install"]["cpuSeconds"], 1)),
                                ("fleet-start", "CPU seconds to start with all modules installed", lambda r: round(r["restart"]["cpuSeconds"], 1))):

@@ -33,6 +33,7 @@ import report_fleet  # noqa: E402
 
 SECTIONS = {
     "programs": measure_programs.programs,
+    "images": measure_programs.images,
     "requests": measure_controller.requests,
     "controller": measure_throughput.throughput,
     "memory": measure_controller.memory,

@@ -21,8 +21,8 @@ def new_job(node, namespace, name, job):
     node.kube.patch(DEPLOYITEMS, name, {"status": status}, namespace, "status")
 
 
-def run_item(node, namespace, name, script, job, *, spec=None, config=None):
-    """Runs a script in busybox as an item, which is created if necessary. Returns the item when the job has finished."""
+def start_item(node, namespace, name, script, job, *, spec=None, config=None):
+    """Starts a script in busybox as an item, which is created if necessary."""
     if node.kube.find(CONTEXTS, "default", namespace) is None:
         node.kube.create({"apiVersion": API, "kind": "Context", "metadata": {"name": "default", "namespace": namespace}})
     if node.kube.find(DEPLOYITEMS, name, namespace) is None:
@@ -31,13 +31,28 @@ def run_item(node, namespace, name, script, job, *, spec=None, config=None):
         node.kube.create({"apiVersion": API, "kind": "DeployItem", "metadata": {"name": name, "namespace": namespace},
                           "spec": {"type": "landscaper.gardener.cloud/container", "config": provider, **(spec or {})}})
     new_job(node, namespace, name, job)
+
+
+def finished(node, namespace, name, job):
+    """The item when the job has finished."""
     return node.kube.wait_for(DEPLOYITEMS, name, lambda item: item["status"].get("jobIDFinished") == job, namespace, timeout=180)
 
 
-def delete_item(node, namespace, name, job):
-    """Deletes an item with a job for its DELETE run, and waits until it is gone."""
+def run_item(node, namespace, name, script, job, **more):
+    """Starts a script as an item and returns the item when the job has finished."""
+    start_item(node, namespace, name, script, job, **more)
+    return finished(node, namespace, name, job)
+
+
+def start_deletion(node, namespace, name, job):
+    """Deletes an item with a job for its DELETE run."""
     node.kube.delete(DEPLOYITEMS, name, namespace)
     new_job(node, namespace, name, job)
+
+
+def delete_item(node, namespace, name, job):
+    """The same, and waits until the item is gone."""
+    start_deletion(node, namespace, name, job)
     node.kube.wait_for(DEPLOYITEMS, name, lambda found: found is None, namespace, timeout=180)
 
 

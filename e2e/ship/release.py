@@ -14,7 +14,12 @@ import tarfile
 
 from bench import paths
 
-NAMES = ("longshore", "longshore-init", "longshore-wait")
+# The link to each program in its image, which is its entrypoint.
+ENTRY = {"longshore": "container-deployer-controller", "longshore-init": "container-deployer-init", "longshore-wait": "container-deployer-wait"}
+NAMES = tuple(ENTRY)
+RELEASED = (*NAMES, "longshore-helm")
+# Of the files of an image, unpacked, in bytes.
+SIZE_MAX = {"longshore": 7_000_000, "longshore-init": 6_000_000, "longshore-wait": 6_000_000}
 # Of the releases that tests build. LONGSHORE_ARCHITECTURES="amd64 arm64" tests both: cross-compiling takes several minutes more.
 NATIVE = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True).stdout.strip()
 ARCHITECTURES = tuple(os.environ.get("LONGSHORE_ARCHITECTURES", NATIVE).split())

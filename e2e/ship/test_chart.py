@@ -341,6 +341,17 @@ def test_every_chart_has_the_version_of_the_release_and_a_schema():
         assert chart["type"] == "library" or (file.parent / "values.schema.json").exists(), file
 
 
+@pytest.mark.parametrize("chart", REQUIRED)
+def test_helm_test_checks_the_program_with_the_account_and_the_options_of_the_release(chart):
+    things = helm.template({**REQUIRED[chart], "imageRegistry": "registry.example"}, chart=helm.CHART.parent / chart)
+    pod, template = helm.find(things, "Pod"), helm.find(things, "Deployment")["spec"]["template"]["spec"]
+    assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test" and pod["spec"]["restartPolicy"] == "Never"
+    (test,), (program, *_) = pod["spec"]["containers"], template["containers"]
+    assert "--check" in test["args"] and set(test["args"]) - {"--check"} <= set(program["args"])  # not the verbosity
+    assert (test["image"], test.get("command"), pod["spec"]["serviceAccountName"]) == (
+        program["image"], program.get("command"), template["serviceAccountName"])
+
+
 def test_roles_in_namespaces_replace_the_cluster_role():
     everywhere = helm.template()
     chosen = helm.template({"rbac": {"namespaces": ["a", "b"]}})

@@ -17,10 +17,7 @@ import pytest
 from bench import paths
 from ship import containerfile, release
 
-ENTRY = {"longshore": "container-deployer-controller", "longshore-init": "container-deployer-init", "longshore-wait": "container-deployer-wait"}
 BUNDLE = "etc/ssl/certs/ca-certificates.crt"
-# Of the files of an image, unpacked.
-SIZE_MAX = {"longshore": 7_000_000, "longshore-init": 6_000_000, "longshore-wait": 6_000_000}
 
 
 @pytest.fixture(scope="module", params=release.NAMES)
@@ -39,11 +36,11 @@ def program(image, tmp_path):
 
 
 def test_an_image_contains_only_the_program_and_its_compatibility_link(image):
-    files = {image.program, ENTRY[image.program]}
+    files = {image.program, release.ENTRY[image.program]}
     if image.program != "longshore-wait":
         files |= {"etc", "etc/ssl", "etc/ssl/certs", BUNDLE}
     assert set(image.entries) == files
-    link = image.entries[ENTRY[image.program]]
+    link = image.entries[release.ENTRY[image.program]]
     assert link.issym() and link.linkname == image.program
     for entry in image.entries.values():
         assert (entry.uid, entry.gid) == (0, 0)
@@ -52,13 +49,13 @@ def test_an_image_contains_only_the_program_and_its_compatibility_link(image):
 
 
 def test_the_image_is_small(image):
-    assert image.size <= SIZE_MAX[image.program]
+    assert image.size <= release.SIZE_MAX[image.program]
 
 
 def test_the_configuration_of_the_image(image):
     config = image.config["config"]
     assert config["User"] == "65532:65532"
-    assert config["Entrypoint"] == ["/" + ENTRY[image.program]]
+    assert config["Entrypoint"] == ["/" + release.ENTRY[image.program]]
     annotations = image.manifest["annotations"]
     prefix = "org.opencontainers.image."
     assert annotations[prefix + "title"] == image.program
@@ -137,9 +134,9 @@ def test_the_program_starts_in_an_empty_root_under_both_names(image, program, tm
     root = tmp_path / "root"
     root.mkdir(mode=0o755)
     program.rename(root / image.program)
-    (root / ENTRY[image.program]).symlink_to(image.program)
+    (root / release.ENTRY[image.program]).symlink_to(image.program)
     enter = ["chroot", "--userspec=65532:65532", root] if os.geteuid() == 0 else ["unshare", "--map-root-user", "chroot", root]
-    for name in (image.program, ENTRY[image.program]):
+    for name in (image.program, release.ENTRY[image.program]):
         done = subprocess.run([*enter, "/" + name, "--version"], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert image.manifest["annotations"]["org.opencontainers.image.version"] in done.stdout

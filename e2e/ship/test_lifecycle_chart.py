@@ -12,7 +12,7 @@ from ship.test_chart import BUILD, dry_run
 CHART = paths.CHECKOUT / "charts" / "lifecycle-manager"
 REQUIRED = {"registry": {"host": "registry.example"}}
 FULL = {
-    "registry": {"host": "http://registry.example:5000", "subPath": "modules", "credentialsSecret": "pull"}, "ownCluster": True, "moduleState": "manager",
+    "registry": {"host": "http://registry.example:5000", "subPath": "modules", "credentialsSecret": "pull"}, "ownCluster": True, "shareClusters": True, "moduleState": "manager",
     "maintenancePolicy": {"rules": [], "default": {"begin": "02:00:00+00:00", "end": "04:00:00+00:00", "days": ["Sat"]}}, "minMaintenanceWindowSize": "30m",
     "verbosityLevel": "debug", "replicaCount": 2, "imagePullSecrets": [{"name": "s"}], "nameOverride": "klm", "fullnameOverride": "manager",
     "serviceAccount": {"annotations": {"a": "b"}, "name": "given"}, "podAnnotations": {"a": "b"}, "podLabels": {"c": "d"}, "priorityClassName": "p",
@@ -53,7 +53,7 @@ def test_the_values_have_their_effect():
     container, = pod["containers"]
     assert container["args"] == [
         "--namespace=default", "--metrics-address=:9090", "--health-address=:8081", "--ui=token", "--oci-registry-host=http://registry.example:5000",
-        "--modules-repository-subpath=modules", "--registry-config=/etc/longshore/registry/.dockerconfigjson", "--own-cluster",
+        "--modules-repository-subpath=modules", "--registry-config=/etc/longshore/registry/.dockerconfigjson", "--own-cluster", "--share-clusters",
         "--maintenance-policy=/etc/longshore/policy/policy.json", "--module-state=manager", "--min-maintenance-window-size=30m", "--verbosity=debug"]
     # A limit that the user has chosen is kept.
     assert container["resources"] == {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}}

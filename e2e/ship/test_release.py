@@ -11,12 +11,6 @@ pytestmark = pytest.mark.node
 
 NAME = "deployer"
 FULL = f"{NAME}-container-deployer"
-# The resources in which a release or a run may leave objects.
-NAMESPACED = ["pods", "secrets", "configmaps", "serviceaccounts", "services", "apps/v1/deployments", "apps/v1/replicasets",
-              "rbac.authorization.k8s.io/v1/roles", "rbac.authorization.k8s.io/v1/rolebindings", "coordination.k8s.io/v1/leases",
-              "autoscaling/v2/horizontalpodautoscalers", "policy/v1/poddisruptionbudgets", "networking.k8s.io/v1/networkpolicies"]
-CLUSTER = ["rbac.authorization.k8s.io/v1/clusterroles", "rbac.authorization.k8s.io/v1/clusterrolebindings",
-           "admissionregistration.k8s.io/v1/validatingadmissionpolicies", "admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -24,10 +18,19 @@ def loaded(node):
     release.load(node)
 
 
+def resources(kube):
+    """(resource, whether it is in namespaces) of every kind that the server has and in which something could be left. Events expire."""
+    versions = ["v1", *(group["preferredVersion"]["groupVersion"] for group in kube.request("GET", "/apis")["groups"])]
+    for version in versions:
+        for kind in kube.request("GET", f"/apis/{version}" if "/" in version else f"/api/{version}")["resources"]:
+            if {"list", "delete"} <= set(kind["verbs"]) and kind["name"] != "events":
+                yield f"{version}/{kind['name']}", kind["namespaced"]
+
+
 def things(node, namespace):
-    """All objects except those that Kubernetes creates in every namespace."""
-    found = {(kind, thing["metadata"]["name"]) for kind in NAMESPACED for thing in node.kube.items(kind, namespace)}
-    found |= {(kind, thing["metadata"]["name"]) for kind in CLUSTER for thing in node.kube.items(kind)}
+    """All objects in the namespace and all that are in none, except those that Kubernetes creates in every namespace."""
+    found = {(kind, thing["metadata"]["name"]) for kind, namespaced in resources(node.kube)
+             for thing in node.kube.items(kind, namespace if namespaced else None)}
     return {entry for entry in found if entry[1] not in ("default", "kube-root-ca.crt")}
 
 

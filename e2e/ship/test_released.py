@@ -4,7 +4,6 @@
 import hashlib
 import json
 import os
-import pathlib
 import re
 import subprocess
 import sys
@@ -12,11 +11,14 @@ import sys
 import pytest
 import yaml
 
-from bench import images, paths
+from bench import paths
+from bench.connect_proxy import ConnectProxy
 from bench.kube import DEPLOYITEMS, TARGETS
+from bench.registry import Registry
 from bench.waiting import wait_until
-from ship import containers, helm, release
-from ship.items import API, SCRIPT, delete_item, export_of, new_job, run_item
+from init.test_registries import publish
+from ship import containers, helm, old_release, release
+from ship.items import API, SCRIPT, delete_item, export_of, finished, run_item, start_deletion, start_item
 from ship.test_release import things
 
 sys.path.insert(0, str(paths.CHECKOUT / "images"))
@@ -26,12 +28,10 @@ pytestmark = pytest.mark.node
 
 NAME = "deployer"
 FULL = f"{NAME}-container-deployer"
-OLD_CHART = pathlib.Path(__file__).parent / "testdata" / "container-deployer-0.1.0.tgz"
-# Runs until the test lets it go on, so that the upgrade happens meanwhile.
+# Runs in one operation until the test lets it go on, so that the upgrade happens meanwhile.
 WAITING = """
-if [ "$OPERATION" = DELETE ]; then exit 0; fi
-until [ -e "$STATE_PATH/go" ]; do sleep 0.2; done
-echo '{"done": true}' > "$EXPORTS_PATH"
+if [ "$OPERATION" = %s ]; then until [ -e "$STATE_PATH/go" ]; do sleep 0.2; done; fi
+if [ "$OPERATION" = RECONCILE ]; then echo '{"done": true}' > "$EXPORTS_PATH"; fi
 """
 
 
@@ -46,9 +46,8 @@ def published(node, tmp_path_factory):
     environment = {**os.environ, **containers.configure(home, node.registry.host), "VERSION": released.version, "REGISTRY": prefix}
     done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=released.directory, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    # What 0.1.0 contained cannot be built any more: the programs are those of today.
-    for name in release.NAMES:
-        subprocess.run(["skopeo", "copy", "--all", "--quiet", f"oci-archive:{released.image(name)}:v{released.version}", f"docker://{prefix}/{name}:v0.1.0"],
+    for name, archive in old_release.archives(tmp_path_factory.mktemp("old")).items():
+        subprocess.run(["skopeo", "copy", "--quiet", f"oci-archive:{archive}:v{old_release.VERSION}", f"docker://{prefix}/{name}:v{old_release.VERSION}"],
                        env=environment, check=True, capture_output=True)
     return prefix
 
@@ -77,7 +76,7 @@ def verify(client, repository, digest, public):
 
 def test_images_and_chart_in_the_registry_have_valid_signatures(node, published, tmp_path):
     released, client = release.files(), node.registry.client()
-    for name, tag in [*((name, f"v{released.version}") for name in release.NAMES), ("charts/container-deployer", released.version)]:
+    for name, tag in [*((name, f"v{released.version}") for name in release.RELEASED), ("charts/container-deployer", released.version)]:
         manifest = pull(client, f"longshore/{name}", tag)
         for digest in ["sha256:" + hashlib.sha256(manifest).hexdigest(), *(image["digest"] for image in json.loads(manifest).get("manifests", []))]:
             verify(client, f"longshore/{name}", digest, released.public)
@@ -105,34 +104,42 @@ def main_is_running(node, namespace, name):
     return None
 
 
-def test_a_release_of_0_1_0_is_upgraded_while_an_item_runs_and_uninstalled_without_leftovers(node, node_namespace, published):
+def let_go(node, pod):
+    node.sandbox.run("touch", f"{node.volume_of(pod, 'shared-volume')}/state/go")
+
+
+def test_a_release_of_0_1_0_is_upgraded_while_items_run_and_uninstalled_without_leftovers(node, node_namespace, published, tmp_path):
+    """0.1.0 are the chart and the programs of that time: controller, init and wait."""
     kube, namespace = node.kube, node_namespace
     version = release.files().version
     kube.patch("namespaces", namespace, {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
     before = things(node, namespace)
-    call(node, namespace, "install", NAME, OLD_CHART, "--wait", "--timeout", "3m", values={"imageRegistry": published})
+    call(node, namespace, "install", NAME, old_release.chart(tmp_path), "--wait", "--timeout", "3m",
+         values={"imageRegistry": published, "deployer": {"identity": "shore"}})
     assert images_of(node, namespace) == {f"{published}/longshore:v0.1.0"}
     assert export_of(node, run_item(node, namespace, "counter", SCRIPT, "job-1")) == {"count": 1}
 
-    # An item whose main runs during the upgrade.
-    provider = {"apiVersion": "container.deployer.landscaper.gardener.cloud/v1alpha1", "kind": "ProviderConfiguration",
-                "image": images.BUSYBOX, "command": ["/bin/sh", "-c"], "args": [WAITING]}
-    kube.create({"apiVersion": API, "kind": "DeployItem", "metadata": {"name": "running", "namespace": namespace},
-                 "spec": {"type": "landscaper.gardener.cloud/container", "config": provider}})
-    new_job(node, namespace, "running", "job-1")
-    pod = wait_until(lambda: main_is_running(node, namespace, "running"), "main runs", 120)
+    # Items whose main runs during the upgrade: one reconciles, one is being deleted.
+    run_item(node, namespace, "leaving", WAITING % "DELETE", "job-1")
+    start_deletion(node, namespace, "leaving", "job-2")
+    start_item(node, namespace, "running", WAITING % "RECONCILE", "job-1")
+    pods = {name: wait_until(lambda: main_is_running(node, namespace, name), f"main of {name} runs", 120) for name in ("leaving", "running")}
+    assert {container["image"] for pod in pods.values() for container in pod["spec"]["initContainers"]} == {f"{published}/longshore-init:v0.1.0"}
 
-    call(node, namespace, "upgrade", NAME, *chart_of(published), "--wait", "--timeout", "3m", values={"imageRegistry": published})
+    call(node, namespace, "upgrade", NAME, *chart_of(published), "--reset-then-reuse-values", "--wait", "--timeout", "3m")
     wait_until(lambda: images_of(node, namespace) == {f"{published}/longshore:v{version}"}, "only new pods", 120)
     call(node, namespace, "test", NAME, "--timeout", "2m")
 
-    # The same pod goes on; the new controller reports its result.
-    assert main_is_running(node, namespace, "running")["metadata"]["uid"] == pod["metadata"]["uid"]
-    node.sandbox.run("touch", f"{node.volume_of(pod, 'shared-volume')}/state/go")
-    item = kube.wait_for(DEPLOYITEMS, "running", lambda found: found["status"].get("jobIDFinished") == "job-1", namespace, timeout=180)
+    # The same pods go on; the new controller reports their results.
+    for name, pod in pods.items():
+        assert main_is_running(node, namespace, name)["metadata"]["uid"] == pod["metadata"]["uid"]
+        let_go(node, pod)
+    item = finished(node, namespace, "running", "job-1")
     assert item["status"]["phase"] == "Succeeded" and export_of(node, item) == {"done": True}, item["status"]
-    # State of the old release is found.
-    assert export_of(node, run_item(node, namespace, "counter", SCRIPT, "job-2")) == {"count": 2}
+    kube.wait_for(DEPLOYITEMS, "leaving", lambda found: found is None, namespace, timeout=180)
+    # State of the old release is found, and its values are kept.
+    item = run_item(node, namespace, "counter", SCRIPT, "job-2")
+    assert (export_of(node, item), item["status"]["deployer"]["identity"]) == ({"count": 2}, "shore"), item["status"]
 
     for name in ("counter", "running"):
         delete_item(node, namespace, name, "job-3")
@@ -146,15 +153,14 @@ def example(node, node_namespace, published):
     """Installs an example of the chart with changes, and removes the release and its items after the test."""
     created = []
 
-    def install(name, **changes):
-        for namespace in changes.pop("namespaces", []):
+    def install(name, *options, namespaces=(), proxy="http://proxy.example:3128"):
+        for namespace in namespaces:
             node.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
             created.append(namespace)
         text = (helm.CHART / "examples" / f"{name}.yaml").read_text().replace("registry.example/longshore", published)
-        values = yaml.safe_load(text)
-        call(node, node_namespace, "install", NAME, *chart_of(published), "--wait", "--timeout", "3m", values=values)
+        call(node, node_namespace, "install", NAME, *chart_of(published), *options, "--wait", "--timeout", "3m",
+             values=yaml.safe_load(text.replace("http://proxy.example:3128", proxy)))
         call(node, node_namespace, "test", NAME, "--timeout", "2m")
-        return values
 
     yield install
     if NAME in call(node, node_namespace, "list", "--short").split():
@@ -165,12 +171,23 @@ def example(node, node_namespace, published):
         node.kube.delete("namespaces", namespace)
 
 
-def test_the_example_for_one_cluster_installs(node, node_namespace, example):
-    example("same-cluster")
-    assert node.kube.get("apps/v1/deployments", FULL, node_namespace)["status"]["readyReplicas"] == 2
-    item = run_item(node, node_namespace, "counter", SCRIPT, "job-1")
-    assert item["status"]["phase"] == "Succeeded", item["status"]
-    delete_item(node, node_namespace, "counter", "job-2")
+@pytest.fixture
+def private_registry(node):
+    """With TLS and a certificate of an authority that nobody knows."""
+    registry = Registry(tls=True, location=node.sandbox)
+    yield registry
+    registry.close()
+
+
+def test_the_example_for_one_cluster_installs_and_init_uses_its_proxy_and_certificates(node, node_namespace, example, private_registry):
+    content = 'if [ "$OPERATION" = RECONCILE ]; then echo "{\\"content\\": \\"$(cat "$CONTENT_PATH/data")\\"}" > "$EXPORTS_PATH"; fi'
+    with ConnectProxy(node.sandbox.test_address) as proxy:
+        example("same-cluster", "--set-file", f"deployer.oci.caBundle={private_registry.authority.certificate}", proxy=proxy.url)
+        assert node.kube.get("apps/v1/deployments", FULL, node_namespace)["status"]["readyReplicas"] == 2
+        item = run_item(node, node_namespace, "component", content, "job-1", config=publish(private_registry))
+        assert item["status"]["phase"] == "Succeeded" and export_of(node, item) == {"content": "x"}, item["status"]
+        assert set(proxy.requests) == {("CONNECT", private_registry.host)}
+        delete_item(node, node_namespace, "component", "job-2")
 
 
 def test_the_example_for_two_clusters_installs(node, node_namespace, example):

@@ -38,6 +38,9 @@ checksum/policy: {{ .Values.maintenancePolicy | toJson | sha256sum }}
 {{- if .Values.ownCluster }}
 - --own-cluster
 {{- end }}
+{{- if .Values.shareClusters }}
+- --share-clusters
+{{- end }}
 {{- if .Values.maintenancePolicy }}
 - --maintenance-policy=/etc/longshore/policy/policy.json
 {{- end }}

@@ -48,8 +48,10 @@ static void hashing_continues_after_the_hash_was_read(void **state)
 {
     cleanup_digest struct digest *digest = digest_new(DIGEST_SHA256);
     char hex[DIGEST_HEX_MAX] = {0};
+    cleanup_free char *base64 = digest_sha256_base64("abc", 3);
 
     (void)state;
+    assert_string_equal(base64, "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
     digest_hex(digest, hex);
     assert_string_equal(hex, SHA256_EMPTY);
     digest_update(digest, "a", 1);

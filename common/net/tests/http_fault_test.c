@@ -135,6 +135,28 @@ static void unreadable_certificate_files_are_named(void **state)
     (void)rmdir(folder);
 }
 
+/* A redirect may lead to TLS. */
+static void without_tls_no_certificates_are_read(void **state)
+{
+    struct bench *bench = *state;
+    cleanup_free char *url = bench_url(&bench->server, "/");
+    struct got got = {0}, redirected = {0};
+    struct http_request request = bench_request(bench, &got, url);
+    struct error err = {0};
+
+    bench->answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    (void)setenv("SSL_CERT_FILE", "/none", 1);
+    bench_fetch(&request, &got);
+    assert_int_equal(got.status, 200);
+    request = bench_request(bench, &redirected, url);
+    request.redirects_max = 1;
+    assert_int_equal(http_start(bench->client, &request, &redirected.call, &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    (void)unsetenv("SSL_CERT_FILE");
+    got_done(&got);
+    got_done(&redirected);
+}
+
 int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, bench_setup, bench_teardown)
@@ -142,6 +164,7 @@ int main(void)
         test(initialization_errors_of_libcurl_are_reported),
         test(a_call_that_libcurl_rejects_ends_with_an_error),
         test(unreadable_certificate_files_are_named),
+        test(without_tls_no_certificates_are_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ static const struct {
     {"post", {.method = "POST", .body = "x", .body_size = 1, .bearer = "token"}},
     {"delete", {.method = "DELETE", .basic_user = "a", .basic_password = "b"}},
     {"tls", {.method = "GET", .tls = &tls, .redirects_max = 3}},
-    {"insecure", {.method = "GET", .tls = &insecure}},
+    {"insecure", {.method = "GET", .tls = &insecure, .redirects_max = 1}},
 };
 
 /* Whether http_start() failed. */

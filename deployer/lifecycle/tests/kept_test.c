@@ -32,9 +32,35 @@ static void only_newer_answers_are_taken(void **state)
     kept_done(&kept);
 }
 
+static void objects_of_any_size_are_read_as_they_were(void **state)
+{
+    (void)state;
+    for (size_t count = 0; count < 300; count += 7) {
+        cleanup_json json_t *object = parse(OBJECT("u", "5"));
+        cleanup_json json_t *read = NULL;
+        struct kept kept = {0};
+        json_t *list = json_array();
+
+        for (size_t i = 0; i < count; i++)
+            json_array_append_new(
+                list, json_pack("{s:s, s:I}", "kind", "ConfigMap", "number", (json_int_t)i));
+        json_object_set_new(object, "status", list);
+        kept_set(&kept, object);
+        read = kept_get(&kept);
+        assert_true(json_equal(read, object));
+        assert_true(kept.size <= kept.length);
+        if (count > 20)
+            assert_true(kept.size < kept.length / 2);
+        kept_done(&kept);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(only_newer_answers_are_taken)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_newer_answers_are_taken),
+        cmocka_unit_test(objects_of_any_size_are_read_as_they_were),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of the page, and its requests. What is shown is in the fragment of the address, so that it can be shared.
-import {age, badge, closeButton, drawPlots, element, showDetail, took} from "./view.js";
 
 const PAGE = 50;
-const SILENCE_MS = 25000; // the server sends something every 10 seconds
 const REFRESH_MS = 1000; // between two requests for rows
 const OVERVIEW_MS = 5000;
-const RETRY_MAX_MS = 15000;
+const TYPING_MS = 150; // until the next key
+const SUGGESTIONS = 50;
 
-const $ = (id) => document.getElementById(id);
-const state = {overview: null, rows: [], total: 0, offset: 0, skew: 0, fresh: new Map()};
+// counts: by state in the namespace that is shown. version: of the last update.
+const state = {overview: null, total: 0, offset: 0, skew: 0, counts: null, version: null};
 const now = () => Date.now() + state.skew;
 
 // ---- The address ----
@@ -17,7 +16,7 @@ const now = () => Date.now() + state.skew;
 function address() {
   const given = new URLSearchParams(location.hash.slice(1));
   return {
-    kind: given.get("kind") || "", search: given.get("search") || "", order: given.get("order") || "recent",
+    kind: given.get("kind") || "", namespace: given.get("namespace") || "", search: given.get("search") || "", order: given.get("order") || "recent",
     states: (given.get("state") || "").split(",").filter(Boolean), offset: Number(given.get("offset")) || 0,
     open: given.get("open") || "",
   };
@@ -26,6 +25,7 @@ function address() {
 function addressOf(wanted) {
   const text = new URLSearchParams();
   if (wanted.kind) text.set("kind", wanted.kind);
+  if (wanted.namespace) text.set("namespace", wanted.namespace);
   if (wanted.search) text.set("search", wanted.search);
   if (wanted.order && wanted.order !== "recent") text.set("order", wanted.order);
   if (wanted.states.length) text.set("state", wanted.states.join(","));
@@ -33,6 +33,8 @@ function addressOf(wanted) {
   if (wanted.open) text.set("open", wanted.open);
   return `#${text}`;
 }
+
+const NOTHING_ELSE = {namespace: "", search: "", order: "", states: [], offset: 0, open: ""};
 
 function go(change, isReplaced) {
   const target = addressOf({...address(), ...change});
@@ -45,24 +47,6 @@ function go(change, isReplaced) {
 const keyOf = (row) => `${row.namespace || ""}/${row.name}`;
 
 // ---- Requests ----
-
-class Refused extends Error {
-  constructor(status, text) {
-    super(text);
-    this.status = status;
-  }
-}
-
-async function request(path, parameters = {}, options = {}) {
-  const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value));
-  const token = sessionStorage.getItem("token");
-  const answer = await fetch(`api/v1/${path}${query.size ? `?${query}` : ""}`, {
-    ...options, cache: "no-store", credentials: "omit", headers: token ? {Authorization: `Bearer ${token}`} : {},
-  });
-  if (answer.ok) return answer;
-  const doc = await answer.json().catch(() => ({}));
-  throw new Refused(answer.status, doc.error || `HTTP status ${answer.status}`);
-}
 
 function kind() {
   const wanted = address().kind;
@@ -102,13 +86,14 @@ const loadOverview = serial(async () => {
   drawOverview();
 }, OVERVIEW_MS);
 
+let suggestTimer = 0;
 let wanted = 0; // number of the latest question; answers to earlier ones are ignored
 
 async function askRows() {
   const shown = address();
   const mine = ++wanted;
   const doc = await (await request("rows", {
-    kind: kind().name, search: shown.search, state: shown.states.join(","), order: shown.order,
+    kind: kind().name, namespace: shown.namespace, search: shown.search, state: shown.states.join(","), order: shown.order,
     offset: shown.offset, limit: PAGE,
   })).json();
   if (mine !== wanted) return;
@@ -130,8 +115,10 @@ const loadDetail = serial(async () => {
   try {
     const doc = await (await request("row", {kind: kind().name, namespace: open.slice(0, slash), name: open.slice(slash + 1)})).json();
     if (open !== address().open) return;
-    showDetail(panel, doc, toneOf(doc.row.state), now(), close, (other) =>
-      addressOf({...address(), kind: other.kind, open: keyOf(other), offset: 0, states: [], search: ""}));
+    showDetail(panel, doc, toneOf(doc.row.state), now(), close, {
+      object: (other) => addressOf({...NOTHING_ELSE, kind: other.kind, open: keyOf(other)}),
+      namespace: (name) => addressOf({...NOTHING_ELSE, kind: address().kind, namespace: name}),
+    });
   } catch (problem) {
     if (problem.status !== 404) throw problem;
     panel.replaceChildren(element("div", {class: "top"}, element("div", {}, element("h2", {id: "detail-name"}, open),
@@ -142,6 +129,25 @@ const loadDetail = serial(async () => {
     panel.focus({preventScroll: true});
   }
 });
+
+// Names that contain what is typed; there can be too many to list all of them.
+const suggestNamespaces = serial(async () => {
+  const doc = await (await request("namespaces", {kind: kind().name, search: $("namespace").value.trim(), limit: SUGGESTIONS})).json();
+  $("namespaces").replaceChildren(...doc.namespaces.map((known) => {
+    const bad = kind().states.filter((entry) => entry.tone === "bad" && known.counts[entry.name]);
+    const parts = [`${known.total.toLocaleString()} ${kind().title.toLowerCase()}`, ...bad.map((entry) => `${known.counts[entry.name].toLocaleString()} ${entry.name}`)];
+    return element("option", {value: known.name, label: parts.join(", ")});
+  }));
+});
+
+function onNamespaceInput() {
+  const value = $("namespace").value.trim();
+  clearTimeout(suggestTimer);
+  if (!value || [...$("namespaces").options].some((option) => option.value === value)) chooseNamespace();
+  suggestTimer = setTimeout(suggestNamespaces, TYPING_MS);
+}
+
+const chooseNamespace = () => go({namespace: $("namespace").value.trim(), offset: 0});
 
 function close() {
   const open = address().open;
@@ -163,10 +169,12 @@ function drawOverview() {
   $("kinds").hidden = doc.kinds.length < 2;
   $("kinds").replaceChildren(...doc.kinds.map((known) => {
     const button = element("button", {type: "button", "aria-current": String(known === kind())}, `${known.title} ${known.total.toLocaleString()}`);
-    button.addEventListener("click", () => go({kind: known.name, states: [], open: "", offset: 0}));
+    button.addEventListener("click", () => go({...NOTHING_ELSE, kind: known.name, search: address().search, order: address().order}));
     return button;
   }));
   $("type-title").textContent = kind().typeTitle;
+  $("namespace-field").hidden = !kind().namespaceTitle;
+  $("namespace-title").textContent = kind().namespaceTitle || "";
   drawStates();
   $("plots").hidden = !doc.minutes;
   if (doc.minutes) drawPlots(doc.minutes);
@@ -174,6 +182,7 @@ function drawOverview() {
 
 function drawStates() {
   const chosen = address().states;
+  const counts = address().namespace && state.counts;
   const box = $("states");
   const known = kind().states;
   if (box.dataset.kind !== kind().name) {
@@ -189,9 +198,10 @@ function drawStates() {
   }
   known.forEach((entry, i) => {
     const button = box.children[i];
-    button.className = `${entry.tone}${entry.count ? "" : " zero"}`;
+    const count = counts ? counts[entry.name] || 0 : entry.count;
+    button.className = `${entry.tone}${count ? "" : " zero"}`;
     button.setAttribute("aria-pressed", String(chosen.includes(entry.name)));
-    button.firstChild.textContent = entry.count.toLocaleString();
+    button.firstChild.textContent = count.toLocaleString();
   });
 }
 
@@ -219,12 +229,14 @@ function drawRows(doc) {
   }
   state.total = doc.total;
   state.offset = doc.offset;
+  state.counts = doc.counts;
+  drawStates();
   $("rows").replaceChildren(...lines);
   markOpen();
   const again = lines.find((line) => line.dataset.key === focusKey);
   if (again) again.querySelector("a").focus({preventScroll: true});
   const last = doc.offset + doc.rows.length;
-  const isFiltered = address().search || address().states.length;
+  const isFiltered = address().namespace || address().search || address().states.length;
   $("caption").textContent = `${doc.total.toLocaleString()} ${isFiltered ? "matching " : ""}${kind().title.toLowerCase()}`;
   $("range").textContent = doc.total ? `${(doc.offset + 1).toLocaleString()} to ${last.toLocaleString()}` : "";
   $("first").disabled = $("previous").disabled = doc.offset === 0;
@@ -246,6 +258,7 @@ function show() {
   const shown = address();
   if (!state.overview) return;
   if ($("search").value.trim() !== shown.search) $("search").value = shown.search;
+  if ($("namespace").value.trim() !== shown.namespace) $("namespace").value = shown.namespace;
   $("order").value = shown.order;
   drawOverview();
   loadRows();
@@ -259,99 +272,6 @@ function tick() {
     line.children[4].textContent = age(line.row.changedAt, now());
     if (!line.row.finishedAt) line.children[5].textContent = took(line.row, now());
   }
-}
-
-// ---- Connection ----
-
-let attempt = 0;
-let stream = null;
-let retryTimer = 0;
-
-function report(problem) {
-  if (problem.status === 401 || problem.status === 403) signIn(problem);
-  else if (problem.status === 400 || problem.status === 404) console.warn(problem.message);
-  else if (stream) stream.abort();
-}
-
-function signIn(problem) {
-  const isFirst = !sessionStorage.getItem("token");
-  sessionStorage.removeItem("token");
-  clearTimeout(retryTimer);
-  if (stream) stream.abort("login");
-  setLink("connecting", "Not signed in");
-  $("lost").hidden = $("main").hidden = true;
-  $("login-text").textContent = isFirst && problem.status === 401 ? "This page needs a bearer token of the cluster." : problem.message;
-  if (!$("login").hidden) return;
-  $("login").hidden = false;
-  $("token").focus();
-}
-
-function setLink(name, text) {
-  $("link").dataset.state = name;
-  if ($("link").lastChild.textContent !== text) $("link").lastChild.textContent = text;
-}
-
-function onUpdate(doc) {
-  if (!state.overview) return;
-  for (const known of state.overview.kinds) {
-    const counts = doc.counts[known.name] || {};
-    for (const entry of known.states) entry.count = counts[entry.name] || 0;
-    known.total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  }
-  drawStates();
-  if (document.hidden) return;
-  if (doc.changed === null || doc.changed.length) {
-    refreshRows();
-    loadOverview();
-  }
-  if (address().open && (!doc.changed || doc.changed.includes(`${kind().name}/${address().open}`))) loadDetail();
-}
-
-async function read(body, control) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  for (;;) {
-    const silence = setTimeout(() => control.abort(), SILENCE_MS);
-    const {value, done} = await reader.read().finally(() => clearTimeout(silence));
-    if (done) return;
-    text += value;
-    for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
-      const data = text.slice(0, end).split("\n").find((line) => line.startsWith("data: "));
-      text = text.slice(end + 2);
-      if (data) onUpdate(JSON.parse(data.slice(6)));
-    }
-  }
-}
-
-async function connect() {
-  const control = new AbortController();
-  const before = attempt;
-  stream = control;
-  clearTimeout(retryTimer);
-  try {
-    const answer = await request("events", {}, {signal: control.signal});
-    if (!state.overview || before) {
-      state.overview = await (await request("overview", {}, {signal: control.signal})).json();
-      state.skew = Math.abs(Date.parse(state.overview.time) - Date.now()) < 2000 ? 0 : Date.parse(state.overview.time) - Date.now();
-      show();
-    }
-    attempt = 0;
-    $("lost").hidden = true;
-    setLink("live", "Live");
-    await read(answer.body, control);
-    setTimeout(connect, 200); // the server ends a stream now and then
-  } catch (problem) {
-    if (problem.status === 401 || problem.status === 403) signIn(problem);
-    else if (control.signal.reason !== "login") lost(problem);
-  }
-}
-
-function lost(problem) {
-  const delay = Math.min(RETRY_MAX_MS, 1000 * 2 ** attempt++);
-  setLink("lost", "Connection lost");
-  $("lost-text").textContent = `${problem.status ? problem.message : "The connection is lost. What is shown may be out of date."} Retrying every ${delay / 1000} s.`;
-  $("lost").hidden = false;
-  retryTimer = setTimeout(connect, delay);
 }
 
 // ---- Input ----
@@ -376,6 +296,7 @@ function onKey(event) {
   else if (event.key === "ArrowDown" && event.target === $("search")) moveFocus(1);
   else if (isTyping) return;
   else if (event.key === "/") $("search").focus();
+  else if (event.key === "n" && !$("namespace-field").hidden) $("namespace").focus();
   else if (event.key === "ArrowDown" && !event.target.closest("aside")) moveFocus(1);
   else if (event.key === "ArrowUp" && !event.target.closest("aside")) moveFocus(-1);
   else if (event.key === "[") turn(state.offset - PAGE);
@@ -388,8 +309,11 @@ function start() {
   let typing = 0;
   $("search").addEventListener("input", () => {
     clearTimeout(typing);
-    typing = setTimeout(() => go({search: $("search").value.trim(), offset: 0}, true), 150);
+    typing = setTimeout(() => go({search: $("search").value.trim(), offset: 0}, true), TYPING_MS);
   });
+  $("namespace").addEventListener("focus", suggestNamespaces);
+  $("namespace").addEventListener("input", onNamespaceInput);
+  $("namespace").addEventListener("change", chooseNamespace);
   $("order").addEventListener("change", () => go({order: $("order").value, offset: 0}));
   $("first").addEventListener("click", () => turn(0));
   $("previous").addEventListener("click", () => turn(state.offset - PAGE));

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes elements of the page from documents of the API. Texts are set as text, never as HTML.
+// The build puts all scripts into one, see assemble.cmake: what is declared here is known in the others.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-export function element(name, attributes = {}, ...children) {
+const $ = (id) => document.getElementById(id);
+
+function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (value !== undefined && value !== null) made.setAttribute(key, value);
@@ -19,7 +22,7 @@ function shape(name, attributes, text) {
   return made;
 }
 
-export function duration(seconds) {
+function duration(seconds) {
   if (!(seconds >= 0)) return "";
   const units = [["d", 86400], ["h", 3600], ["m", 60], ["s", 1]];
   if (seconds < 10 && seconds % 1) return `${seconds.toFixed(1)}s`;
@@ -35,33 +38,40 @@ export function duration(seconds) {
 
 const seconds = (from, to) => Math.max(0, (to - from) / 1000);
 
-export function age(time, now) {
+function age(time, now) {
   return time ? `${duration(Math.floor(seconds(Date.parse(time), now)))} ago` : "";
 }
 
-export function took(row, now) {
+function took(row, now) {
   if (!row.startedAt) return "";
   return duration(seconds(Date.parse(row.startedAt), row.finishedAt ? Date.parse(row.finishedAt) : now));
 }
 
-export function badge(state, tone) {
+function badge(state, tone) {
   return element("span", {class: `badge ${tone || "idle"}`}, state || "");
 }
 
 // ---- Plots ----
 
 const WIDTH = 600;
-const HEIGHT = 54;
+const HEIGHT = 64;
+const TOP = 4; // of the highest bar
 
-function plot(svg, minutes, largest, bars, label) {
+const clock = (minute) => new Date(minute.minute).toLocaleTimeString([], {hour: "2-digit", minute: "2-digit"});
+
+// peak: what the height of the plot stands for, as a text.
+function plot(name, minutes, largest, peak, bars, label) {
+  const svg = $(`${name}-plot`);
   const step = WIDTH / minutes.length;
   svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
   svg.setAttribute("preserveAspectRatio", "none");
-  svg.replaceChildren(shape("line", {class: "grid", x1: 0, x2: WIDTH, y1: HEIGHT - 0.5, y2: HEIGHT - 0.5}));
+  $(`${name}-peak`).textContent = largest ? peak : "";
+  $(`${name}-from`).textContent = clock(minutes[0]);
+  svg.replaceChildren(...[TOP, (TOP + HEIGHT) / 2, HEIGHT - 0.5].map((y) => shape("line", {class: "grid", x1: 0, x2: WIDTH, y1: y, y2: y})));
   minutes.forEach((minute, i) => {
     let top = HEIGHT - 1;
     for (const [name, value, isStacked] of bars(minute)) {
-      const height = largest ? (value / largest) * (HEIGHT - 6) : 0;
+      const height = largest ? (value / largest) * (HEIGHT - TOP - 1) : 0;
       if (!height) continue;
       const bar = shape("rect", {class: name, x: i * step + 1, width: step - 2, y: top - height, height, rx: 1});
       bar.append(shape("title", {}, label(minute)));
@@ -71,8 +81,7 @@ function plot(svg, minutes, largest, bars, label) {
   });
 }
 
-export function drawPlots(minutes) {
-  const clock = (minute) => new Date(minute.minute).toLocaleTimeString([], {hour: "2-digit", minute: "2-digit"});
+function drawPlots(minutes) {
   const sums = minutes.map((minute) => minute.succeeded + minute.failed);
   const total = sums.reduce((sum, value) => sum + value, 0);
   const failed = minutes.reduce((sum, minute) => sum + minute.failed, 0);
@@ -81,12 +90,12 @@ export function drawPlots(minutes) {
   const mean = times.reduce((sum, m) => sum + m.meanSeconds * (m.succeeded + m.failed), 0) /
     (times.reduce((sum, m) => sum + m.succeeded + m.failed, 0) || 1);
 
-  document.getElementById("rate").textContent = total ? `${total.toLocaleString()} in the last hour, ${failed.toLocaleString()} failed` : "none in the last hour";
-  document.getElementById("time").textContent = times.length ? `mean ${duration(mean)}, longest ${duration(longest)}` : "";
-  plot(document.getElementById("rate-plot"), minutes, Math.max(...sums),
+  $("rate").textContent = total ? `${total.toLocaleString()} in the last hour, ${failed.toLocaleString()} failed` : "none in the last hour";
+  $("time").textContent = times.length ? `mean ${duration(mean)}, longest ${duration(longest)}` : "";
+  plot("rate", minutes, Math.max(...sums), Math.max(...sums).toLocaleString(),
     (m) => [["ok", m.succeeded, true], ["fail", m.failed, true]],
     (m) => `${clock(m)}: ${m.succeeded} succeeded, ${m.failed} failed`);
-  plot(document.getElementById("time-plot"), minutes, longest,
+  plot("time", minutes, longest, duration(longest),
     (m) => [["most", m.maxSeconds || 0], ["mean", m.meanSeconds || 0]],
     (m) => `${clock(m)}: mean ${duration(m.meanSeconds)}, longest ${duration(m.maxSeconds)}`);
 }
@@ -159,36 +168,37 @@ function runList(runs, now) {
   return list;
 }
 
-function relatedList(related, link) {
+function relatedList(related, links) {
   const list = element("ul", {class: "plain"});
   for (const other of related) {
     const name = [other.namespace, other.name].filter(Boolean).join("/");
     list.append(element("li", {}, element("div", {class: "line"}, badge(other.state, other.tone),
-      other.kind ? element("a", {href: link(other)}, name) : element("span", {}, name),
+      other.kind ? element("a", {href: links.object(other)}, name) : element("span", {}, name),
       element("span", {}, other.reason || ""))));
   }
   return list;
 }
 
-export function closeButton(close) {
+function closeButton(close) {
   const button = element("button", {class: "close", type: "button", "aria-label": "Close"}, "\u2715");
   button.addEventListener("click", close);
   return button;
 }
 
-// close: called by the button. link: makes the address of another object.
-export function showDetail(panel, doc, tone, now, close, link) {
+// close: called by the button. links: make the addresses of another object, and of all objects of a namespace.
+function showDetail(panel, doc, tone, now, close, links) {
   const row = doc.row;
   const add = (title, part) => part && panel.append(element("h3", {}, title), part);
 
   panel.replaceChildren(
     element("div", {class: "top"}, element("div", {},
-      element("p", {class: "note"}, row.namespace || ""), element("h2", {id: "detail-name"}, row.name),
+      element("p", {class: "note"}, row.namespace ? element("a", {href: links.namespace(row.namespace), title: "Show all of them"}, row.namespace) : ""),
+      element("h2", {id: "detail-name"}, row.name),
       badge(row.state, tone)), closeButton(close)));
   if (doc.error) panel.append(errorBox(doc.error));
   add("Timeline of the last job", doc.timeline && doc.timeline.length ? timeline(doc.timeline, now) : null);
   add("Facts", doc.facts && doc.facts.length ? pairs(doc.facts) : null);
-  add(doc.relatedTitle || "Related", doc.related && doc.related.length ? relatedList(doc.related, link) : null);
+  add(doc.relatedTitle || "Related", doc.related && doc.related.length ? relatedList(doc.related, links) : null);
   add("Conditions", doc.conditions && doc.conditions.length ? conditionList(doc.conditions, now) : null);
   add("Last runs since the start of the controller", doc.runs && doc.runs.length ? runList(doc.runs, now) : null);
 }

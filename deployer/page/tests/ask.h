@@ -20,6 +20,7 @@ struct asker {
     struct loop *loop;
     struct server *server;
     char answer[ASK_ANSWER_MAX]; /* the last one, with its head */
+    size_t size;
 };
 
 /* Serves nothing but pages. */
@@ -74,6 +75,7 @@ static inline void ask_receive(struct asker *asker, int fd)
         got += more > 0 ? (size_t)more : 0;
     }
     asker->answer[got] = '\0';
+    asker->size = got;
 }
 
 /* Returns the status of the answer; 0: there was none. */

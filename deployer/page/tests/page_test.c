@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
+#include "common/archive/gzip.h"
 #include "common/base/clock.h"
 #include "deployer/page/page.h"
 #include "deployer/page/tests/ask.h"
@@ -83,10 +84,6 @@ static void every_path_has_a_status(void **state)
     } cases[] = {
         {"/ui", 308},
         {"/ui/", 200},
-        {"/ui/page.css", 200},
-        {"/ui/page.js", 200},
-        {"/ui/view.js", 200},
-        {"/ui/icon.svg", 200},
         {"/ui/../etc/passwd", 404},
         {"/ui/other", 404},
         {"/ui/api/v1/overview", 200},
@@ -98,6 +95,11 @@ static void every_path_has_a_status(void **state)
         {"/ui/api/v1/rows?limit=0", 400},
         {"/ui/api/v1/rows?limit=201", 400},
         {"/ui/api/v1/rows?offset=-1", 400},
+        {"/ui/api/v1/namespaces", 200},
+        {"/ui/api/v1/namespaces?kind=things&search=n&limit=200&offset=5", 200},
+        {"/ui/api/v1/namespaces?kind=others", 400},
+        {"/ui/api/v1/namespaces?limit=0", 400},
+        {"/ui/api/v1/namespaces?offset=x", 400},
         {"/ui/api/v1/row", 400},
         {"/ui/api/v1/row?namespace=ns&name=missing", 404},
         {"/ui/api/v1/row?namespace=ns&name=gone", 404},
@@ -145,6 +147,88 @@ static void the_api_lists_and_counts_rows(void **state)
     assert_int_equal(doc_integer_or(json_array_get(doc_member(doc, "kinds"), 0), "total", -1), 1);
     assert_int_equal(json_array_size(doc_member(doc, "minutes")), HISTORY_MINUTES);
     json_decref(doc);
+}
+
+static void the_api_lists_and_counts_namespaces(void **state)
+{
+    struct place *place = *state;
+    json_t *doc = NULL;
+
+    add(place, "a", 0);
+    add(place, "b", 1);
+    page_set_row(place->page, 0,
+                 &(struct row){.namespace_name = "other", .name = "c", .type = "", .reason = ""});
+    assert_int_equal(ask(&place->asker, "/ui/api/v1/namespaces?limit=1&offset=0"), 200);
+    assert_non_null(strstr(place->asker.answer,
+                           "\"total\":2,\"offset\":0,\"namespaces\":[{\"name\":\"ns\",\"total\":2,"
+                           "\"counts\":{\"Good\":1,\"Bad\":1}}]"));
+    assert_int_equal(ask(&place->asker, "/ui/api/v1/namespaces?search=THE"), 200);
+    assert_non_null(strstr(place->asker.answer,
+                           "\"total\":1,\"offset\":0,\"namespaces\":[{\"name\":"
+                           "\"other\",\"total\":1,"));
+    /* The counts of a list are those of its namespace, whatever its state and search. */
+    assert_int_equal(ask(&place->asker, "/ui/api/v1/rows?namespace=other&state=Bad"), 200);
+    doc = ask_document(&place->asker);
+    assert_int_equal(doc_integer_or(doc, "total", -1), 0);
+    assert_int_equal(doc_integer_or(doc, "counts.Good", -1), 1);
+    assert_int_equal(doc_integer_or(doc, "counts.Bad", -1), 0);
+    json_decref(doc);
+    assert_int_equal(ask(&place->asker, "/ui/api/v1/rows?search=c"), 200);
+    doc = ask_document(&place->asker);
+    assert_int_equal(doc_integer_or(doc, "counts.Good", -1), 2);
+    json_decref(doc);
+}
+
+/* The body of an answer in gzip. */
+static void unpack(const struct asker *asker, struct buffer *ret_body)
+{
+    const char *body = strstr(asker->answer, "\r\n\r\n");
+    struct error err = {0};
+
+    assert_non_null(body);
+    body += 4;
+    buffer_init(ret_body, ASK_ANSWER_MAX);
+    assert_int_equal(
+        gzip_unpack(body, asker->size - (size_t)(body - asker->answer), ret_body, &err), 0);
+}
+
+static void answers_are_packed_for_clients_that_accept_it(void **state)
+{
+    static const char *const paths[] = {"/ui/", "/ui/api/v1/rows?limit=200"};
+    static const char HEADER[] = "\r\nContent-Encoding: gzip\r\n";
+    struct place *place = *state;
+    char name[16];
+
+    for (int i = 0; i < 100; i++) {
+        (void)snprintf(name, sizeof(name), "row-%d", i);
+        add(place, name, 0);
+    }
+    for (size_t i = 0; i < array_length(paths); i++) {
+        cleanup_buffer struct buffer body = {0};
+        cleanup_free char *plain = NULL;
+        struct asker *asker = &place->asker;
+
+        assert_int_equal(ask(asker, paths[i]), 200);
+        assert_null(strstr(asker->answer, HEADER));
+        assert_non_null(strstr(asker->answer, "\r\nVary: Accept-Encoding\r\n"));
+        plain = xstrdup(strstr(asker->answer, "\r\n\r\n") + 4);
+        /* The last header that ask.h writes is the host. */
+        assert_int_equal(ask_from(asker, paths[i], "localhost\r\nAccept-Encoding: br, gzip"), 200);
+        assert_non_null(strstr(asker->answer, HEADER));
+        assert_non_null(strstr(asker->answer, "\r\nVary: Accept-Encoding\r\n"));
+        assert_true(asker->size < strlen(plain) / 2);
+        unpack(asker, &body);
+        assert_string_equal(body.data, plain);
+        assert_int_equal(ask_from(asker, paths[i], "localhost\r\nAccept-Encoding: gzip;q=0"), 200);
+        assert_null(strstr(asker->answer, HEADER));
+    }
+    /* Not worth it, and a stream, which must arrive at once. */
+    assert_int_equal(ask_from(&place->asker, "/ui/other", "localhost\r\nAccept-Encoding: gzip"),
+                     404);
+    assert_null(strstr(place->asker.answer, HEADER));
+    assert_int_equal(
+        ask_from(&place->asker, "/ui/api/v1/events", "localhost\r\nAccept-Encoding: gzip"), 200);
+    assert_null(strstr(place->asker.answer, HEADER));
 }
 
 static void a_detail_contains_the_row_and_its_runs(void **state)
@@ -275,6 +359,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(other_hosts_are_refused_without_authentication, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_api_lists_and_counts_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_api_lists_and_counts_namespaces, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(answers_are_packed_for_clients_that_accept_it, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_detail_contains_the_row_and_its_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_client_that_leaves_ends_its_request, set_up, tear_down),
         cmocka_unit_test_setup_teardown(updates_are_collected_and_bounded, set_up, tear_down),

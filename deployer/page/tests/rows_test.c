@@ -122,6 +122,56 @@ static void ten_thousand_rows_are_found_and_a_page_is_bounded(void **state)
     rows_free(rows);
 }
 
+static void namespaces_are_listed_by_page_and_counted(void **state)
+{
+    static const struct {
+        struct rows_query query;
+        size_t total;
+        const char *found; /* name, total, and number in state 1 of each */
+    } cases[] = {
+        {{.limit = 10}, 3, "blue 2 1, green 3 2, ns 1 0, "},
+        {{.limit = 1}, 3, "blue 2 1, "},
+        {{.limit = 1, .offset = 1}, 3, "green 3 2, "},
+        {{.limit = 1, .offset = 2}, 3, "ns 1 0, "},
+        {{.limit = 10, .offset = 2}, 3, "ns 1 0, "},
+        {{.limit = 10, .offset = 3}, 3, ""},
+        {{.limit = 10, .search = "N"}, 2, "green 3 2, ns 1 0, "},
+        {{.limit = 10, .search = "x"}, 0, ""},
+        {{.limit = 10, .search = ""}, 3, "blue 2 1, green 3 2, ns 1 0, "},
+    };
+    static const char *const namespaces[] = {"green", "", "blue", "green", "ns", "blue", "green"};
+    struct rows *rows = rows_new();
+    size_t counts[ROWS_STATES_MAX];
+    char name[16];
+
+    (void)state;
+    for (size_t i = 0; i < array_length(namespaces); i++) {
+        struct row row = sample(name, i > 2 && i != 4, 1);
+
+        (void)snprintf(name, sizeof(name), "row-%zu", i);
+        row.namespace_name = namespaces[i];
+        assert_true(rows_set(rows, &row));
+    }
+    for (size_t i = 0; i < array_length(cases); i++) {
+        struct rows_namespace found[ROWS_LIMIT_MAX];
+        size_t total = 0, count = rows_find_namespaces(rows, &cases[i].query, found, &total);
+        char text[128] = "";
+
+        for (size_t k = 0; k < count; k++)
+            (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s %zu %zu, ",
+                           found[k].name, found[k].total, found[k].counts[1]);
+        assert_string_equal(text, cases[i].found);
+        assert_int_equal(total, cases[i].total);
+    }
+    rows_count_namespace(rows, "green", counts);
+    assert_int_equal(counts[0], 1);
+    assert_int_equal(counts[1], 2);
+    rows_count_namespace(rows, NULL, counts);
+    assert_int_equal(counts[0], 4);
+    assert_int_equal(counts[1], 3);
+    rows_free(rows);
+}
+
 static void long_texts_are_cut_off(void **state)
 {
     struct rows *rows = rows_new();
@@ -143,6 +193,7 @@ int main(void)
         cmocka_unit_test(counts_follow_every_change),
         cmocka_unit_test(queries_filter_sort_and_page),
         cmocka_unit_test(ten_thousand_rows_are_found_and_a_page_is_bounded),
+        cmocka_unit_test(namespaces_are_listed_by_page_and_counted),
         cmocka_unit_test(long_texts_are_cut_off),
     };
 

@@ -71,11 +71,46 @@ static void headers_are_found_without_case_and_trimmed(void **state)
     }
 }
 
+static void gzip_is_sent_only_to_clients_that_accept_it(void **state)
+{
+    static const struct {
+        const char *line;
+        bool is_accepted;
+    } cases[] = {
+        {"Accept-Encoding: gzip", true},
+        {"Accept-Encoding: gzip, deflate, br, zstd", true},
+        {"accept-encoding: deflate , GZIP ; q=0.5", true},
+        {"Accept-Encoding: br;q=1.0,gzip;q=1.0", true},
+        {"Accept-Encoding: x-gzip", true},
+        {"Accept-Encoding: *", true},
+        {"Accept-Encoding: identity;q=0, *;q=0.001", true},
+        {"Accept-Encoding: *;q=0, gzip", true},
+        {"Accept-Encoding: gzip;q=0", false},
+        {"Accept-Encoding: gzip; Q=0.000, *", false},
+        {"Accept-Encoding: *, gzip;q=0", false},
+        {"Accept-Encoding: *;q=0", false},
+        {"Accept-Encoding: identity", false},
+        {"Accept-Encoding: gzipped, notgzip", false},
+        {"Accept-Encoding:", false},
+        {"Accept-Encoding: ,;,", false},
+        {"Accept: gzip", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_free char *head = xasprintf("GET / HTTP/1.1\r\n%s\r\n\r\n", cases[i].line);
+
+        if (request_accepts_gzip(head, strlen(head)) != cases[i].is_accepted)
+            fail_msg("%s", cases[i].line);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_are_decoded),
         cmocka_unit_test(headers_are_found_without_case_and_trimmed),
+        cmocka_unit_test(gzip_is_sent_only_to_clients_that_accept_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@ import threading
 
 import yaml
 
-from agent_harness import PREFIX, claims_of, value
+from agent_harness import CHART, PREFIX, claims_of, value
 from bench import paths
 from bench.audit import resource_of
 from bench.kube import LANDSCAPER
@@ -55,6 +55,45 @@ def test_tokens_are_renewed_whatever_the_clock_says(world):
             assert agent.stop() == 0
 
 
+def wait_beats(world, count=2):
+    """Every evaluation that a moved clock causes is followed by a heartbeat; two, because one may be under way."""
+    for _ in range(count):
+        before = world.lease()["spec"]["renewTime"]
+        wait_until(lambda: world.lease()["spec"]["renewTime"] != before, "the next heartbeat")
+
+
+def test_a_renewal_survives_an_outage_of_an_hour_and_a_clock_that_is_wrong_by_a_day(world):
+    """The clocks of the agent are moved forward by hours. Its tokens live for a day and are renewed after 9.6 to 12 hours. At that time
+    no API server can be reached, until at least an hour after both are due. Meanwhile its wall clock is set forward or back by a day."""
+    clock, is_away = Clock(), threading.Event()
+    clock.jump(24 * HOUR)
+
+    def plan(_):
+        return Action(forward=False, lose=True) if is_away.is_set() else PASS
+
+    with world.proxies(plan) as proxies:
+        agent = world.start(proxies=proxies, env=clock.environment)
+        for correction in (-24 * HOUR, 24 * HOUR):
+            first, marks = tokens(world), world.marks()
+            clock.advance(9 * HOUR)
+            wait_beats(world)
+            assert "create serviceaccounts/token" not in world.requests(marks), "renewed too early"
+            is_away.set()
+            for proxy in proxies:
+                proxy.cut()
+            for _ in range(4):
+                clock.advance(HOUR)
+                seen = [len(proxy.requests) for proxy in proxies]
+                wait_until(lambda: all(len(proxy.requests) > count for proxy, count in zip(proxies, seen)), "attempts during the outage")
+            clock.jump(correction)
+            assert agent.running and tokens(world) == first
+            is_away.clear()
+            wait_until(lambda: all(new != old for new, old in zip(tokens(world), first)), "both tokens replaced")
+            wait_beats(world)
+            assert world.requests(marks).count("create serviceaccounts/token") == 2
+        assert agent.stop() == 0
+
+
 def test_a_token_that_is_refused_is_replaced_with_the_given_kubeconfig(world):
     """After a downtime longer than the life of its token, the agent starts with the kubeconfig that it was given."""
     agent = world.start()
@@ -69,15 +108,23 @@ def test_a_token_that_is_refused_is_replaced_with_the_given_kubeconfig(world):
     assert value(world.own_secret(), "token") not in agent.output() and world.host_token() not in agent.output()
 
 
+def account(world, name):
+    """The account of a deployer of this environment in Landscaper's cluster."""
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {
+        "name": name, "namespace": world.namespace, "labels": {"deployers.landscaper.gardener.cloud/environment": world.name}}}
+
+
 def test_deployers_get_their_tokens_from_the_agent(world):
-    """S5, access: agent: the token of a deployer is in Secrets only, and goes with its account."""
-    world.ls.allow(f"{world.namespace}:landscaper-agent-{world.name}", [
-        {"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["list", "watch"]},
-        {"apiGroups": [""], "resources": ["serviceaccounts/token"], "verbs": ["create"]}], kind="ServiceAccount",
-        namespace=world.namespace, name="access")
-    labels = {"deployers.landscaper.gardener.cloud/environment": world.name}
-    world.ls.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "mock-one", "namespace": world.namespace, "labels": labels}})
-    agent = world.start(config={"access": "agent"})
+    """S5, access: agent: the token of a deployer is in Secrets only, and goes with its account. The agent may request the tokens of the
+    accounts that its role names, and one that is missing there does not delay the others."""
+    text = (CHART / "files" / "landscaper-access-deployers.yaml").read_text().replace("REGISTRATION-ENVIRONMENT", "mock-one, mock-two")
+    for thing in yaml.safe_load_all(text.replace("ENVIRONMENT", world.name).replace("ls-system", world.namespace)):
+        world.ls.apply(thing)
+    for name in ("another", "mock-one"):
+        world.ls.create(account(world, name))
+    agent = world.start(config={"access": "agent"}, waits=False)
+    agent.wait_until(lambda: '"object":"another"' in agent.output(), "a refused token")
+    assert world.host.find("secrets", "another-landscaper-access", world.namespace) is None
     secret = wait_until(lambda: world.host.find("secrets", "mock-one-landscaper-access", world.namespace), "the Secret of the deployer")
     token, config = value(secret, "token"), yaml.safe_load(value(secret, "kubeconfig"))
     assert claims_of(token)["sub"] == f"system:serviceaccount:{world.namespace}:mock-one"
@@ -88,12 +135,13 @@ def test_deployers_get_their_tokens_from_the_agent(world):
     assert not [text for text in elsewhere if token in text]
     # A restart writes nothing; an account that goes takes its Secret along; so does leaving.
     assert agent.stop() == 0
+    world.ls.delete("serviceaccounts", "another", world.namespace)
     marks = world.marks()
     agent = world.start(config={"access": "agent"})
     assert not world.writes(marks)
     world.ls.delete("serviceaccounts", "mock-one", world.namespace)
     wait_until(lambda: world.host.find("secrets", "mock-one-landscaper-access", world.namespace) is None, "the Secret to go")
-    world.ls.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "mock-two", "namespace": world.namespace, "labels": labels}})
+    world.ls.create(account(world, "mock-two"))
     wait_until(lambda: world.host.find("secrets", "mock-two-landscaper-access", world.namespace), "the other Secret")
     assert world.leave(config={"access": "agent"}).exit_code == 0
     assert not world.host_objects()

@@ -18,10 +18,14 @@ MODULE = "anchor"
 # Objects of a module that differ between two versions (fleet_modules.objects).
 CHANGED = 2
 LEASES = "leases.coordination.k8s.io"
+OF_MODULES = ("configmaps", "deployments.apps", "services", "serviceaccounts", "priorityclasses.scheduling.k8s.io",
+              *(f"{kind}.rbac.authorization.k8s.io" for kind in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")))
 # Upper limits, per cluster.
-BYTES_EACH, DESCRIPTORS_EACH = 400e3, 3.1
+BYTES_EACH, DESCRIPTORS_EACH = 400e3, 1.1
 # Of the program without any cluster.
 BYTES_FIRST, DESCRIPTORS_FIRST = 40e6, 60
+# On a machine that is busy with other things a request may time out and be repeated, and a connection may be given up and made again.
+REPEATED = 1.1
 TIMEOUT = 900
 
 
@@ -45,17 +49,9 @@ def wait_quiet(world):
     wait_until(is_quiet, "no more requests", timeout=TIMEOUT)
 
 
-def settled(world):
-    """Waits until nothing more happens, then sets the counters to 0."""
-    wait_quiet(world)
-    world.fleet.command("reset")
-
-
 def of_modules(world, **wanted):
     """Writes to objects of modules in the managed clusters."""
-    ours = ("configmaps", "deployments.apps", "services", "serviceaccounts", "priorityclasses.scheduling.k8s.io",
-            *(f"{kind}.rbac.authorization.k8s.io" for kind in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")))
-    return sum(world.fleet.requests(world.managed, verb="patch", resource=resource, **wanted) for resource in ours)
+    return sum(world.fleet.requests(world.managed, verb="patch", resource=resource, **wanted) for resource in OF_MODULES)
 
 
 def descriptors(process):
@@ -66,9 +62,14 @@ def registry_reads(world, mark):
     return [(method, path) for method, path, status in world.registry.requests(mark) if method == "GET" and status == 200]
 
 
+def about(count, wanted):
+    return wanted <= count <= wanted * REPEATED
+
+
 def check_size(program):
-    rss = memory(program.pid)["VmRSS"]
-    assert rss < BYTES_FIRST + CLUSTERS * BYTES_EACH, f"{rss} bytes"
+    """Memory that has become free is returned after some seconds."""
+    most = BYTES_FIRST + CLUSTERS * BYTES_EACH
+    wait_until(lambda: memory(program.pid)["VmRSS"] < most, f"memory below {most:.0f} bytes", timeout=120)
     assert descriptors(program) < DESCRIPTORS_FIRST + CLUSTERS * DESCRIPTORS_EACH, descriptors(program)
 
 
@@ -82,14 +83,15 @@ def test_300_clusters(world):
     # Installation: each object is applied once, over one connection per cluster, and the registry is read once for all clusters.
     assert of_modules(world, code=201) == CLUSTERS * OBJECTS
     counters = world.fleet.get("counters", world.managed)
-    assert counters["connections"] == counters["handshakes"] == CLUSTERS
+    assert about(counters["connections"], CLUSTERS) and about(counters["handshakes"], CLUSTERS), counters
     assert sum(row["count"] for row in counters["byRequest"] if row["code"] >= 400) == 0, counters
     reads = registry_reads(world, mark)
     assert len(reads) <= 4, reads  # manifest, configuration, descriptor, layer
-    settled(world)
+    wait_quiet(world)
     check_size(program)
 
     # Idle: nothing is written but the Lease.
+    world.fleet.command("reset")
     time.sleep(5)
     writes = [row for row in world.fleet.get("counters")["byRequest"] if row["verb"] in ("create", "update", "patch", "delete")]
     assert {row["resource"] for row in writes} <= {LEASES}, writes
@@ -102,22 +104,23 @@ def test_300_clusters(world):
     world.wait_version(program, MODULE, "2.0.0", CLUSTERS - HANGING, timeout=TIMEOUT)
     assert len(registry_reads(world, mark)) <= 4
     healthy = (HANGING + 1, CLUSTERS)
-    assert world.fleet.requests(healthy, verb="patch", resource="deployments.apps") == CLUSTERS - HANGING
-    assert world.fleet.get("counters", healthy)["connections"] == 0
+    assert about(sum(world.fleet.requests(healthy, verb="patch", resource=resource) for resource in OF_MODULES), (CLUSTERS - HANGING) * CHANGED)
+    assert world.fleet.get("counters", healthy)["connections"] <= CLUSTERS * (REPEATED - 1)
     world.fleet.command("heal")
     world.wait_version(program, MODULE, "2.0.0", timeout=TIMEOUT)
     assert all(world.fleet.client(n).get("configmaps", f"{MODULE}-version", SYSTEM)["data"]["version"] == "2.0.0" for n in (1, 7, CLUSTERS))
-    settled(world)
+    wait_quiet(world)
     check_size(program)
 
     # New kubeconfigs of some clusters: the new token is used, nothing is written, the others are left alone.
+    world.fleet.command("reset")
     world.fleet.command("token", (1, ROTATED))
     for cluster, text in world.kubeconfigs((1, ROTATED)).items():
         world.kcp.apply(world.secret(cluster, text))
     world.fleet.client(3).delete("configmaps", f"{MODULE}-settings-0", SYSTEM)
     wait_until(lambda: world.fleet.client(3).find("configmaps", f"{MODULE}-settings-0", SYSTEM), "the object is back", timeout=TIMEOUT)
-    assert world.fleet.get("counters", (ROTATED + 1, CLUSTERS))["connections"] == 0
-    settled(world)
+    assert world.fleet.get("counters", (ROTATED + 1, CLUSTERS))["connections"] <= CLUSTERS * (REPEATED - 1)
+    wait_quiet(world)
 
     # A restart: everything is read again, nothing is written to a managed cluster.
     assert program.stop(grace=60) in (0, None) or program.exit_code == 0
@@ -127,8 +130,8 @@ def test_300_clusters(world):
     wait_until(lambda: world.fleet.get("counters", world.managed)["handshakes"] >= CLUSTERS, "all clusters are connected", timeout=TIMEOUT)
     wait_quiet(world)
     world.wait_ready(program, timeout=TIMEOUT)
-    settled_counters = world.fleet.get("counters", world.managed)
-    assert settled_counters["handshakes"] == CLUSTERS
-    assert of_modules(world) == 0, settled_counters
+    counters = world.fleet.get("counters", world.managed)
+    assert about(counters["handshakes"], CLUSTERS)
+    assert counters["writes"] == 0, counters
     check_size(program)
     assert world.kcp.find("operator.kyma-project.io/v1beta2/kymas", kyma_name(CLUSTERS), "kcp-system")["status"]["state"] == "Ready"

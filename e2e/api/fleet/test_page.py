@@ -8,7 +8,7 @@ from bench.browser import Browser
 from bench.fleet_modules import API, GROUP, SYSTEM
 from bench.fleet_world import KYMAS, NAMESPACE, FleetWorld, kyma_name
 from bench.page_client import PageClient
-from bench.page_view import PAGE_ROWS, assert_no_other_hosts, fresh, names, wait_state, wait_total
+from bench.page_view import PAGE_ROWS, assert_no_other_hosts, fill, fresh, names, wait_empty, wait_state, wait_total
 
 CLUSTERS, MODULES = 20, 2
 BROKEN = 7
@@ -57,6 +57,7 @@ def test_clusters_and_modules_are_shown_by_state_found_and_described(browser, pa
     wait_total(browser, CLUSTERS)
     wait_state(browser, "Ready", CLUSTERS)
     assert browser.text("#program").lower() == "lifecycle"
+    assert browser.run("document.querySelector('#namespace-field').hidden") is True, "clusters have no namespace"
     assert {key.rpartition("/")[2] for key in names(browser)} == {kyma_name(number) for number in range(1, CLUSTERS + 1)}
     browser.press("/")
     browser.type("FLEET-20")
@@ -75,6 +76,12 @@ def test_clusters_and_modules_are_shown_by_state_found_and_described(browser, pa
     wait_state(browser, "Ready", CLUSTERS * MODULES)
     fresh(browser, page, f"#kind=modules&search={world.modules[0]} 1.0")
     wait_total(browser, CLUSTERS)
+    # The modules of one cluster.
+    fresh(browser, page, f"#kind=modules&namespace={kyma_name(20)}")
+    wait_total(browser, MODULES)
+    assert browser.text("#namespace-title") == "Cluster"
+    wait_state(browser, "Ready", MODULES)
+    assert {key.partition("/")[0] for key in names(browser)} == {kyma_name(20)}
     assert browser.all_violations() == []
 
 
@@ -91,12 +98,12 @@ def test_a_module_that_breaks_is_shown_without_reloading(browser, page, world):
     wait_state(browser, "Ready", CLUSTERS - 1)
     assert "Modules" in browser.text("#rows tr"), "the condition that is not true"
     browser.click("#kinds button:nth-child(2)")
-    browser.run("(document.querySelector('#search').value = '', document.querySelector('#search').dispatchEvent(new Event('input')))")
+    fill(browser, "#search", "")
     browser.click("button[data-state=Processing]")
     wait_total(browser, 1)
     assert [kyma_name(BROKEN) in key and world.modules[0] in key for key in names(browser)] == [True]
     set_available(world, 1)
-    browser.wait("document.querySelector('#empty').innerText == 'Nothing matches the filter.'")
+    wait_empty(browser)
     wait_state(browser, "Ready", CLUSTERS * MODULES)
     assert browser.run("window.isSamePage") is True
 
@@ -134,5 +141,6 @@ def test_ten_thousand_clusters_are_shown_by_page_and_updated(browser, page, worl
     wait_badge(browser, BADGE, "Ready")
     wait_badge(browser, "#rows .badge", "Ready")
     assert all("/api/v1/row" in url or "/api/v1/overview" in url for url in browser.requests[asked:]), browser.requests[asked:]
+    assert page.api("namespaces", kind="modules", search="FLEET", limit=5, offset=1)["total"] == CLUSTERS
     rows = page.api("rows", limit=200, order="name", offset=5000)
     assert rows["total"] == CLUSTERS + WAITING and len(rows["rows"]) == 200

@@ -24,6 +24,9 @@ def test_clusters_and_modules_are_shown_by_state_and_updated(world):
     detail = page.api("row", kind="clusters", name="fleet-0001")
     assert [(other["kind"], other["namespace"], other["name"], other["state"]) for other in detail["related"]] == [
         ("modules", "fleet-0001", manifest, "Ready")]
+    assert detail["relatedTitle"] == "Modules" and {"kind", "namespace", "name", "state", "tone"} <= set(detail["related"][0])
+    assert page.api("namespaces", kind="modules")["namespaces"][0]["name"] == "fleet-0001"
+    assert page.api("namespaces", kind="clusters")["total"] == 0
     detail = page.api("row", kind="modules", namespace="fleet-0001", name=manifest)
     assert {"label": "Module", "value": "harbour"} in detail["facts"]
     assert "certificate" not in json.dumps(detail)

@@ -2,8 +2,13 @@
 """The status page of a controller with ten thousand items, in a headless Chromium. LONGSHORE_SCREENSHOTS=1 writes the pictures of the
 documentation; otherwise they only have to exist."""
 
+import base64
+import gzip
+import hashlib
+import itertools
 import json
 import os
+import re
 import socket
 
 import pytest
@@ -12,7 +17,8 @@ from bench import paths
 from bench.apiserver import ApiServer
 from bench.browser import Browser
 from bench.kube import DEPLOYITEMS
-from bench.page_view import LARGE, PAGE_ROWS, assert_no_other_hosts, fresh, names, wait_live, wait_total
+from bench.page_client import SCHEMA, check
+from bench.page_view import LARGE, PAGE_ROWS, assert_no_other_hosts, fill, fresh, names, wait_empty, wait_live, wait_state, wait_total
 from bench.proc import memory
 from bench.waiting import wait_until
 from controller_harness import Pod, World, succeed
@@ -71,15 +77,64 @@ def test_ten_thousand_items_are_listed_by_page_and_searched_on_the_server(browse
     wait_total(browser, sum(str(number).startswith("7") for number in range(part_size(2500, 3))))
     assert all(name.startswith("team-network/ingress-controller-3-7") for name in names(browser))
     browser.press("Escape")
-    browser.run("(document.querySelector('#search').value = 'nothing-like-this', document.querySelector('#search').dispatchEvent(new Event('input')))")
-    browser.wait("document.querySelector('#empty').innerText == 'Nothing matches the filter.'")
+    fill(browser, "#search", "nothing-like-this")
+    wait_empty(browser)
 
     fresh(browser, page, "#state=Failed,DeleteFailed&search=image-mirror")
     wait_total(browser, 13)
     assert browser.run("document.querySelector('#search').value") == "image-mirror"
     assert browser.run("document.querySelector('button[data-state=Failed]').getAttribute('aria-pressed')") == "true"
     browser.click("button[data-state=Failed]")
-    browser.wait("document.querySelector('#empty').innerText == 'Nothing matches the filter.'")
+    wait_empty(browser)
+    assert browser.all_violations() == []
+
+
+def suggestions(browser):
+    return browser.run("[...document.querySelector('#namespaces').options].map((option) => option.value)")
+
+
+def test_a_namespace_is_chosen_with_the_keyboard_and_remembered_in_the_address(browser, page):
+    fresh(browser, page)
+    browser.press("n")
+    assert browser.run("document.activeElement.id") == "namespace"
+    wait_until(lambda: suggestions(browser) == ["items", "team-network", "team-payments", "team-platform"], "all namespaces")
+    assert browser.run("document.querySelector('#namespaces option[value=team-platform]').label") == f"{1000 + FAILED:,} items, {FAILED} Failed"
+    browser.type("PLAT")
+    wait_until(lambda: suggestions(browser) == ["team-platform"], "the only namespace with this text")
+    fill(browser, "#namespace", "")
+    wait_total(browser, COUNT)
+    browser.type("team-platform")
+    wait_total(browser, 1000 + FAILED)
+    assert browser.run("location.hash") == "#namespace=team-platform"
+    assert {name.partition("/")[0] for name in names(browser)} == {"team-platform"}
+    # The cards count the namespace. Other filters are added to it.
+    wait_state(browser, "Succeeded", 1000)
+    wait_state(browser, "Failed", FAILED)
+    wait_state(browser, "Progressing", 0)
+    fill(browser, "#search", "backup")
+    wait_total(browser, 60)
+    assert browser.run("location.hash") == "#namespace=team-platform&search=backup"
+    fresh(browser, page, "#namespace=team-platform&search=backup")
+    wait_total(browser, 60)
+    assert browser.run("document.querySelector('#namespace').value") == "team-platform"
+
+    # Enter also takes a name that is not suggested; the way back leads to the choice before.
+    browser.run("document.querySelector('#namespace').select()")
+    browser.type("nowhere")
+    browser.press("Enter")
+    wait_empty(browser)
+    assert browser.run("location.hash") == "#namespace=nowhere&search=backup"
+    browser.run("history.back()")
+    wait_total(browser, 60)
+    assert browser.run("document.querySelector('#namespace').value") == "team-platform"
+
+    # From an item to everything in its namespace.
+    fresh(browser, page, "#open=team-network/dns-zones-0-0")
+    browser.wait("document.querySelector('#detail .note a')?.innerText == 'team-network'")
+    browser.click("#detail .note a")
+    wait_total(browser, 2500 + 1700)
+    assert browser.run("location.hash") == "#namespace=team-network"
+    assert browser.run("document.querySelector('#detail').hidden") is True
     assert browser.all_violations() == []
 
 
@@ -114,6 +169,34 @@ def test_updates_arrive_without_reloading(browser, page, world):
     world.kube.delete(DEPLOYITEMS, "live-update", "items")
     browser.wait("document.querySelectorAll('#rows tr').length == 0")
     assert browser.run("window.isSamePage") is True
+
+
+def test_a_change_between_two_streams_is_shown(browser, page, world):
+    """The server ends a stream after some minutes. Here the browser takes the next message for its end, and connects again when the test allows it."""
+    fresh(browser, page, "#search=between-streams")
+    wait_empty(browser)
+    browser.run("""(() => {
+        const {read} = ReadableStreamDefaultReader.prototype, {fetch} = window;
+        ReadableStreamDefaultReader.prototype.read = function () {
+            ReadableStreamDefaultReader.prototype.read = read;
+            return Promise.resolve({done: true});
+        };
+        window.fetch = async (url, options) => {
+            if (url.endsWith("/events")) await new Promise((connect) => { window.reconnect = connect; });
+            return fetch(url, options);
+        }; })()""")
+    world.item("between-streams-1", job=None)
+    browser.wait("window.reconnect !== undefined")
+    browser.wait("document.querySelectorAll('#rows tr').length == 1")
+    world.item("between-streams-2", job=None)
+    wait_until(lambda: page.api("rows", search="between-streams")["total"] == 2, "the controller has seen the second item")
+    assert len(names(browser)) == 1
+    browser.run("window.reconnect()")
+    browser.wait("document.querySelectorAll('#rows tr').length == 2")
+    for name in ("between-streams-1", "between-streams-2"):
+        world.kube.patch(DEPLOYITEMS, name, {"metadata": {"finalizers": None}}, "items")
+        world.kube.delete(DEPLOYITEMS, name, "items")
+    browser.wait("document.querySelectorAll('#rows tr').length == 0")
 
 
 def test_the_page_is_used_with_the_keyboard(browser, page):
@@ -162,8 +245,8 @@ def test_texts_are_readable_in_both_color_schemes_and_at_360_pixels(browser, pag
         }
         return poor; })()"""
     backgrounds = {"light": "rgb(244, 246, 250)", "dark": "rgb(14, 19, 27)"}
-    for size in (LARGE, SMALL):
-        fresh(browser, page, "#state=Failed", size, scheme)
+    for size, fragment in itertools.product((LARGE, SMALL), ("#state=Failed", "#state=Succeeded&search=dns", "#state=Progressing")):
+        fresh(browser, page, fragment, size, scheme)
         assert browser.run("getComputedStyle(document.body).backgroundColor") == backgrounds[scheme]
         assert browser.run(contrast) == []
         assert browser.run("document.documentElement.scrollWidth") <= size[0]
@@ -178,14 +261,14 @@ def test_texts_are_readable_in_both_color_schemes_and_at_360_pixels(browser, pag
 def take(browser, name):
     if os.environ.get("LONGSHORE_SCREENSHOTS"):
         browser.screenshot(DOCS / name)
-    assert (DOCS / name).stat().st_size < 150_000
+    assert (DOCS / name).stat().st_size < 180_000
 
 
 def test_the_pictures_of_the_documentation(browser, page):
     fresh(browser, page, "", (1180, 720))
     wait_total(browser, COUNT)
     take(browser, PICTURES[0])
-    fresh(browser, page, "#state=Failed&search=backup", (1180, 720), "dark")
+    fresh(browser, page, "#state=Failed&search=backup", (1180, 820), "dark")
     browser.click("#rows tr a")
     browser.wait("!document.querySelector('#detail').hidden")
     take(browser, PICTURES[1])
@@ -206,14 +289,90 @@ def test_nothing_of_imports_exports_and_logs_is_served(page):
     assert CANARY not in json.dumps(page.api("overview"))
 
 
+def export_canary(pod):
+    pod.run()
+    pod.save_state({"state": CANARY.encode()})
+    pod.export({"password": CANARY})
+    pod.succeed()
+
+
+def test_nothing_of_a_run_with_secrets_is_served(browser, page, world):
+    """Imports, the Secret of a Target, state and exports of a job that the controller has executed."""
+    world.secret("access", {"kubeconfig": json.dumps({
+        "apiVersion": "v1", "kind": "Config", "users": [{"name": "u", "user": {"token": CANARY}}]})})
+    world.target("secret-target", secret="access", key="kubeconfig")
+    world.kubelet.behaviour = export_canary
+    world.item("with-secrets", target="secret-target", config={"importValues": {"password": CANARY}})
+    status = world.finished("with-secrets")
+    assert status["phase"] == "Succeeded"
+    assert CANARY in json.dumps({key: base64.b64decode(value).decode() for key, value in world.kube.get(
+        "secrets", status["exportRef"]["name"], "items")["data"].items()}), "the export contains it"
+    wait_until(lambda: page.api("row", namespace="items", name="with-secrets")["row"]["state"] == "Succeeded", "the page shows the end of the job")
+    fresh(browser, page, "#namespace=items&open=items/with-secrets")
+    browser.wait("document.querySelector('#detail .badge')?.innerText == 'Succeeded'")
+    shown = [browser.run("document.documentElement.outerHTML"), first_update(page)]
+    shown += [page.get(f"api/v1/{path}", **parameters)[2].decode() for path, parameters in (
+        ("overview", {}), ("rows", {"namespace": "items"}), ("namespaces", {}), ("row", {"namespace": "items", "name": "with-secrets"}))]
+    assert all("with-secrets" in text for text in (shown[0], shown[3], shown[5]))
+    assert [text for text in shown if CANARY in text] == []
+    world.kube.patch(DEPLOYITEMS, "with-secrets", {"metadata": {"finalizers": None}}, "items")
+    world.kube.delete(DEPLOYITEMS, "with-secrets", "items")
+
+
+def first_update(page):
+    """The first event of a stream, which is as the schema says."""
+    with socket.create_connection(("127.0.0.1", page.port), timeout=60) as client:
+        client.sendall(b"GET /ui/api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        text = ""
+        while not (found := re.search("event: update\ndata: (.*)\n\n", text)):
+            text += client.recv(65536).decode()
+    check(json.loads(found.group(1)), "update")
+    return text
+
+
+def test_answers_have_every_member_that_is_documented(page):
+    """Of a controller: objects that are related to others are those of registrations and lifecycle. Every answer is compared with the schema."""
+    page.api("namespaces", search="team", limit=2, offset=1)
+    first_update(page)
+    rows = [page.api("rows", **{"limit": 1, **more})["rows"][0] for more in (
+        {}, {"state": "Failed", "search": "backup"}, {"namespace": "team-network", "type": "container"})]
+    details = [page.api("row", kind="items", namespace=row["namespace"], name=row["name"]) for row in rows]
+    assert {key for row in rows for key in row} == set(SCHEMA["$defs"]["oneRow"]["properties"])
+    documented = SCHEMA["$defs"]["detail"]["properties"]
+    assert {key for detail in details for key in detail} == set(documented) - {"related", "relatedTitle"}
+    for part in ("timeline", "conditions", "runs"):
+        seen = {key for detail in details for entry in detail[part] for key in entry}
+        assert seen == set(documented[part]["items"]["properties"]), part
+    assert {key for detail in details for key in detail.get("error", ())} == set(documented["error"]["properties"])
+    overview = page.api("overview")
+    assert set(overview) == set(SCHEMA["$defs"]["overview"]["properties"])
+    assert set(overview["kinds"][0]) == set(SCHEMA["$defs"]["overview"]["properties"]["kinds"]["items"]["properties"])
+
+
 def test_the_headers_forbid_everything_that_the_page_does_not_need(page):
-    for path in ("", "page.js", "view.js", "page.css", "icon.svg", "api/v1/overview", "api/v1/rows", "nothing"):
-        _, headers, _ = page.get(path)
+    for path in ("", "api/v1/overview", "api/v1/rows", "api/v1/namespaces", "api/v1/row", "nothing"):
+        _, headers, body = page.get(path)
         policy = headers["Content-Security-Policy"]
-        assert "default-src 'none'" in policy and "unsafe" not in policy and "*" not in policy
-        assert "frame-ancestors 'none'" in policy
+        assert policy.startswith("default-src 'none'; ") and policy.endswith("frame-ancestors 'none'") and "unsafe" not in policy and "*" not in policy
+        hashes = [re.escape(base64.b64encode(hashlib.sha256(text).digest()).decode())
+                  for tag in (b"script", b"style") for text in re.findall(rb"<%s[^>]*>(.*?)</%s>" % (tag, tag), body, re.S)]
+        if path:
+            assert policy == "default-src 'none'; frame-ancestors 'none'" and hashes == []
+        else:
+            assert re.search("; script-src 'sha256-{}'; style-src 'sha256-{}'; connect-src 'self'; ".format(*hashes), policy)
         assert headers["X-Content-Type-Options"] == "nosniff" and headers["Referrer-Policy"] == "no-referrer"
     assert page.get("api/v1/overview", headers={"Host": "attacker.example"})[0] == 403
+
+
+def test_large_answers_are_compressed_for_clients_that_accept_it(page):
+    for path, parameters in (("", {}), ("api/v1/rows", {"limit": 200, "order": "name"})):
+        _, headers, plain = page.get(path, **parameters)
+        assert "Content-Encoding" not in headers and headers["Vary"] == "Accept-Encoding"
+        _, headers, packed = page.get(path, {"Accept-Encoding": "br, gzip;q=0.5"}, **parameters)
+        assert headers["Content-Encoding"] == "gzip" and headers["Vary"] == "Accept-Encoding"
+        assert len(packed) < len(plain) / 2 and gzip.decompress(packed) == plain
+        print(f"/ui/{path}: {len(plain)} bytes, {len(packed)} with gzip")
+        assert page.get(path, {"Accept-Encoding": "gzip;q=0"}, **parameters)[2] == plain
 
 
 def test_many_and_slow_clients_neither_block_the_controller_nor_grow_its_memory(page, world):
@@ -276,6 +435,37 @@ def test_with_authentication_the_page_needs_a_token_with_permission(browser, wor
     wait_live(browser)
     assert browser.run("document.querySelector('#login').hidden") is True
     assert allowed not in guarded.controller.output()
+
+
+def test_the_browser_executes_nothing_but_the_script_of_the_document(browser, page):
+    """The last test of the page in a browser, because the violations that it causes are recorded."""
+    fresh(browser, page)
+    assert browser.all_violations() == [] and browser.errors == []
+    asked = browser.requests[len(browser.requests) - browser.requests[::-1].index(page.address) - 1:]
+    paths_asked = {url.partition("?")[0].removeprefix(page.address) for url in asked}
+    assert paths_asked == {"", "api/v1/overview", "api/v1/rows", "api/v1/events"}, "one document, and the API"
+    assert browser.run("(([load]) => load.encodedBodySize < load.decodedBodySize / 2)(performance.getEntriesByType('navigation'))"), "gzip"
+    browser.run("""(() => {
+        const add = (name, fields) => document.body.append(Object.assign(document.createElement(name), fields));
+        add("script", {textContent: "window.isExecuted = true"});
+        add("script", {src: "api/v1/overview"});
+        add("script", {src: "http://127.0.0.1:1/script.js"});
+        add("div", {innerHTML: "<img src='data:,' onerror='window.isExecuted = true'>"});
+        add("style", {textContent: "body { display: none }"});
+        add("p", {innerHTML: "<b style='color: red'></b>"});
+        add("img", {src: "http://127.0.0.1:1/picture.png"});
+        add("iframe", {src: "about:blank#framed", srcdoc: "<script>parent.isExecuted = true</" + "script>"});
+        add("base", {href: "http://127.0.0.1:1/"});
+        fetch("http://127.0.0.1:1/data").catch(() => {});
+        const form = Object.assign(document.createElement("form"), {action: "http://127.0.0.1:1/form", method: "post"});
+        document.body.append(form);
+        form.submit(); })()""")
+    for directive in ("script-src-elem inline", "script-src-elem http://127.0.0.1:1/script.js", f"script-src-elem {page.address}api/v1/overview",
+                      "script-src-attr inline", "style-src-elem inline", "style-src-attr inline", "img-src http://127.0.0.1:1/picture.png",
+                      "base-uri http://127.0.0.1:1", "connect-src http://127.0.0.1:1/data", "form-action http://127.0.0.1:1/form"):
+        browser.wait(f"window.violations.some((text) => text.startsWith('{directive}'))", directive)
+    assert browser.run("window.isExecuted") is None
+    assert browser.run("getComputedStyle(document.body).display") == "block"
 
 
 def test_without_the_setting_there_is_no_page_and_with_it_an_item_costs_less_than_half_a_kilobyte(page, world):

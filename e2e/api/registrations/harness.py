@@ -91,7 +91,7 @@ class RegistrationsWorld(World):
             if self.kube.find(resource, name, namespace) is not None:
                 self.kube.delete(resource, name, namespace)
 
-    def start(self, *arguments, proxy=None, token=None):
+    def start(self, *arguments, proxy=None, token=None, env=None):
         self.users += 1
         user = f"registrations-{self.namespace}-{self.users}"
         kubeconfig = (self.token_kubeconfig(f"https://{proxy.host}:{proxy.port}") if proxy
@@ -100,7 +100,7 @@ class RegistrationsWorld(World):
         process = Controller("longshore-registrations", [
             PROGRAM, "registrations", f"--kubeconfig={kubeconfig}", f"--namespace={self.namespace}", "-v", "debug",
             "--metrics-address=off", "--health-address=off", *arguments],
-            env={**os.environ, "ASAN_OPTIONS": "detect_leaks=1"})
+            env={**os.environ, "ASAN_OPTIONS": "detect_leaks=1", **(env or {})})
         process.user = user
         self.controllers.append(process)
         wait_until(lambda: "all objects listed" in process.output() and '"leading"' in process.output(), "leading")

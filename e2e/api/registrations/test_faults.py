@@ -4,6 +4,7 @@
 import base64
 import copy
 import json
+import threading
 
 import pytest
 import yaml
@@ -12,11 +13,13 @@ from bench import crds
 from bench.kube import DEPLOYITEMS, LANDSCAPER, TARGETS, ApiError
 from bench.waiting import wait_until
 from controller_harness import WITHOUT_UNINSTALL
-from faults.proxy import PASS, status
+from faults.clock import HOUR, Clock
+from faults.proxy import PASS, Action
 from registrations_harness import (AGENT_FINALIZER, BINDINGS, DEFINITIONS, DEPLOYER_ONLY, ENVIRONMENT_ANNOTATION, ENVIRONMENTS, HELM,
                                    INSTALLATION_DEFINITION, INSTALLATIONS, LEASES, MANAGEMENT_FINALIZER, REGISTRATIONS, RegistrationsWorld,
                                    environment, registration)
 
+DAY = 24 * HOUR
 OURS = "longshore.deployers.landscaper.gardener.cloud"
 REQUESTED, EXPIRES = f"{OURS}/token-requested", f"{OURS}/token-expires"
 
@@ -74,29 +77,42 @@ def test_tokens_are_short_lived_and_renewed(world):
     assert claims(world, "mock-one")["jti"] != first["jti"]
 
 
-def test_a_renewal_survives_an_outage(world):
-    """S2: the API server refuses everything while a token is due. It is renewed when it is back, and nothing is lost or done twice."""
-    is_away = []
+def test_a_renewal_survives_an_outage_of_an_hour_and_a_clock_that_is_wrong_by_a_day(world):
+    """S2: the clocks of the program are moved forward by days. A token lives for 90 days and is renewed after 45. At that time the API
+    server cannot be reached for an hour, and meanwhile the wall clock is set forward or back by a day. Nothing is lost or done twice."""
+    clock, is_away = Clock(), threading.Event()
+    clock.jump(DAY)
 
-    def plan(request):
-        return status(503, "ServiceUnavailable") if is_away and "/leases" not in request.path and not request.is_watch else PASS
+    def plan(_):
+        return Action(forward=False, lose=True) if is_away.is_set() else PASS
 
     with world.behind_proxy(plan) as proxy:
-        process = world.start(proxy=proxy)
+        process = world.start(proxy=proxy, env=clock.environment)
         world.create(environment("one"))
         world.create(registration("mock"))
         world.finish("mock-one")
         world.wait_condition(REGISTRATIONS, "mock", "Ready", "True")
-        first = claims(world, "mock-one")
-        is_away.append(True)
-        world.kube.patch(TARGETS, "mock-one", {"metadata": {"annotations": {REQUESTED: "2020-01-01T00:00:00Z", EXPIRES: "2020-01-02T00:00:00Z"}}},
-                         world.namespace)
-        wait_until(lambda: "request failed, retrying" in process.output(), "a failed renewal")
-        assert claims(world, "mock-one")["jti"] == first["jti"]
-        is_away.clear()
-        world.wait_triggered("mock-one")
-        assert world.kube.get(TARGETS, "mock-one", world.namespace)["metadata"]["annotations"][f"{OURS}/token-renewals"] == "1"
-        world.finish("mock-one")
+        for number, correction in enumerate((-DAY, DAY), 1):
+            first = claims(world, "mock-one")
+            assert first["exp"] - first["iat"] == 90 * DAY
+            clock.advance(43 * DAY)
+            world.quiet()
+            assert claims(world, "mock-one")["jti"] == first["jti"], "renewed too early"
+            is_away.set()
+            proxy.cut()
+            clock.advance(4 * DAY - HOUR)
+            for _ in range(2):
+                seen = len(proxy.requests)
+                wait_until(lambda: len(proxy.requests) > seen, "attempts during the outage")
+                clock.advance(HOUR // 2)
+            clock.jump(correction)
+            assert process.running and claims(world, "mock-one")["jti"] == first["jti"]
+            is_away.clear()
+            world.wait_triggered("mock-one")
+            annotations = world.kube.get(TARGETS, "mock-one", world.namespace)["metadata"]["annotations"]
+            assert annotations[f"{OURS}/token-renewals"] == str(number) and claims(world, "mock-one")["jti"] != first["jti"]
+            world.finish("mock-one")
+            world.wait_condition(REGISTRATIONS, "mock", "Ready", "True")
 
 
 def test_with_access_by_the_agent_no_token_is_stored(world):

@@ -7,38 +7,25 @@ import hashlib
 import io
 import json
 import subprocess
-import sys
 import tarfile
 
 import pytest
 import yaml
 
-from bench import paths
 from controller_harness import PROGRAM
 from registrations_harness import REGISTRATIONS
 from ship import helm
+from ship.registration import blueprint_of, build
 
-SCRIPT = paths.CHECKOUT / "images" / "registration.py"
-OPTIONS = ["--images", "registry.example/longshore", "--version", "v0.1.0"]
 RELEASE, NAMESPACE = "longshore-one", "deployers"
 SELECTORS = [{"annotations": [{"key": "landscaper.gardener.cloud/environment", "operator": "exists"}]}]
 IMPORTS = {"releaseName": RELEASE, "releaseNamespace": NAMESPACE, "identity": RELEASE, "targetSelectors": SELECTORS, "values": {},
            "landscaperCluster": {"spec": {"config": {"kubeconfig": "apiVersion: v1\nkind: Config\n"}}}}
 
 
-def build(*arguments):
-    done = subprocess.run([sys.executable, SCRIPT, *arguments, "--helm", helm.program(), *OPTIONS], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
 @pytest.fixture(scope="module")
 def inline():
     return build("inline")
-
-
-def blueprint_of(registration):
-    return json.loads(registration["spec"]["installationTemplate"]["blueprint"]["inline"]["filesystem"]["blueprint.yaml"])
 
 
 def render(blueprint, imports, directory):

@@ -6,6 +6,7 @@ import json
 from bench import ports
 from bench.browser import Browser
 from bench.page_client import PageClient
+from bench.page_view import assert_no_other_hosts
 from bench.waiting import wait_until
 from registrations_harness import ENVIRONMENTS, REGISTRATIONS, environment, registration
 
@@ -38,4 +39,6 @@ def test_environments_and_their_deployers_are_shown_and_updated(world):
         browser.wait("document.querySelector('#detail')?.innerText.includes('mock')")
         browser.click("#detail .plain a")
         browser.wait("document.querySelector('#detail h2')?.innerText == 'mock' && document.querySelector('#type-title').innerText == 'Environments'")
+        assert browser.run("document.querySelector('#namespace-field').hidden") is True, "they have no namespace"
+        assert_no_other_hosts(browser)
         assert browser.errors == [] and browser.all_violations() == []

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# Writes the one document that the browser loads: index.html with the content of the other files. Run in deployer/ with:
+# document (the file to write).
+set(files ${CMAKE_CURRENT_LIST_DIR})
+
+# insert(MARK TEXT): replaces the mark, which occurs once, in the document.
+function(insert mark text)
+  string(FIND "${page}" "${mark}" first)
+  string(FIND "${page}" "${mark}" last REVERSE)
+  if(first EQUAL -1 OR NOT first EQUAL last)
+    message(FATAL_ERROR "index.html needs ${mark} exactly once")
+  endif()
+  string(REPLACE "${mark}" "${text}" page "${page}")
+  set(page "${page}" PARENT_SCOPE)
+endfunction()
+
+file(READ ${files}/index.html page)
+file(READ ${files}/page.css style)
+file(READ ${files}/icon.svg icon)
+string(STRIP "${icon}" icon)
+# One script, so that the parts share their names without import and export. The last one starts the page.
+set(script "")
+foreach(part IN ITEMS view connection page)
+  file(READ ${files}/${part}.js text)
+  string(APPEND script "${text}")
+endforeach()
+foreach(text IN ITEMS "${style}" "${script}")
+  string(REGEX MATCH "</[sS]|<!--" end "${text}")
+  if(NOT end STREQUAL "")
+    message(FATAL_ERROR "${end} in a style or script would end it or change how it is read")
+  endif()
+endforeach()
+
+string(REPLACE "\"" "'" address "${icon}")
+foreach(pair IN ITEMS "%=%25" "#=%23" "<=%3C" ">=%3E")
+  string(SUBSTRING "${pair}" 0 1 letter)
+  string(SUBSTRING "${pair}" 2 3 escape)
+  string(REPLACE "${letter}" "${escape}" address "${address}")
+endforeach()
+insert("@ICON_ADDRESS@" "data:image/svg+xml,${address}")
+string(REPLACE "<svg " "<svg class=\"icon\" aria-hidden=\"true\" " icon "${icon}")
+insert("@ICON@" "${icon}")
+insert("@STYLE@" "\n${style}")
+insert("@SCRIPT@" "\n${script}")
+file(WRITE ${document} "${page}")
