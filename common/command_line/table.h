@@ -78,6 +78,7 @@ struct registrations_values {
 struct lifecycle_values {
     const char *namespace_name, *registry, *sub_path, *registry_config, *module_state, *policy;
     const char *window_size, *kubeconfig, *metrics_address, *health_address, *page;
+    const char *output; /* of plan */
     struct log_values log;
     bool is_own_cluster, is_shared, is_check, is_help;
 };

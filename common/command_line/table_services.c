@@ -144,6 +144,8 @@ static const struct option_row lifecycle_rows[] = {
                      "status page at /ui/ on the address of /metrics: for everyone who reaches it, "
                      "or with a bearer token",
                      "off on token", "off"),
+    option_text_with("output", 'o', struct lifecycle_values, output, "FORMAT",
+                     "output format of plan", "text json", "text"),
     option_flag("check", 0, struct lifecycle_values, is_check,
                 "print which permissions and CustomResourceDefinitions are missing, and exit"),
     TABLE_LOG_ROWS(struct lifecycle_values),

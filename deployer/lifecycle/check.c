@@ -22,6 +22,7 @@ static const struct {
     {KYMA_GROUP, "moduletemplates", NULL, "list watch", PLACE_OWN},
     {KYMA_GROUP, "modulereleasemetas", NULL, "list watch patch", PLACE_OWN},
     {"", "secrets", NULL, "list watch", PLACE_OWN},
+    {"", "events", NULL, "create", PLACE_OWN},
     {"coordination.k8s.io", "leases", NULL, "get list create update delete", PLACE_OWN},
     {"apiextensions.k8s.io", "customresourcedefinitions", NULL, "get", PLACE_CLUSTER},
     {"authentication.k8s.io", "tokenreviews", NULL, "create", PLACE_REVIEWS},

@@ -107,6 +107,21 @@ static void count_mandatory(struct lifecycle *lifecycle, const json_t *manifest,
         (void)json_object_del(lifecycle->mandatory_counts, module);
 }
 
+/* How long it takes until a module is Ready, for metrics. */
+static void note_readiness(struct module *module)
+{
+    uint64_t now_ms = loop_now_ms(module->kyma->lifecycle->loop);
+
+    if (module->reported_state != MODULE_READY) {
+        if (!module->unready_since_ms)
+            module->unready_since_ms = now_ms;
+        return;
+    }
+    if (module->unready_since_ms)
+        module->took_ms = now_ms - module->unready_since_ms;
+    module->unready_since_ms = 0;
+}
+
 static void set_manifest(struct source_state *state, const json_t *object, bool is_gone)
 {
     struct lifecycle *lifecycle = state->lifecycle;
@@ -132,6 +147,7 @@ static void set_manifest(struct source_state *state, const json_t *object, bool 
         module->is_mandatory = *label_of(object, KYMA_LABEL_MANDATORY) != '\0';
         module->reported_state = MODULE_PROCESSING;
         (void)module_state_parse(doc_text(object, "status.state"), &module->reported_state);
+        note_readiness(module);
         free(module->module_name);
         module->module_name = xstrdup(label_of(object, KYMA_LABEL_MODULE_NAME));
     }

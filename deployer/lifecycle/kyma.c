@@ -9,6 +9,7 @@
 #include "deployer/lifecycle/kyma_status.h"
 #include "deployer/lifecycle/manager.h"
 #include "deployer/lifecycle/names.h"
+#include "deployer/lifecycle/state_event.h"
 
 /* ---- Problems ---- */
 
@@ -137,9 +138,12 @@ void kyma_leave(struct kyma *kyma)
 static void on_written(void *data, json_t *object, const struct error *err)
 {
     struct kyma *kyma = data;
+    cleanup_json json_t *event = steal(&kyma->event);
 
     kyma->call = NULL;
     if (err->kind == ERROR_NONE) {
+        if (event)
+            lifecycle_send_event(kyma, KIND_KYMA, object, event);
         kept_take_answer(&kyma->object, object);
     } else if (err->kind != ERROR_CONFLICT && err->kind != ERROR_NOT_FOUND &&
                err->kind != ERROR_CANCELLED) {
@@ -255,8 +259,11 @@ static bool write_status(struct kyma *kyma, const json_t *object, const json_t *
     cleanup_json json_t *new = json_pack("{s:O}", "status", doc_writable(status));
     cleanup_json json_t *body = merge_patch_between(old, new);
 
-    if (body && !kyma->call && kyma_is_write_due(kyma, doc_get(object, "status"), status))
+    if (body && !kyma->call && kyma_is_write_due(kyma, doc_get(object, "status"), status)) {
+        json_decref(kyma->event);
+        kyma->event = state_event(KIND_KYMA, doc_get(object, "status"), status);
         patch(kyma, object, "status", body);
+    }
     return !body;
 }
 
@@ -322,6 +329,21 @@ static struct choices resolve(const struct kyma *kyma, const struct pass *pass)
     });
 }
 
+/* Nothing but the clock tells that a window begins. It may be set, so it is looked at now and then.
+ */
+static void await_window(struct kyma *kyma, const struct choices *choices)
+{
+    int64_t next = choices_next_window(choices);
+    int64_t now = clock_unix_ms(loop_clock(kyma->lifecycle->loop));
+    int64_t delay_ms = next > now ? next - now : 0;
+
+    if (!next)
+        loop_timer_stop(&kyma->window_timer);
+    else
+        loop_timer_start(&kyma->window_timer,
+                         delay_ms < LIFECYCLE_WINDOW_MS ? (uint64_t)delay_ms : LIFECYCLE_WINDOW_MS);
+}
+
 static void step_modules(struct kyma *kyma, const json_t *object)
 {
     struct module *next = NULL;
@@ -373,6 +395,7 @@ static void pass_life(struct kyma *kyma, struct pass *pass)
     if (!pass->is_connected && !kyma->problem)
         return;
     choices = resolve(kyma, pass);
+    await_window(kyma, &choices);
     if (pass->is_connected)
         kyma_sync_manifests(kyma, pass->object, &choices);
     if (pass->is_connected)

@@ -144,23 +144,16 @@ static void install(struct kyma *kyma, const json_t *object, struct module_choic
 static void install_mandatory(struct kyma *kyma, const json_t *object, json_t *wanted_names)
 {
     const struct lifecycle *lifecycle = kyma->lifecycle;
+    const struct catalog catalog = {lifecycle->releases, lifecycle->templates,
+                                    lifecycle->options.namespace_name};
     const char *name;
     json_t *release;
 
     doc_foreach(lifecycle->releases, name, release)
     {
-        const char *version = doc_text(release, "spec.mandatory.version");
-        cleanup_free char *template_name = version ? xasprintf("%s-%s", name, version) : NULL;
-        struct module_choice choice = {
-            .kind = CHOICE_INSTALL,
-            .name = name,
-            .channel = "",
-            .version = version ? version : "",
-            .component = doc_text_or(release, "spec.ocmComponentName", ""),
-            .template = version ? doc_member(lifecycle->templates, template_name) : NULL,
-        };
+        struct module_choice choice;
 
-        if (!version || doc_text(release, "metadata.deletionTimestamp"))
+        if (!resolve_mandatory(&catalog, name, release, &choice))
             continue;
         if (!choice.template) { /* what is installed stays */
             cleanup_free char *kept = manifest_name(kyma->name, choice.component, name);

@@ -61,6 +61,7 @@ struct kyma *kyma_get(struct lifecycle *lifecycle, const char *name)
     loop_timer_init(&kyma->timer, lifecycle->loop, kyma_on_timer, kyma);
     loop_timer_init(&kyma->away_timer, lifecycle->loop, kyma_on_away, kyma);
     loop_timer_init(&kyma->report_timer, lifecycle->loop, kyma_on_report, kyma);
+    loop_timer_init(&kyma->window_timer, lifecycle->loop, kyma_on_timer, kyma);
     bucket = bucket_of(lifecycle, name);
     kyma->hash_next = lifecycle->table[bucket];
     lifecycle->table[bucket] = kyma;
@@ -79,6 +80,8 @@ void kyma_touch(struct kyma *kyma)
     if (kyma->is_queued)
         return;
     kyma->is_queued = true;
+    kyma->queued_ms = loop_now_ms(lifecycle->loop);
+    lifecycle->queue_adds++;
     kyma->queue_next = NULL;
     *lifecycle->queue_end = kyma;
     lifecycle->queue_end = &kyma->queue_next;
@@ -129,9 +132,11 @@ void kyma_free(struct kyma *kyma)
     while (kyma->modules)
         module_free(kyma->modules);
     kube_cancel(kyma->call);
+    json_decref(kyma->event);
     loop_timer_stop(&kyma->timer);
     loop_timer_stop(&kyma->away_timer);
     loop_timer_stop(&kyma->report_timer);
+    loop_timer_stop(&kyma->window_timer);
     unlink_kyma(kyma);
     while (kyma->accesses) {
         struct access *access = kyma->accesses;

@@ -63,6 +63,7 @@ static void on_pump(void *data)
             lifecycle->queue_end = &lifecycle->queue_first;
         kyma->is_queued = false;
         lifecycle->passes++;
+        lifecycle->queue_wait_ms += loop_now_ms(lifecycle->loop) - kyma->queued_ms;
         kyma_pass(kyma);
     }
     lifecycle->pass_ms += loop_now_ms(lifecycle->loop) - begin_ms;
@@ -201,33 +202,6 @@ static void on_signal(void *data, int signal_number)
     loop_stop(process->lifecycle.loop);
 }
 
-static int open_clients(struct lifecycle *lifecycle, const char *kubeconfig, struct error *err)
-{
-    cleanup_kube_config struct kube_config *config = NULL;
-    const struct registry_options registry = {.keyring = lifecycle->keyring};
-
-    if (http_client_new(lifecycle->loop, LIFECYCLE_USER_AGENT, &lifecycle->http, err) < 0 ||
-        kube_config_default(kubeconfig, &config, err) < 0)
-        return -1;
-    lifecycle->own_config = kube_config_copy(config);
-    if (kube_new(lifecycle->loop, lifecycle->http, config, &lifecycle->kube, err) < 0)
-        return -1;
-    config = NULL;
-    if (registry_new(lifecycle->loop, lifecycle->http, &registry, &lifecycle->registry, err) < 0)
-        return -1;
-    lifecycle->pool = cluster_pool_new(lifecycle->loop, LIFECYCLE_USER_AGENT);
-    /* Every cluster stays connected. */
-    cluster_pool_set_max(lifecycle->pool, LIFECYCLE_CLUSTERS_MAX);
-    lifecycle->store = module_store_new(&(struct module_store_options){
-        .loop = lifecycle->loop,
-        .registry = lifecycle->registry,
-        .repository = lifecycle->repository,
-        .on_change = on_content,
-        .data = lifecycle,
-    });
-    return 0;
-}
-
 static int start(struct process *process, const struct lifecycle_values *values, struct error *err)
 {
     struct lifecycle *lifecycle = &process->lifecycle;
@@ -242,7 +216,7 @@ static int start(struct process *process, const struct lifecycle_values *values,
         loop_new(clock_system(), &lifecycle->loop, err) < 0 ||
         loop_set_signals(lifecycle->loop, DAEMON_SIGNALS, DAEMON_SIGNAL_COUNT, on_signal, process,
                          err) < 0 ||
-        open_clients(lifecycle, values->kubeconfig, err) < 0)
+        lifecycle_open_clients(lifecycle, values->kubeconfig, on_content, lifecycle, err) < 0)
         return -1;
     loop_timer_init(&lifecycle->pump, lifecycle->loop, on_pump, lifecycle);
     loop_timer_init(&lifecycle->trim_timer, lifecycle->loop, on_trim, lifecycle);
@@ -283,16 +257,7 @@ static void process_done(struct process *process)
     loop_timer_stop(&lifecycle->pump);
     loop_timer_stop(&lifecycle->trim_timer);
     loop_timer_stop(&lifecycle->definitions_timer);
-    module_store_free(lifecycle->store);
-    registry_free(lifecycle->registry);
-    cluster_pool_free(lifecycle->pool);
-    kube_free(lifecycle->kube);
-    kube_config_free(lifecycle->own_config);
-    http_client_free(lifecycle->http);
-    keyring_free(lifecycle->keyring);
-    repository_free(lifecycle->repository);
-    maintenance_free(lifecycle->policy);
-    loop_free(lifecycle->loop);
+    lifecycle_close_clients(lifecycle);
     for (size_t i = 0; i < array_length(maps); i++)
         json_decref(maps[i]);
 }

@@ -46,7 +46,8 @@ enum {
     LIFECYCLE_AWAY_MS = 10 * 1000,  /* a cluster that is silent for this long is reported */
     LIFECYCLE_ESTABLISHED_MS = 500, /* until the server serves a kind that was just defined */
     LIFECYCLE_RETRY_MS = 1000,
-    LIFECYCLE_REPORT_MS = 900, /* changes of a status are collected for this time */
+    LIFECYCLE_REPORT_MS = 900,            /* changes of a status are collected for this time */
+    LIFECYCLE_WINDOW_MS = 10 * 60 * 1000, /* between looks at the clock until a window begins */
     LIFECYCLE_WATCH_MS = 2000, /* from Ready to the watches on the rest of a module's objects */
 };
 
@@ -105,6 +106,7 @@ struct kyma {
     struct kyma *share_next, **share_link; /* of the clusters in the same bucket */
     size_t bucket;
     bool is_queued;
+    uint64_t queued_ms; /* since when */
     uint32_t round;
     struct kept object;      /* in the control plane */
     struct access *accesses; /* Secrets */
@@ -132,6 +134,9 @@ struct kyma {
     struct loop_timer timer;      /* of the next attempt */
     struct loop_timer away_timer; /* until silence becomes a problem */
     struct loop_timer report_timer;
+    struct loop_timer window_timer; /* until a maintenance window begins */
+    json_t *event;                  /* to be sent when the status is written, or NULL */
+    uint64_t event_next_ms;         /* see event_is_allowed() */
     /* For metrics. */
     int64_t reported_state;   /* enum module_state, or -1 */
     int64_t unready_since_ms; /* on the clock of the loop; 0: Ready */
@@ -150,7 +155,9 @@ struct module {
     char *module_name;
     bool is_mandatory;
     enum module_state reported_state;
-    bool is_awaited; /* the Manifest was written, and the watch has not shown it yet */
+    uint64_t unready_since_ms; /* on the clock of the loop; 0: it is Ready */
+    uint64_t took_ms;          /* until it was Ready, the last time */
+    bool is_awaited;           /* the Manifest was written, and the watch has not shown it yet */
 
     /* Work under way: at most one of these. */
     enum module_action action;
@@ -183,6 +190,7 @@ struct module {
     bool are_resources_known, is_resource_deleted, is_resource_made;
     bool is_resource_looked_at; /* its state, if it has one, is known */
 
+    json_t *event;               /* to be sent when the status is written, or NULL */
     struct kube_call *pods_call; /* reads the first pod of a StatefulSet */
     json_t *workload;            /* that StatefulSet */
 
@@ -228,8 +236,11 @@ struct lifecycle {
     struct loop_timer trim_timer; /* runs if memory may have become free */
     size_t connecting;
 
-    uint64_t failures[FAILURE_COUNT];
+    uint64_t failures[FAILURE_COUNT], module_failures; /* module_failures: some of the others */
+    uint64_t actions[MODULE_ACTION_COUNT];
+    uint64_t queue_adds, queue_wait_ms;
     uint64_t cluster_writes, control_plane_writes, passes, pass_ms;
+    uint64_t event_next_ms, events_sent, events_dropped;
     struct watched_page *page; /* or NULL */
 };
 
@@ -241,6 +252,14 @@ bool lifecycle_may_write(const struct lifecycle *lifecycle);
 struct lifecycle_values;
 int lifecycle_read_options(struct lifecycle *lifecycle, const struct lifecycle_values *values,
                            struct error *err) must_check;
+
+/* clients.c */
+/* The loop must be open. on_content, data: see module_store.h. */
+int lifecycle_open_clients(struct lifecycle *lifecycle, const char *kubeconfig,
+                           module_store_changed_fn *on_content, void *data, struct error *err)
+    must_check;
+void lifecycle_close_clients(
+    struct lifecycle *lifecycle); /* also what the options need, and the loop */
 
 /* control_plane.c */
 /* The kubeconfig of an access Secret. */
@@ -394,6 +413,11 @@ enum module_answer module_content(const struct module *module, const json_t *man
                                   const json_t **ret_objects, struct error *err);
 /* The marks of the module's objects; borrowed from the module. */
 struct apply_owner module_owner_mark(struct module *module);
+
+/* events.c */
+/* event: the result of state_event() about the object, a Kyma or one of its Manifests. */
+void lifecycle_send_event(struct kyma *kyma, const char *kind, const json_t *object,
+                          const json_t *event);
 
 /* metrics.c */
 int lifecycle_write_metrics(struct lifecycle *lifecycle, struct buffer *ret_body);

@@ -16,7 +16,7 @@
 #include "deployer/lifecycle/manager.h"
 #include "deployer/lifecycle/names.h"
 
-enum { METRICS_CLUSTERS_MAX = 200, STATES = MODULE_ERROR + 1 };
+enum { SLOW_MS = 60 * 1000, METRICS_CLUSTERS_MAX = 200, STATES = MODULE_ERROR + 1 };
 
 struct writer {
     struct buffer *body;
@@ -26,7 +26,7 @@ struct writer {
 
 struct counts {
     size_t kymas[STATES], modules[STATES], mandatory[STATES];
-    int64_t oldest_ms;
+    double oldest_seconds, unready_seconds; /* of clusters that are not Ready: longest and sum */
 };
 
 printf_like(2, 3) static void put(struct writer *writer, const char *format, ...)
@@ -78,16 +78,24 @@ static void put_module(struct writer *writer, const struct module *module)
                 "shoot=\"%s\",instance_id=\"%s\"} %d\n",
                 module->module_name, kyma->name, name, kyma->shoot, kyma->instance, value);
     }
+    /* As in the original: only what took long. */
+    if (module->took_ms >= SLOW_MS)
+        put(writer, "reconcile_duration_seconds{manifest_name=\"%s\"} %.1f\n", module->name,
+            (double)module->took_ms / 1000);
 }
 
 static void count_kyma(struct counts *counts, const struct kyma *kyma)
 {
+    double age =
+        (double)((int64_t)loop_now_ms(kyma->lifecycle->loop) - kyma->unready_since_ms) / 1000;
+
     if (kyma->reported_state < 0)
         return;
     counts->kymas[kyma->reported_state]++;
-    if (kyma->unready_since_ms &&
-        (!counts->oldest_ms || kyma->unready_since_ms < counts->oldest_ms))
-        counts->oldest_ms = kyma->unready_since_ms;
+    if (kyma->unready_since_ms) {
+        counts->unready_seconds += age;
+        counts->oldest_seconds = age > counts->oldest_seconds ? age : counts->oldest_seconds;
+    }
     for (const struct module *module = kyma->modules; module; module = module->next) {
         if (module->module_name && module->is_mandatory)
             counts->mandatory[module->reported_state]++;
@@ -142,7 +150,8 @@ static size_t count_mandatory_releases(const struct lifecycle *lifecycle)
     return count;
 }
 
-/* What the original counts by the reason of a new attempt. */
+/* What the original counts by the reason of a new attempt. Reasons that no step of ours has are not
+ * written. */
 static void put_reasons(struct writer *writer, const struct lifecycle *lifecycle)
 {
     static const char *const reasons[FAILURE_COUNT] = {
@@ -150,14 +159,37 @@ static void put_reasons(struct writer *writer, const struct lifecycle *lifecycle
         [FAILURE_OBJECT] = "manifest_sync_resources", [FAILURE_BUSY] = "manifest_client_init",
         [FAILURE_CONTENT] = "manifest_parse_spec",
     };
+    static const char *const steps[MODULE_ACTION_COUNT] = {
+        [MODULE_ADD_FINALIZERS] = "manifest_add_finalizer",
+        [MODULE_APPLY] = "manifest_sync_resources_enqueue_required",
+        [MODULE_APPLY_DIRTY] = "manifest_sync_state",
+        [MODULE_MARK] = "manifest_update_synced_oci_ref",
+        [MODULE_CREATE_RESOURCE] = "manifest_initialize",
+        [MODULE_REPORT] = "manifest_reconcile_finished",
+        [MODULE_FAIL] = "manifest_render_resources",
+        [MODULE_HAND_OVER] = "manifest_labels_removal",
+        [MODULE_DELETE_MANIFEST] = "manifest_unmanaged_update",
+        [MODULE_DELETE_RESOURCE] = "manifest_pre_delete_enqueue_required",
+        [MODULE_DROP_RESOURCE_FINALIZER] = "manifest_pre_delete",
+        [MODULE_REMOVE_OBJECTS] = "manifest_prune_diff_not_finished",
+        [MODULE_DROP_FINALIZERS] = "manifest_prune_diff",
+    };
 
     head(writer, "lifecycle_mgr_requeue_reason_total", "counter",
-         "attempts that have to be repeated");
+         "steps of the work on Kymas and Manifests, and attempts that have to be repeated");
     for (size_t i = FAILURE_NONE + 1; i < FAILURE_COUNT; i++)
         put(writer,
             "lifecycle_mgr_requeue_reason_total{requeue_reason=\"%s\",requeue_type=\"unexpected\"} "
             "%llu\n",
             reasons[i], (unsigned long long)lifecycle->failures[i]);
+    for (size_t i = 0; i < MODULE_ACTION_COUNT; i++) {
+        if (steps[i])
+            put(writer,
+                "lifecycle_mgr_requeue_reason_total{requeue_reason=\"%s\",requeue_type="
+                "\"intended\"}"
+                " %llu\n",
+                steps[i], (unsigned long long)lifecycle->actions[i]);
+    }
     put(writer,
         "lifecycle_mgr_requeue_reason_total{requeue_reason=\"processing_kyma_state\","
         "requeue_type=\"intended\"} %llu\n",
@@ -166,42 +198,67 @@ static void put_reasons(struct writer *writer, const struct lifecycle *lifecycle
     for (size_t i = FAILURE_NONE + 1; i < FAILURE_COUNT; i++)
         put(writer, "longshore_lifecycle_failures_total{class=\"%s\"} %llu\n",
             failure_name((enum failure_class)i), (unsigned long long)lifecycle->failures[i]);
+    head(writer, "longshore_lifecycle_events_total", "counter", "Events by what became of them");
+    put(writer,
+        "longshore_lifecycle_events_total{result=\"sent\"} %llu\n"
+        "longshore_lifecycle_events_total{result=\"dropped\"} %llu\n",
+        (unsigned long long)lifecycle->events_sent, (unsigned long long)lifecycle->events_dropped);
 }
 
-static void put_work(struct writer *writer, const struct lifecycle *lifecycle)
+/* One queue has the clusters; the steps of their Manifests are part of the same passes. */
+struct work {
+    const char *name;
+    unsigned long long done, errors;
+};
+
+static void put_work_of(struct writer *writer, const struct lifecycle *lifecycle, struct work work,
+                        size_t depth, const struct counts *counts)
 {
-    static const char *const queues[] = {"kyma", "manifest"};
-    unsigned long long passes = (unsigned long long)lifecycle->passes;
+    const char *name = work.name;
     double seconds = (double)lifecycle->pass_ms / 1000;
-    unsigned long long errors = 0;
+
+    put(writer,
+        "workqueue_depth{name=\"%s\"} %zu\nworkqueue_adds_total{name=\"%s\"} %llu\n"
+        "workqueue_queue_duration_seconds_sum{name=\"%s\"} %.3f\n"
+        "workqueue_queue_duration_seconds_count{name=\"%s\"} %llu\n"
+        "workqueue_work_duration_seconds_sum{name=\"%s\"} %.3f\n"
+        "workqueue_work_duration_seconds_count{name=\"%s\"} %llu\n"
+        "workqueue_longest_running_processor_seconds{name=\"%s\"} %.1f\n"
+        "workqueue_unfinished_work_seconds{name=\"%s\"} %.1f\n",
+        name, depth, name, (unsigned long long)lifecycle->queue_adds, name,
+        (double)lifecycle->queue_wait_ms / 1000, name, work.done, name, seconds, name, work.done,
+        name, counts->oldest_seconds, name, counts->unready_seconds);
+    put(writer,
+        "controller_runtime_active_workers{controller=\"%s\"} %d\n"
+        "controller_runtime_max_concurrent_reconciles{controller=\"%s\"} %d\n"
+        "controller_runtime_reconcile_errors_total{controller=\"%s\"} %llu\n"
+        "controller_runtime_reconcile_time_seconds_sum{controller=\"%s\"} %.3f\n"
+        "controller_runtime_reconcile_time_seconds_count{controller=\"%s\"} %llu\n"
+        "controller_runtime_reconcile_total{controller=\"%s\",result=\"error\"} %llu\n"
+        "controller_runtime_reconcile_total{controller=\"%s\",result=\"success\"} %llu\n",
+        name, depth > 0, name, LIFECYCLE_PASSES_MAX, name, work.errors, name, seconds, name,
+        work.done, name, work.errors, name, work.done);
+}
+
+static void put_work(struct writer *writer, const struct lifecycle *lifecycle,
+                     const struct counts *counts)
+{
+    unsigned long long errors = 0, steps = 0;
     size_t depth = 0;
 
     for (const struct kyma *kyma = lifecycle->queue_first; kyma; kyma = kyma->queue_next)
         depth++;
     for (size_t i = FAILURE_NONE + 1; i < FAILURE_COUNT; i++)
         errors += (unsigned long long)lifecycle->failures[i];
-    for (size_t i = 0; i < array_length(queues); i++) {
-        const char *name = queues[i];
-
-        put(writer,
-            "workqueue_depth{name=\"%s\"} %zu\nworkqueue_adds_total{name=\"%s\"} %llu\n"
-            "workqueue_queue_duration_seconds_sum{name=\"%s\"} 0\n"
-            "workqueue_queue_duration_seconds_count{name=\"%s\"} %llu\n"
-            "workqueue_work_duration_seconds_sum{name=\"%s\"} %.3f\n"
-            "workqueue_work_duration_seconds_count{name=\"%s\"} %llu\n"
-            "workqueue_longest_running_processor_seconds{name=\"%s\"} 0\n"
-            "workqueue_unfinished_work_seconds{name=\"%s\"} 0\n",
-            name, depth, name, passes, name, name, passes, name, seconds, name, passes, name, name);
-        put(writer,
-            "controller_runtime_active_workers{controller=\"%s\"} %d\n"
-            "controller_runtime_max_concurrent_reconciles{controller=\"%s\"} %d\n"
-            "controller_runtime_reconcile_errors_total{controller=\"%s\"} %llu\n"
-            "controller_runtime_reconcile_time_seconds_sum{controller=\"%s\"} %.3f\n"
-            "controller_runtime_reconcile_time_seconds_count{controller=\"%s\"} %llu\n"
-            "controller_runtime_reconcile_total{controller=\"%s\",result=\"success\"} %llu\n",
-            name, depth > 0, name, LIFECYCLE_PASSES_MAX, name, errors, name, seconds, name, passes,
-            name, passes);
-    }
+    for (size_t i = 0; i < MODULE_ACTION_COUNT; i++)
+        steps += (unsigned long long)lifecycle->actions[i];
+    put_work_of(writer, lifecycle,
+                (struct work){"kyma", (unsigned long long)lifecycle->passes,
+                              errors - (unsigned long long)lifecycle->module_failures},
+                depth, counts);
+    put_work_of(writer, lifecycle,
+                (struct work){"manifest", steps, (unsigned long long)lifecycle->module_failures},
+                depth, counts);
 }
 
 static void put_requests(struct writer *writer, const struct lifecycle *lifecycle)
@@ -239,7 +296,6 @@ int lifecycle_write_metrics(struct lifecycle *lifecycle, struct buffer *ret_body
 {
     struct writer writer = {.body = ret_body};
     struct counts counts = {0};
-    int64_t now = (int64_t)loop_now_ms(lifecycle->loop);
 
     head(&writer, "lifecycle_mgr_kyma_state", "gauge", "1 for the state of a Kyma");
     put_states(&writer, lifecycle, &counts);
@@ -249,7 +305,7 @@ int lifecycle_write_metrics(struct lifecycle *lifecycle, struct buffer *ret_body
         "lifecycle_mgr_maintenance_window_config_read_success %d\nlifecycle_mgr_fips_mode 0\n",
         lifecycle->policy != NULL);
     put_reasons(&writer, lifecycle);
-    put_work(&writer, lifecycle);
+    put_work(&writer, lifecycle, &counts);
     put_requests(&writer, lifecycle);
     put_process(&writer);
     put(&writer,
@@ -260,8 +316,8 @@ int lifecycle_write_metrics(struct lifecycle *lifecycle, struct buffer *ret_body
         "longshore_lifecycle_writes_total{to=\"control_plane\"} %llu\n"
         "longshore_lifecycle_leader %d\n"
         "longshore_lifecycle_shares %zu\nlongshore_lifecycle_shares_held %zu\n",
-        counts.oldest_ms ? (double)(now - counts.oldest_ms) / 1000 : 0.0, lifecycle->kyma_count,
-        lifecycle->connecting, (unsigned long long)lifecycle->cluster_writes,
+        counts.oldest_seconds, lifecycle->kyma_count, lifecycle->connecting,
+        (unsigned long long)lifecycle->cluster_writes,
         (unsigned long long)lifecycle->control_plane_writes,
         lifecycle->lease && lease_is_held(lifecycle->lease), sharing_bucket_count(lifecycle),
         sharing_held_count(lifecycle));

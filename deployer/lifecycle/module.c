@@ -34,6 +34,8 @@ static void end_work(struct module *module)
     json_decref(module->list);
     module->list = NULL;
     module->next_entry = 0;
+    json_decref(module->event);
+    module->event = NULL;
     module->is_pruning = module->is_removing_last = false;
 }
 
@@ -93,6 +95,7 @@ void module_fail(struct module *module, const struct error *err)
     if (copy.kind != ERROR_CANCELLED &&
         (!module->problem || strcmp(module->problem, copy.text) != 0)) {
         module->kyma->lifecycle->failures[class]++;
+        module->kyma->lifecycle->module_failures++;
         log_error("module failed", log_text("manifest", module->name),
                   log_text("class", failure_name(class)), log_text("error", copy.text));
         free(module->problem);
@@ -126,8 +129,11 @@ void module_connected(struct module *module)
 static void on_written(void *data, json_t *object, const struct error *err)
 {
     struct module *module = data;
+    cleanup_json json_t *event = steal(&module->event);
 
     module->call = NULL;
+    if (err->kind == ERROR_NONE && event)
+        lifecycle_send_event(module->kyma, KIND_MANIFEST, object, event);
     if (err->kind == ERROR_NONE)
         kept_take_answer(&module->manifest, object);
     if (err->kind == ERROR_CONFLICT || err->kind == ERROR_NOT_FOUND)
@@ -321,6 +327,8 @@ static void act(struct module *module, enum module_action action, const json_t *
     case MODULE_DROP_FINALIZERS:
         drop_finalizers(module, manifest);
         break;
+    case MODULE_ACTION_COUNT:
+        break;
     }
 }
 
@@ -373,6 +381,7 @@ void module_step(struct module *module, const json_t *object)
             return;
     }
     module->action = module_decide(&view, &rule);
+    module->kyma->lifecycle->actions[module->action]++;
     if (module->action != MODULE_NOTHING && module->action != MODULE_REPORT)
         log_debug("module", log_text("manifest", module->name), log_text("rule", rule));
     act(module, module->action, manifest, objects, &view, &err);

@@ -23,6 +23,7 @@ enum module_action {
     MODULE_REMOVE_OBJECTS,
     MODULE_DROP_FINALIZERS,
     MODULE_DESCRIBE, /* report what the deletion waits for */
+    MODULE_ACTION_COUNT,
 };
 
 struct module_view {

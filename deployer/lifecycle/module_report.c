@@ -8,6 +8,7 @@
 #include "deployer/lifecycle/manager.h"
 #include "deployer/lifecycle/manifest_status.h"
 #include "deployer/lifecycle/names.h"
+#include "deployer/lifecycle/state_event.h"
 #include "deployer/lifecycle/synced.h"
 
 struct judgement {
@@ -126,6 +127,8 @@ void module_report(struct module *module, const json_t *manifest, const struct m
     if (body) {
         doc_set_text(body, "metadata.resourceVersion",
                      doc_text_or(manifest, "metadata.resourceVersion", ""));
+        json_decref(module->event);
+        module->event = state_event(KIND_MANIFEST, doc_get(manifest, "status"), status);
         module_write(module, KUBE_PATCH_MERGE, "status", body, KYMA_FIELD_MANAGER_APPLIER);
     }
     if (is_ready && !module->is_watching && !loop_timer_is_running(&module->watch_timer))

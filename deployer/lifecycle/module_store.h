@@ -16,13 +16,15 @@
 
 struct module_store;
 
+typedef void module_store_changed_fn(void *data, const char *component);
+
 struct module_store_options {
     struct loop *loop;
     struct registry *registry;           /* borrowed */
     const struct repository *repository; /* where the components are; borrowed */
     /* What module_store_source() or module_store_objects() says about this component has changed.
      */
-    void (*on_change)(void *data, const char *component);
+    module_store_changed_fn *on_change;
     void *data;
 };
 

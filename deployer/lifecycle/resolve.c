@@ -13,6 +13,38 @@
 
 static const char default_channel[] = "regular";
 
+bool resolve_mandatory(const struct catalog *catalog, const char *name, const json_t *release,
+                       struct module_choice *ret_choice)
+{
+    const char *version = doc_text(release, "spec.mandatory.version");
+    cleanup_free char *template = version ? xasprintf("%s-%s", name, version) : NULL;
+
+    if (!version || doc_text(release, "metadata.deletionTimestamp"))
+        return false;
+    *ret_choice = (struct module_choice){
+        .kind = CHOICE_INSTALL,
+        .name = name,
+        .channel = "",
+        .version = version,
+        .component = doc_text_or(release, "spec.ocmComponentName", ""),
+        .template = doc_member(catalog->templates, template),
+    };
+    return true;
+}
+
+int64_t choices_next_window(const struct choices *choices)
+{
+    int64_t next = 0;
+
+    for (size_t i = 0; i < choices->count; i++) {
+        int64_t begin = choices->choices[i].window_unix_ms;
+
+        if (begin && (!next || begin < next))
+            next = begin;
+    }
+    return next;
+}
+
 void choices_done(struct choices *choices)
 {
     free(choices->choices);
@@ -175,6 +207,7 @@ static bool check_window(const struct resolve_input *input, struct module_choice
     if (window.begin_unix_ms <= input->now_unix_ms)
         return true;
     choice->is_maintenance = true;
+    choice->window_unix_ms = window.begin_unix_ms;
     (void)end(choice, CHOICE_KEEP, MODULE_PROCESSING,
               "waiting for next maintenance window to update module version");
     choice->has_state = false;

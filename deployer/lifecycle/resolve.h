@@ -31,6 +31,7 @@ struct module_choice {
     const json_t *entry;      /* of status.modules, or NULL */
     bool is_resource_ignored; /* customResourcePolicy: Ignore */
     bool is_maintenance;      /* waits for a window */
+    int64_t window_unix_ms;   /* when that window begins; 0: it does not wait */
     /* CHOICE_KEEP, CHOICE_FAIL and CHOICE_REVOKE. CHOICE_KEEP of a module that only waits for its
      * window has no state of its own. */
     bool has_state;
@@ -60,6 +61,12 @@ struct choices {
 /* One choice for each module of the spec in its order, then one for each module that only the
  * status lists, by name. A module without a name is left out. */
 struct choices resolve_modules(const struct resolve_input *input);
+/* The choice for a mandatory module; its template is NULL if it is missing in the catalog: what is
+ * installed stays then. False: the module is not mandatory, or is being removed everywhere. */
+bool resolve_mandatory(const struct catalog *catalog, const char *name, const json_t *release,
+                       struct module_choice *ret_choice);
+/* When the first window begins that a module waits for; 0: none does. */
+int64_t choices_next_window(const struct choices *choices);
 void choices_done(struct choices *choices);
 #define cleanup_choices __attribute__((cleanup(choices_done)))
 

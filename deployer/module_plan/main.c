@@ -20,8 +20,8 @@ struct program {
     struct lifecycle lifecycle;
     struct observation seen;
     json_t *handled; /* names of Manifests that were planned or stay */
+    json_t *modules; /* the plan: see docs/lifecycle.md */
     bool is_waiting; /* for content of modules */
-    bool has_changes, has_failures;
 };
 
 /* ---- Connections ---- */
@@ -39,31 +39,15 @@ static int open_program(struct program *program, const struct lifecycle_values *
                         struct error *err)
 {
     struct lifecycle *lifecycle = &program->lifecycle;
-    cleanup_kube_config struct kube_config *config = NULL;
-    struct registry_options registry = {0};
 
-    if (lifecycle_read_options(lifecycle, values, err) < 0 ||
-        loop_new(clock_system(), &lifecycle->loop, err) < 0 ||
-        http_client_new(lifecycle->loop, LIFECYCLE_USER_AGENT, &lifecycle->http, err) < 0 ||
-        kube_config_default(values->kubeconfig, &config, err) < 0)
-        return -1;
-    lifecycle->own_config = kube_config_copy(config);
-    if (kube_new(lifecycle->loop, lifecycle->http, config, &lifecycle->kube, err) < 0)
-        return -1;
-    config = NULL;
-    registry.keyring = lifecycle->keyring;
-    if (registry_new(lifecycle->loop, lifecycle->http, &registry, &lifecycle->registry, err) < 0)
-        return -1;
-    lifecycle->pool = cluster_pool_new(lifecycle->loop, LIFECYCLE_USER_AGENT);
-    lifecycle->store = module_store_new(&(struct module_store_options){
-        .loop = lifecycle->loop,
-        .registry = lifecycle->registry,
-        .repository = lifecycle->repository,
-        .on_change = on_content,
-        .data = program,
-    });
     program->handled = json_object();
-    return 0;
+    program->modules = json_array();
+    return lifecycle_read_options(lifecycle, values, err) < 0 ||
+                   loop_new(clock_system(), &lifecycle->loop, err) < 0 ||
+                   lifecycle_open_clients(lifecycle, values->kubeconfig, on_content, program, err) <
+                       0
+               ? -1
+               : 0;
 }
 
 static void close_program(struct program *program)
@@ -71,56 +55,47 @@ static void close_program(struct program *program)
     struct lifecycle *lifecycle = &program->lifecycle;
 
     observation_done(&program->seen);
-    module_store_free(lifecycle->store);
-    registry_free(lifecycle->registry);
-    cluster_pool_free(lifecycle->pool);
-    kube_free(lifecycle->kube);
-    kube_config_free(lifecycle->own_config);
-    http_client_free(lifecycle->http);
-    keyring_free(lifecycle->keyring);
-    repository_free(lifecycle->repository);
-    maintenance_free(lifecycle->policy);
-    loop_free(lifecycle->loop);
+    lifecycle_close_clients(lifecycle);
     json_decref(lifecycle->releases);
     json_decref(lifecycle->templates);
     json_decref(program->handled);
+    json_decref(program->modules);
 }
 
 /* ---- Modules ---- */
 
-/* "harbour: 1.0.0 -> 1.1.0": the version now and then. */
-static void print_versions(const char *module, const char *before, const char *after)
+/* The entry of one module, borrowed from the plan. before and after: versions, "" for none. */
+static json_t *add_entry(struct program *program, const char *module, const char *before,
+                         const char *after)
 {
-    (void)printf("module %s: %s", module, *before ? before : "not installed");
-    if (strcmp(before, after) != 0)
-        (void)printf(" -> %s", *after ? after : "removed");
-    (void)printf("\n");
+    json_t *entry = json_pack("{s:s, s:s, s:s, s:s}", "name", module, "before", before, "after",
+                              after, "result", "same");
+
+    (void)json_array_append_new(program->modules, entry);
+    return entry;
 }
 
-static void print_failure(struct program *program, const char *text)
+static void set_failure(json_t *entry, const char *text)
 {
-    (void)printf("failed     %s\n\n", text);
-    program->has_failures = true;
+    doc_set_text(entry, "result", "failed");
+    doc_set_text(entry, "error", text);
 }
 
-static void try_module(struct program *program, const json_t *manifest, const json_t *objects)
+static void try_module(struct program *program, json_t *entry, const json_t *manifest,
+                       const json_t *objects)
 {
     const struct trial trial = {program->lifecycle.loop, program->seen.cluster,
                                 program->lifecycle.options.namespace_name,
                                 program->seen.lacks_namespace};
-    cleanup_json json_t *document = NULL;
+    json_t *document = NULL;
     struct error err = {0};
-    const char *result = NULL;
 
     if (trial_run(&trial, manifest, objects, &document, &err) < 0) {
-        print_failure(program, err.text);
+        set_failure(entry, err.text);
         return;
     }
-    print_comparison(document);
-    (void)printf("\n");
-    result = doc_text_or(document, "result", "");
-    program->has_changes |= strcmp(result, "different") == 0;
-    program->has_failures |= strcmp(result, "failed") == 0;
+    doc_set_text(entry, "result", doc_text_or(document, "result", ""));
+    (void)json_object_set_new(entry, "changes", document);
 }
 
 static int wait_for_content(struct program *program, struct error *err)
@@ -174,59 +149,66 @@ static void plan_install(struct program *program, const struct module_choice *ch
     const json_t *existing = doc_member(program->seen.manifests, name);
     cleanup_json json_t *manifest = NULL;
     const json_t *objects = NULL;
+    json_t *entry = add_entry(program, choice->name, doc_text_or(existing, "spec.version", ""),
+                              choice->version);
     struct error err = {0};
 
     (void)json_object_set_new(program->handled, name, json_true());
-    print_versions(choice->name, doc_text_or(existing, "spec.version", ""), choice->version);
+    if (is_mandatory)
+        doc_set_new(entry, "mandatory", json_true());
     if (load_module(program, choice, is_mandatory, &manifest, &objects, &err) < 0)
-        print_failure(program, err.text);
+        set_failure(entry, err.text);
     else
-        try_module(program, manifest, objects);
+        try_module(program, entry, manifest, objects);
 }
 
-static void plan_mandatory(struct program *program)
+/* What stays as it is, with the reason. */
+static void keep(struct program *program, const char *module, const char *manifest_name,
+                 const char *note)
 {
+    json_t *entry = NULL;
     const char *name = NULL;
-    json_t *release = NULL;
-
-    doc_foreach(program->lifecycle.releases, name, release)
-    {
-        const char *version = doc_text(release, "spec.mandatory.version");
-        cleanup_free char *template = version ? xasprintf("%s-%s", name, version) : NULL;
-        const struct module_choice choice = {
-            .kind = CHOICE_INSTALL,
-            .name = name,
-            .channel = "",
-            .version = version ? version : "",
-            .component = doc_text_or(release, "spec.ocmComponentName", ""),
-            .template = version ? doc_member(program->lifecycle.templates, template) : NULL,
-        };
-
-        if (choice.template && !doc_text(release, "metadata.deletionTimestamp"))
-            plan_install(program, &choice, true);
-    }
-}
-
-/* What a choice says about the Manifests of its module that exist. */
-static void keep(struct program *program, const struct module_choice *choice)
-{
-    const char *name = NULL;
+    const char *version = "";
     json_t *manifest = NULL;
 
     doc_foreach(program->seen.manifests, name, manifest)
     {
-        const char *module = json_string_value(
+        const char *owner = json_string_value(
             doc_member(doc_get(manifest, "metadata.labels"), KYMA_LABEL_MODULE_NAME));
 
-        if (module && strcmp(module, choice->name) == 0)
-            (void)json_object_set_new(program->handled, name, json_true());
+        if (manifest_name ? strcmp(name, manifest_name) != 0 : !owner || strcmp(owner, module) != 0)
+            continue;
+        (void)json_object_set_new(program->handled, name, json_true());
+        version = doc_text_or(manifest, "spec.version", "");
     }
-    (void)printf("module %s: stays as it is\n", choice->name);
-    if (choice->kind == CHOICE_RELEASE)
-        (void)printf("note: it is not managed; its objects are handed over to the user\n");
-    if (*choice->message)
-        (void)printf("note: %s\n", choice->message);
-    (void)printf("\n");
+    entry = add_entry(program, module, version, version);
+    doc_set_new(entry, "stays", json_true());
+    if (*note)
+        doc_set_text(entry, "note", note);
+}
+
+static void plan_mandatory(struct program *program)
+{
+    const struct lifecycle *lifecycle = &program->lifecycle;
+    const struct catalog catalog = {lifecycle->releases, lifecycle->templates,
+                                    lifecycle->options.namespace_name};
+    const char *name = NULL;
+    json_t *release = NULL;
+
+    doc_foreach(lifecycle->releases, name, release)
+    {
+        struct module_choice choice;
+        cleanup_free char *manifest = NULL;
+
+        if (!resolve_mandatory(&catalog, name, release, &choice))
+            continue;
+        manifest = manifest_name(doc_text_or(program->seen.kyma, "metadata.name", ""),
+                                 choice.component, name);
+        if (choice.template)
+            plan_install(program, &choice, true);
+        else
+            keep(program, name, manifest, "its ModuleTemplate is missing in the catalog");
+    }
 }
 
 /* Whatever is not chosen goes. */
@@ -242,8 +224,10 @@ static void plan_removals(struct program *program)
 
         if (json_object_get(program->handled, name))
             continue;
-        print_versions(module ? module : name, doc_text_or(manifest, "spec.version", ""), "");
-        try_module(program, manifest, NULL);
+        try_module(program,
+                   add_entry(program, module ? module : name,
+                             doc_text_or(manifest, "spec.version", ""), ""),
+                   manifest, NULL);
     }
 }
 
@@ -266,16 +250,78 @@ static void plan_all(struct program *program)
         if (choice->kind == CHOICE_INSTALL)
             plan_install(program, choice, false);
         else if (choice->kind != CHOICE_REMOVE && choice->kind != CHOICE_REVOKE)
-            keep(program, choice);
+            keep(program, choice->name, NULL,
+                 choice->kind == CHOICE_RELEASE
+                     ? "it is not managed; its objects are handed over to the user"
+                     : choice->message);
     }
     plan_mandatory(program);
     plan_removals(program);
+}
+
+/* ---- Output ---- */
+
+/* The worst result of all modules. */
+static const char *result_of(const json_t *modules)
+{
+    const char *worst = "same";
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(doc_writable(modules), i, entry)
+    {
+        const char *result = doc_text_or(entry, "result", "");
+
+        if (strcmp(result, "failed") == 0 || strcmp(worst, "same") == 0)
+            worst = result;
+    }
+    return worst;
+}
+
+/* "module harbour: 1.0.0 -> 1.1.0": the version now and then; and what changes with it. */
+static void print_module(const json_t *entry)
+{
+    const char *before = doc_text_or(entry, "before", ""), *after = doc_text_or(entry, "after", "");
+
+    (void)printf("module %s: ", doc_text_or(entry, "name", ""));
+    if (doc_bool_or(entry, "stays", false))
+        (void)printf("stays as it is");
+    else if (strcmp(before, after) == 0)
+        (void)printf("%s", before);
+    else
+        (void)printf("%s -> %s", *before ? before : "not installed", *after ? after : "removed");
+    (void)printf("%s\n", doc_bool_or(entry, "mandatory", false) ? " (mandatory)" : "");
+    if (doc_text(entry, "note"))
+        (void)printf("note: %s\n", doc_text(entry, "note"));
+    if (doc_text(entry, "error"))
+        (void)printf("failed     %s\n", doc_text(entry, "error"));
+    if (doc_get(entry, "changes"))
+        print_comparison(doc_get(entry, "changes"));
+    (void)printf("\n");
+}
+
+static void print_plan(const struct program *program, const char *kyma, bool is_json)
+{
+    cleanup_free char *text = NULL;
+    cleanup_json json_t *document = NULL;
+    size_t i;
+    json_t *entry;
+
+    if (is_json) {
+        document = json_pack("{s:s, s:s, s:O}", "kyma", kyma, "result", result_of(program->modules),
+                             "modules", program->modules);
+        text = doc_dump(document);
+        (void)printf("%s\n", text);
+        return;
+    }
+    json_array_foreach(program->modules, i, entry) print_module(entry);
 }
 
 static int run(const struct lifecycle_values *values, const char *kyma)
 {
     struct program program = {0};
     struct error err = {0};
+    const char *result = NULL;
     int code = EXIT_NOT_COMPARED;
 
     if (open_program(&program, values, &err) < 0 ||
@@ -284,8 +330,10 @@ static int run(const struct lifecycle_values *values, const char *kyma)
         code = err.kind == ERROR_INVALID ? EXIT_USAGE : EXIT_NOT_COMPARED;
     } else {
         plan_all(&program);
-        if (!program.has_failures)
-            code = program.has_changes ? EXIT_DIFFERENT : EXIT_SUCCESS;
+        print_plan(&program, kyma, strcmp(values->output, "json") == 0);
+        result = result_of(program.modules);
+        if (strcmp(result, "failed") != 0)
+            code = strcmp(result, "different") == 0 ? EXIT_DIFFERENT : EXIT_SUCCESS;
     }
     close_program(&program);
     return fflush(stdout) == 0 ? code : EXIT_NOT_COMPARED;

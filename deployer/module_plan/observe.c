@@ -45,7 +45,7 @@ static int list_by_name(const struct lifecycle *lifecycle, struct kube_resource 
 }
 
 static int connect_cluster(struct lifecycle *lifecycle, const char *name, const char *selector,
-                           struct cluster **ret_cluster, struct error *err)
+                           struct observation *observation, struct error *err)
 {
     cleanup_json json_t *secrets = NULL;
     struct kube_config *config = NULL;
@@ -66,7 +66,8 @@ static int connect_cluster(struct lifecycle *lifecycle, const char *name, const 
     else if (access_read_config(json_array_get(secrets, 0), &config, err) < 0)
         return error_wrap(err, "Secret %s",
                           doc_text_or(json_array_get(secrets, 0), "metadata.name", ""));
-    return cluster_get(lifecycle->pool, config, ret_cluster, err);
+    observation->is_own_cluster = json_array_size(secrets) == 0;
+    return cluster_get(lifecycle->pool, config, &observation->cluster, err);
 }
 
 /* The user's copy decides if there is one; before the first contact there is none, nor its kind. */
@@ -118,10 +119,10 @@ int observe(struct lifecycle *lifecycle, const char *name, struct observation *r
         list_by_name(lifecycle, RESOURCE_TEMPLATES, NULL, &lifecycle->templates, err) < 0 ||
         list_by_name(lifecycle, RESOURCE_MANIFESTS, selector, &ret_observation->manifests, err) <
             0 ||
-        connect_cluster(lifecycle, name, selector, &ret_observation->cluster, err) < 0 ||
+        connect_cluster(lifecycle, name, selector, ret_observation, err) < 0 ||
         read_namespace(ret_observation, err) < 0)
         return -1;
-    if (lifecycle->options.is_own_cluster)
+    if (ret_observation->is_own_cluster)
         return 0;
     return read_remote(ret_observation, err);
 }

@@ -7,6 +7,7 @@
 struct observation {
     json_t *kyma, *remote;   /* in the control plane, in the cluster; remote may be NULL */
     json_t *manifests;       /* of this Kyma, by name */
+    bool is_own_cluster;     /* the control plane itself: there is no copy of the Kyma */
     bool lacks_namespace;    /* the cluster does not have that of modules yet */
     struct cluster *cluster; /* of the pool of the lifecycle */
 };

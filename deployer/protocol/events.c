@@ -7,46 +7,28 @@
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "common/data/timestamp.h"
 #include "common/data/uuid.h"
+#include "common/kube/event.h"
 
-enum { EVENT_MESSAGE_MAX = 1024 };
-
-/* Unique by its end; a legal name even for an item whose name has 253 characters. */
-static char *event_name(const struct record *record, const char *id)
-{
-    size_t length = strnlen(record->name, 200);
-
-    /* No part of a name may end with a dot or a dash. */
-    while (length > 1 && strchr(".-", record->name[length - 1]))
-        length--;
-    return xasprintf("%.*s.%s", (int)length, record->name, id);
-}
-
-static json_t *event_object(const struct task *task, const char *id, const char *reason,
-                            const char *message)
+static json_t *event_of(const struct task *task, const char *id, const char *reason,
+                        const char *message)
 {
     const struct record *record = task->record;
-    char now[TIMESTAMP_MAX] = {0};
-    cleanup_free char *name = event_name(record, id);
-    size_t size = strlen(message);
 
-    timestamp_format(controller_now_unix_ms(task->controller), now);
-    /* The API server rejects longer messages. Never cut inside a UTF-8 sequence. */
-    if (size > EVENT_MESSAGE_MAX) {
-        size = EVENT_MESSAGE_MAX;
-        while (size > 0 && ((unsigned char)message[size] & 0xc0) == 0x80)
-            size--;
-    }
-    return json_pack("{s:s,s:s,s:{s:s,s:s},s:{s:s,s:s,s:s,s:s,s:s},s:s,s:s,s:s%,s:{s:s},s:s,s:s,"
-                     "s:i}",
-                     "apiVersion", "v1", "kind", "Event", "metadata", "name", name, "namespace",
-                     record->namespace_name, "involvedObject", "apiVersion", LANDSCAPER_API_VERSION,
-                     "kind", KIND_DEPLOY_ITEM, "name", record->name, "namespace",
-                     record->namespace_name, "uid", record->uid, "type", "Warning", "reason",
-                     *reason ? reason : "Failed", "message", message, size, "source", "component",
-                     task_traits(task)->deployer_name, "firstTimestamp", now, "lastTimestamp", now,
-                     "count", 1);
+    return event_object(&(struct event){
+        .api_version = LANDSCAPER_API_VERSION,
+        .kind = KIND_DEPLOY_ITEM,
+        .name = record->name,
+        .uid = record->uid,
+        .about_namespace = record->namespace_name,
+        .namespace_name = record->namespace_name,
+        .id = id,
+        .type = "Warning",
+        .reason = *reason ? reason : "Failed",
+        .message = message,
+        .component = task_traits(task)->deployer_name,
+        .now_unix_ms = controller_now_unix_ms(task->controller),
+    });
 }
 
 static void on_sent(void *data, json_t *object, const struct error *err)
@@ -74,7 +56,7 @@ static void send_event(struct task *task, const char *id, const char *reason, co
 
     if (!controller_may_write(task->controller))
         return;
-    event = event_object(task, id, reason, message);
+    event = event_of(task, id, reason, message);
     request.body = event;
     if (kube_start(task->controller->landscaper, &request, &call, &err) < 0)
         log_error("cannot write an Event", log_text("error", err.text));

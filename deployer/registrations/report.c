@@ -7,9 +7,9 @@
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/doc.h"
-#include "common/data/names.h"
 #include "common/data/timestamp.h"
 #include "common/data/uuid.h"
+#include "common/kube/event.h"
 #include "deployer/registrations/conditions.h"
 #include "deployer/registrations/manager.h"
 
@@ -49,8 +49,6 @@ static void on_event_sent(void *data, json_t *object, const struct error *err)
 static void send_event(struct manager *manager, const json_t *object, const json_t *event)
 {
     char id[UUID_TEXT_SIZE] = {0};
-    char now[TIMESTAMP_MAX] = {0};
-    cleanup_free char *name = NULL;
     cleanup_json json_t *body = NULL;
     struct error err = {0};
     struct kube_request request = {.verb = KUBE_CREATE,
@@ -63,16 +61,19 @@ static void send_event(struct manager *manager, const json_t *object, const json
                                    .on_done = on_event_sent};
 
     uuid_make(id);
-    timestamp_format(clock_unix_ms(loop_clock(manager->loop)), now);
-    name = name_make(doc_text_or(object, "metadata.name", ""), id, NULL, 0);
-    body = json_pack("{s:s,s:s,s:{s:s,s:s},s:{s:s,s:O,s:O,s:O},s:O,s:O,s:O,s:{s:s},s:s,s:s,s:i}",
-                     "apiVersion", "v1", "kind", "Event", "metadata", "name", name, "namespace",
-                     EVENT_NAMESPACE, "involvedObject", "apiVersion", LANDSCAPER_API_VERSION,
-                     "kind", doc_member(object, "kind"), "name", doc_get(object, "metadata.name"),
-                     "uid", doc_get(object, "metadata.uid"), "type", doc_member(event, "type"),
-                     "reason", doc_member(event, "reason"), "message", doc_member(event, "message"),
-                     "source", "component", REGISTRATIONS_FIELD_MANAGER, "firstTimestamp", now,
-                     "lastTimestamp", now, "count", 1);
+    body = event_object(&(struct event){
+        .api_version = LANDSCAPER_API_VERSION,
+        .kind = doc_text_or(object, "kind", ""),
+        .name = doc_text_or(object, "metadata.name", ""),
+        .uid = doc_text_or(object, "metadata.uid", ""),
+        .namespace_name = EVENT_NAMESPACE,
+        .id = id,
+        .type = doc_text_or(event, "type", ""),
+        .reason = doc_text_or(event, "reason", ""),
+        .message = doc_text_or(event, "message", ""),
+        .component = REGISTRATIONS_FIELD_MANAGER,
+        .now_unix_ms = clock_unix_ms(loop_clock(manager->loop)),
+    });
     request.body = body;
     if (!body || kube_start(manager->kube, &request, NULL, &err) < 0)
         log_error("cannot write an Event", log_text("error", err.text));

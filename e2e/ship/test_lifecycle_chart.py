@@ -45,6 +45,9 @@ def test_the_values_have_their_effect():
     # Immutable: an upgrade fails if this differs.
     assert spec["selector"] == {"matchLabels": {"app.kubernetes.io/name": "lifecycle-manager", "app.kubernetes.io/instance": "rel"}}
     assert {thing["metadata"]["name"] for thing in things if thing["kind"] in ("ServiceAccount", "Role", "RoleBinding")} == {"rel"}
+    definitions = [thing for thing in things if thing["kind"] == "CustomResourceDefinition"]
+    assert len(definitions) == 4 and all(d["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep" for d in definitions)
+    assert "CustomResourceDefinition" not in {thing["kind"] for thing in helm.template({**REQUIRED, "installCRDs": False}, chart=CHART)}
     things = helm.template(FULL, release="rel", chart=CHART)
     pod = helm.find(things, "Deployment", "manager")["spec"]["template"]["spec"]
     container, = pod["containers"]

@@ -237,6 +237,8 @@ static void modules_are_resolved(void **state)
         assert_non_null(strstr(choices.choices->message, row->message));
         assert_int_equal(choices.choices->is_maintenance,
                          row->window == WINDOW_LATER && row->kind == CHOICE_KEEP);
+        assert_int_equal(choices_next_window(&choices),
+                         choices.choices->is_maintenance ? choices.choices->window_unix_ms : 0);
         assert_int_equal(choices.choices->template != NULL, row->kind == CHOICE_INSTALL);
     }
 }
@@ -263,11 +265,24 @@ static void the_order_is_that_of_the_spec(void **state)
     assert_null(choices.choices[0].entry);
 }
 
+static void the_first_window_is_waited_for(void **state)
+{
+    struct module_choice list[] = {{.window_unix_ms = 0},
+                                   {.window_unix_ms = 50},
+                                   {.window_unix_ms = 20},
+                                   {.window_unix_ms = 0}};
+
+    (void)state;
+    assert_int_equal(choices_next_window(&(struct choices){list, array_length(list)}), 20);
+    assert_int_equal(choices_next_window(&(struct choices){list, 1}), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(modules_are_resolved),
         cmocka_unit_test(the_order_is_that_of_the_spec),
+        cmocka_unit_test(the_first_window_is_waited_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

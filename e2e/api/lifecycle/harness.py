@@ -59,13 +59,15 @@ def tar(files):
     return packed.getvalue()
 
 
-def push_module(registry, component, version, content, media_type="application/octet-stream", descriptor=None):
+def push_module(registry, component, version, content, media_type="application/octet-stream", descriptor=None, images=()):
     """What a module author publishes: a component whose resource raw-manifest has the objects. descriptor: other text for it."""
     layer = Blob(content, media_type)
     text = descriptor if descriptor is not None else yaml.safe_dump({"meta": {"schemaVersion": "v2"}, "component": {
         "name": component, "version": version, "provider": "example.com", "repositoryContexts": [{"type": "OCIRegistry", "baseUrl": "example.com"}], "sources": [], "componentReferences": [],
         "resources": [{"name": "raw-manifest", "version": version, "type": "directoryTree", "relation": "local", "access": {
-            "type": "localBlob", "localReference": layer.digest, "mediaType": media_type}}]}})
+            "type": "localBlob", "localReference": layer.digest, "mediaType": media_type}}, *[
+                {"name": f"image-{number}", "version": version, "type": "ociArtifact", "relation": "external",
+                 "access": {"type": "ociArtifact", "imageReference": image}} for number, image in enumerate(images)]]}})
     archive = Blob(tar({"component-descriptor.yaml": text.encode()}), "application/vnd.ocm.software.component-descriptor.v2+yaml+tar")
     place = {"mediaType": archive.media_type, "digest": archive.digest, "size": len(archive.data)}
     config = Blob(json.dumps({"componentDescriptorLayer": place}).encode(), "application/vnd.ocm.software.component.config.v1+json")
@@ -160,6 +162,11 @@ class LifecycleWorld:
         if self.kcp.find(LEASES, LEASE, self.namespace):
             self.kcp.delete(LEASES, LEASE, self.namespace)
 
+    def events(self, kind, reason=None):
+        """Events about objects of this kind, oldest first."""
+        found = [e for e in self.kcp.items("events", self.namespace) if e["involvedObject"]["kind"] == kind and reason in (None, e["reason"])]
+        return sorted(found, key=lambda e: int(e["metadata"]["resourceVersion"]))
+
     # --- objects ---
 
     def apply(self, path):
@@ -175,10 +182,11 @@ class LifecycleWorld:
         """A module of the test's own: its component, and its entries in the catalog. objects: a list, or the bytes of the layer."""
         component = component or f"example.com/module/{self.namespace}/{name}"
         content = objects if isinstance(objects, bytes) else yaml.safe_dump_all(objects).encode()
-        data = options.pop("data", None)
+        template = {"data": data} if (data := options.pop("data", None)) else {}
+        template.update(options.pop("template", {}))
         push_module(self.registry, component, version, content, **options)
         self.kcp.apply({"apiVersion": API, "kind": "ModuleTemplate", "metadata": {"name": f"{name}-{version}", "namespace": self.namespace},
-                        "spec": {"moduleName": name, "version": version, "descriptor": {}, **({"data": data} if data else {})}})
+                        "spec": {"moduleName": name, "version": version, "descriptor": {}, **template}})
         self.kcp.apply({"apiVersion": API, "kind": "ModuleReleaseMeta", "metadata": {"name": name, "namespace": self.namespace},
                         "spec": {"moduleName": name, "ocmComponentName": component, "channels": [{"channel": "regular", "version": version}]}})
 
