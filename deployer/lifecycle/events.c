@@ -27,6 +27,13 @@ static void on_sent(void *data, json_t *object, const struct error *err)
         log_error("cannot write an Event", log_text("error", err->text));
 }
 
+/* What happened stays true when the cluster is handed to another replica. Not kyma_may_send():
+ * nobody cancels the request when the cluster is forgotten. */
+static bool may_send(const void *data)
+{
+    return lifecycle_may_write(data);
+}
+
 void lifecycle_send_event(struct kyma *kyma, const char *kind, const json_t *object,
                           const json_t *event)
 {
@@ -56,7 +63,6 @@ void lifecycle_send_event(struct kyma *kyma, const char *kind, const json_t *obj
         .now_unix_ms = clock_unix_ms(loop_clock(lifecycle->loop)),
     });
     lifecycle->events_sent++;
-    /* Not sender_for_kyma(): nobody cancels the request when the cluster is forgotten. */
-    (void)control_plane_write(sender_for_all(lifecycle), KUBE_CREATE, KUBE_EVENTS, NULL, NULL, body,
-                              NULL, on_sent, NULL);
+    (void)control_plane_write((struct sender){lifecycle, may_send, lifecycle}, KUBE_CREATE,
+                              KUBE_EVENTS, NULL, NULL, body, NULL, on_sent, NULL);
 }

@@ -17,7 +17,7 @@ from bench.waiting import wait_until
 from registrations_harness import DEFINITIONS, ENVIRONMENTS, INSTALLATION_DEFINITION, REGISTRATIONS, RegistrationsWorld, registration
 
 NAMESPACE, PAIR = "fenced", "mock-fenced"
-LOST_AFTER, LOST_AT_MOST = 40, 45  # seconds
+LOST_AFTER, LOST_AT_MOST = 40, 60  # seconds; 45 if the program gets its share of the processor
 
 
 @pytest.fixture
