@@ -13,9 +13,9 @@ static int set_over_budget(struct error *err)
     return error_set(err, ERROR_TOO_LARGE, "archive has more text than may be read");
 }
 
-/* Collects the file up to its first NUL; *ret_size is 0 if it has one. */
+/* Collects the file up to its first NUL. */
 static int collect(struct tar_reader *reader, const struct tar_entry *entry, char *text, size_t max,
-                   size_t *ret_size, struct error *err)
+                   size_t *ret_size, bool *ret_is_binary, struct error *err)
 {
     const void *bytes = NULL;
     uint64_t offset = 0, end = 0;
@@ -27,7 +27,7 @@ static int collect(struct tar_reader *reader, const struct tar_entry *entry, cha
             break;
         end += (uint64_t)size;
         if (memchr(bytes, '\0', (size_t)size)) {
-            *ret_size = 0;
+            *ret_is_binary = true;
             return 0;
         }
         if ((size_t)size > max - used)
@@ -49,8 +49,11 @@ static int read_file(const struct unpack_texts_options *options, struct text_bud
     size_t max = entry->size < budget->text ? (size_t)entry->size : budget->text;
     char *text = xcalloc(max + 1, 1);
     size_t used = 0;
-    int result = collect(reader, entry, text, max, &used, err);
+    bool is_binary = false;
+    int result = collect(reader, entry, text, max, &used, &is_binary, err);
 
+    if (result == 0 && is_binary)
+        options->on_text(options->data, entry->name, NULL, 0);
     if (result == 0 && used) {
         text[used] = '\0';
         budget->text -= used;

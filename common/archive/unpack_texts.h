@@ -16,7 +16,8 @@ struct text_budget {
 };
 
 /* text is borrowed and wiped after the call. It has size bytes, at least one, none of them NUL, and
- * a NUL after them. name is that of the archive, unchecked. */
+ * a NUL after them; it is NULL for a file that has a NUL in it. name is that of the archive,
+ * unchecked. */
 typedef void unpack_text_fn(void *data, const char *name, const char *text, size_t size);
 
 struct unpack_texts_options {
@@ -27,7 +28,7 @@ struct unpack_texts_options {
     void *data;
 };
 
-/* Calls on_text for every regular file without a NUL byte, in the order of the archive, with the
+/* Calls on_text for every regular file that is not empty, in the order of the archive, with the
  * content that unpack_stream() would restore. The source is read to its end.
  *
  * ERROR_INVALID: damaged, or an entry that state never has (device, FIFO, file with holes);

@@ -5,7 +5,7 @@
 #include "common/archive/unpack_texts.h"
 #include "common/state/restore.h"
 
-/* Calls on_text for every text file of a complete generation (unpack_texts.h). Fails if restoring
+/* Calls on_text for every file of a complete generation as unpack_texts() does. Fails if restoring
  * would fail (ERROR_INVALID), if the budget is used up (ERROR_TOO_LARGE), or with the source's
  * error; on_text has then been called for the files before. */
 int state_find_texts(const struct state_generation *generation, const struct state_source *source,

@@ -47,14 +47,16 @@ void rendered_add(void *data, const char *name, const char *text, size_t size)
     const char *object_file = below(name, DIR_HELM_RENDERED);
     const char *chart_file = below(name, DIR_HELM_CHART);
 
-    if (object_file) {
+    if (object_file) { /* also without a text: it is an error, which add_file() reports */
         rendered->files =
             xreallocarray(rendered->files, rendered->count + 1, sizeof(*rendered->files));
-        rendered->files[rendered->count++] = (struct rendered_file){
-            .name = xstrdup(object_file), .text = xmemdup(text, size + 1), .size = size};
-    } else if (chart_file && strcmp(chart_file, FILE_CHART_METADATA) == 0) {
+        rendered->files[rendered->count++] =
+            (struct rendered_file){.name = xstrdup(object_file),
+                                   .text = text ? xmemdup(text, size + 1) : NULL,
+                                   .size = size};
+    } else if (text && chart_file && strcmp(chart_file, FILE_CHART_METADATA) == 0) {
         replace(&rendered->chart, text, size);
-    } else if (chart_file && strcmp(chart_file, FILE_CHART_VALUES) == 0) {
+    } else if (text && chart_file && strcmp(chart_file, FILE_CHART_VALUES) == 0) {
         replace(&rendered->values, text, size);
     }
 }
@@ -116,6 +118,11 @@ static int add_file(const struct rendered_file *file, const struct helm_config *
     cleanup_json json_t *documents = NULL;
     size_t count = 0;
 
+    if (!file->text)
+        return error_set(err, ERROR_INVALID,
+                         "rendered file \"%s\" has a NUL byte, so it is not YAML: remove the byte "
+                         "from the chart's file or template",
+                         file->name);
     if (doc_parse_yaml_stream(file->text, file->size, FILE_BYTES_MAX, &documents, err) < 0)
         return error_wrap(err, "rendered file \"%s\"", file->name);
     count = json_array_size(documents);

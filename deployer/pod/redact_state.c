@@ -17,7 +17,8 @@ enum {
 static void add_text(void *data, const char *name, const char *text, size_t size)
 {
     (void)name;
-    redaction_add_state_text(data, text, size);
+    if (text)
+        redaction_add_state_text(data, text, size);
 }
 
 /* Without the state the output of main is not shown; the job still ends. */

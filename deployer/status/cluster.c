@@ -16,22 +16,21 @@ enum { LOG_BYTES_MAX = 256 * 1024 };
 int cluster_open(const struct cluster_options *options, struct cluster *ret_cluster,
                  struct error *err)
 {
-    cleanup_cluster struct cluster cluster = {.host_namespace = options->host_namespace};
+    struct cluster cluster = {.host_namespace = options->host_namespace};
 
     if (loop_new(clock_system(), &cluster.loop, err) < 0 ||
         http_client_new(cluster.loop, "longshore/" LONGSHORE_VERSION, &cluster.http, err) < 0 ||
         kube_new_default(cluster.loop, cluster.http, options->kubeconfig, &cluster.landscaper,
-                         err) < 0)
+                         err) < 0 ||
+        (options->host_kubeconfig &&
+         kube_new_default(cluster.loop, cluster.http, options->host_kubeconfig, &cluster.host,
+                          err) < 0)) {
+        cluster_close(&cluster);
         return -1;
-    cluster.host = cluster.landscaper;
-    if (options->host_kubeconfig) {
-        cluster.host = NULL;
-        if (kube_new_default(cluster.loop, cluster.http, options->host_kubeconfig, &cluster.host,
-                             err) < 0)
-            return -1;
     }
+    if (!cluster.host)
+        cluster.host = cluster.landscaper;
     *ret_cluster = cluster;
-    cluster = (struct cluster){0};
     return 0;
 }
 

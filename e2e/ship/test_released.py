@@ -173,7 +173,7 @@ def example(node, node_namespace, published):
 
 @pytest.fixture
 def private_registry(node):
-    """With TLS and a certificate of an authority that nobody knows."""
+    """With TLS and a certificate of a private authority."""
     registry = Registry(tls=True, location=node.sandbox)
     yield registry
     registry.close()

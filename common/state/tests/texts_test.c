@@ -24,8 +24,9 @@ static void note(void *data, const char *name __attribute__((unused)), const cha
 {
     struct error err = {0};
 
-    assert_int_equal(strlen(text), size);
-    assert_int_equal(buffer_append_text(data, &err, "[%s]", text), 0);
+    if (text)
+        assert_int_equal(strlen(text), size);
+    assert_int_equal(buffer_append_text(data, &err, "[%s]", text ? text : "a NUL"), 0);
 }
 
 /* State as wait saves it: text files, one of them with a long name, a link, and a binary file. */
@@ -69,7 +70,7 @@ static void texts_in_state_saved_by_wait_are_found(void **state)
     save(&store);
     assert_int_equal(store.count, 2);
     assert_int_equal(find(&store, &found, &err), 0);
-    assert_string_equal(found.data, "[text of a][deep text]");
+    assert_string_equal(found.data, "[text of a][deep text][a NUL]");
 }
 
 /* The same bytes as the Go deployer stores them: without the annotation of the sha256, and padded.
@@ -96,7 +97,7 @@ static void texts_in_state_of_the_go_deployer_are_found(void **state)
         buffer_done(&tail);
     }
     assert_int_equal(find(&go, &found, &err), 0);
-    assert_string_equal(found.data, "[text of a][deep text]");
+    assert_string_equal(found.data, "[text of a][deep text][a NUL]");
 }
 
 static void damage_and_source_failures_are_reported(void **state)

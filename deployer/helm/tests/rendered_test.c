@@ -116,6 +116,23 @@ static void a_document_that_cannot_be_parsed_is_named(void **state)
     }
 }
 
+static void a_file_with_a_nul_byte_is_named(void **state)
+{
+    cleanup_sample_chart struct sample_chart sample = {0};
+    struct error err = {0};
+
+    (void)state;
+    sample_chart_init(&sample, PROVIDER(""));
+    add(&sample, "rendered/app/x.yaml", "a: 1\n");
+    rendered_add(&sample.rendered, "rendered/app/y.yaml", NULL, 0);
+    /* Beside the objects it does not matter. */
+    rendered_add(&sample.rendered, "chart/values.yaml", NULL, 0);
+    assert_int_equal(make(&sample, &err), -1);
+    assert_int_equal(err.kind, ERROR_INVALID);
+    assert_non_null(strstr(err.text, "app/y.yaml"));
+    assert_non_null(strstr(err.text, "NUL"));
+}
+
 static const struct {
     const char *defaults, *values, *merged;
 } merges[] = {
@@ -209,6 +226,7 @@ int main(void)
         cmocka_unit_test(every_document_of_every_file_becomes_an_object),
         cmocka_unit_test(a_namespace_that_is_created_is_kept),
         cmocka_unit_test(a_document_that_cannot_be_parsed_is_named),
+        cmocka_unit_test(a_file_with_a_nul_byte_is_named),
         cmocka_unit_test(values_override_defaults),
         cmocka_unit_test(values_are_exported_by_their_paths),
         cmocka_unit_test(a_value_that_is_missing_is_named),
