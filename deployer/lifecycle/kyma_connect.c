@@ -194,6 +194,16 @@ static void on_found(void *data, json_t *object, const struct error *err)
         kyma_fail(kyma, err);
 }
 
+/* Whether the cluster had everything when its status was written, perhaps by another process. */
+static bool was_prepared(const struct kyma *kyma)
+{
+    cleanup_json json_t *object = kept_get(&kyma->object);
+    const json_t *condition =
+        list_find(doc_get(object, "status.conditions"), "type", KYMA_CONDITION_CRDS);
+
+    return strcmp(doc_text_or(condition, "status", ""), "True") == 0;
+}
+
 /* Whether the cluster has everything. */
 static bool prepare(struct kyma *kyma)
 {
@@ -204,7 +214,10 @@ static bool prepare(struct kyma *kyma)
         return false;
     if (kyma->prepared == lifecycle->definitions_hash || kyma->step > count)
         return true;
-    send_step(kyma, KUBE_GET, on_found);
+    if (was_prepared(kyma))
+        send_step(kyma, KUBE_GET, on_found);
+    else
+        send_step(kyma, KUBE_APPLY, on_prepared);
     return false;
 }
 

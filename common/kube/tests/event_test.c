@@ -68,7 +68,8 @@ static void long_names_and_messages_are_cut(void **state)
     name[199] = '-';
     name[198] = '.';
     memset(message, 'x', sizeof(message) - 1);
-    memcpy(&message[1023], "ü", 2); /* would be cut in two */
+    message[1023] = "ü"[0];
+    message[1024] = "ü"[1]; /* would be cut in two */
     event.name = name;
     event.message = message;
     made = event_object(&event);

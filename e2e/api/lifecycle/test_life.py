@@ -139,7 +139,8 @@ def test_a_module_is_handed_over_hidden_and_left_alone(world):
     # Handed over.
     world.enable([{"name": "harbour", "managed": False}])
     wait_until(lambda: world.manifest() is None, "the Manifest of an unmanaged module gone")
-    assert world.wait_state("Ready")["modules"][0]["state"] == "Unmanaged"
+    wait_until(lambda: world.status()["modules"][0]["state"] == "Unmanaged", "Unmanaged")
+    world.wait_state("Ready")
     assert LABEL not in world.skr.get(DEPLOYMENTS, MANAGER, SYSTEM)["metadata"]["labels"]
     assert world.objects() == []
     # Skipped.
