@@ -407,6 +407,37 @@ def test_a_lost_connection_is_shown_and_restored(browser, page, world):
     browser.wait("document.querySelector('#rows tr')?.dataset.key == 'items/lost-and-found'")
 
 
+def test_the_browser_executes_nothing_but_the_script_of_the_document(browser, page):
+    """After all tests that look for violations: those that it causes are recorded. The next test ends this controller."""
+    fresh(browser, page)
+    assert browser.all_violations() == [] and browser.errors == []
+    asked = browser.requests[len(browser.requests) - browser.requests[::-1].index(page.address) - 1:]
+    paths_asked = {url.partition("?")[0].removeprefix(page.address) for url in asked}
+    assert paths_asked == {"", "api/v1/overview", "api/v1/rows", "api/v1/events"}, "one document, and the API"
+    assert browser.run("(([load]) => load.encodedBodySize < load.decodedBodySize / 2)(performance.getEntriesByType('navigation'))"), "gzip"
+    browser.run("""(() => {
+        const add = (name, fields) => document.body.append(Object.assign(document.createElement(name), fields));
+        add("script", {textContent: "window.isExecuted = true"});
+        add("script", {src: "api/v1/overview"});
+        add("script", {src: "http://127.0.0.1:1/script.js"});
+        add("div", {innerHTML: "<img src='data:,' onerror='window.isExecuted = true'>"});
+        add("style", {textContent: "body { display: none }"});
+        add("p", {innerHTML: "<b style='color: red'></b>"});
+        add("img", {src: "http://127.0.0.1:1/picture.png"});
+        add("iframe", {src: "about:blank#framed", srcdoc: "<script>parent.isExecuted = true</" + "script>"});
+        add("base", {href: "http://127.0.0.1:1/"});
+        fetch("http://127.0.0.1:1/data").catch(() => {});
+        const form = Object.assign(document.createElement("form"), {action: "http://127.0.0.1:1/form", method: "post"});
+        document.body.append(form);
+        form.submit(); })()""")
+    for directive in ("script-src-elem inline", "script-src-elem http://127.0.0.1:1/script.js", f"script-src-elem {page.address}api/v1/overview",
+                      "script-src-attr inline", "style-src-elem inline", "style-src-attr inline", "img-src http://127.0.0.1:1/picture.png",
+                      "base-uri http://127.0.0.1:1", "connect-src http://127.0.0.1:1/data", "form-action http://127.0.0.1:1/form"):
+        browser.wait(f"window.violations.some((text) => text.startsWith('{directive}'))", directive)
+    assert browser.run("window.isExecuted") is None
+    assert browser.run("getComputedStyle(document.body).display") == "block"
+
+
 def test_with_authentication_the_page_needs_a_token_with_permission(browser, world):
     guarded = Page(world, namespaces=["items"], authentication=True)
     allowed, denied = (world.apiserver.service_account(name, "items") for name in ("viewer", "stranger"))
@@ -435,37 +466,6 @@ def test_with_authentication_the_page_needs_a_token_with_permission(browser, wor
     wait_live(browser)
     assert browser.run("document.querySelector('#login').hidden") is True
     assert allowed not in guarded.controller.output()
-
-
-def test_the_browser_executes_nothing_but_the_script_of_the_document(browser, page):
-    """The last test of the page in a browser, because the violations that it causes are recorded."""
-    fresh(browser, page)
-    assert browser.all_violations() == [] and browser.errors == []
-    asked = browser.requests[len(browser.requests) - browser.requests[::-1].index(page.address) - 1:]
-    paths_asked = {url.partition("?")[0].removeprefix(page.address) for url in asked}
-    assert paths_asked == {"", "api/v1/overview", "api/v1/rows", "api/v1/events"}, "one document, and the API"
-    assert browser.run("(([load]) => load.encodedBodySize < load.decodedBodySize / 2)(performance.getEntriesByType('navigation'))"), "gzip"
-    browser.run("""(() => {
-        const add = (name, fields) => document.body.append(Object.assign(document.createElement(name), fields));
-        add("script", {textContent: "window.isExecuted = true"});
-        add("script", {src: "api/v1/overview"});
-        add("script", {src: "http://127.0.0.1:1/script.js"});
-        add("div", {innerHTML: "<img src='data:,' onerror='window.isExecuted = true'>"});
-        add("style", {textContent: "body { display: none }"});
-        add("p", {innerHTML: "<b style='color: red'></b>"});
-        add("img", {src: "http://127.0.0.1:1/picture.png"});
-        add("iframe", {src: "about:blank#framed", srcdoc: "<script>parent.isExecuted = true</" + "script>"});
-        add("base", {href: "http://127.0.0.1:1/"});
-        fetch("http://127.0.0.1:1/data").catch(() => {});
-        const form = Object.assign(document.createElement("form"), {action: "http://127.0.0.1:1/form", method: "post"});
-        document.body.append(form);
-        form.submit(); })()""")
-    for directive in ("script-src-elem inline", "script-src-elem http://127.0.0.1:1/script.js", f"script-src-elem {page.address}api/v1/overview",
-                      "script-src-attr inline", "style-src-elem inline", "style-src-attr inline", "img-src http://127.0.0.1:1/picture.png",
-                      "base-uri http://127.0.0.1:1", "connect-src http://127.0.0.1:1/data", "form-action http://127.0.0.1:1/form"):
-        browser.wait(f"window.violations.some((text) => text.startsWith('{directive}'))", directive)
-    assert browser.run("window.isExecuted") is None
-    assert browser.run("getComputedStyle(document.body).display") == "block"
 
 
 def test_without_the_setting_there_is_no_page_and_with_it_an_item_costs_less_than_half_a_kilobyte(page, world):
