@@ -142,8 +142,8 @@ static json_t *module_entry(const struct module_choice *choice, const json_t *ma
 static const struct {
     const char *type, *done, *failed, *unknown;
 } condition_texts[] = {
-    {KYMA_CONDITION_CRDS, "CRDs are synchronized to the SKR", "CRDs are not synchronized to the SKR",
-     "CRDs synchronization state is unknown"},
+    {KYMA_CONDITION_CRDS, "CRDs are synchronized to the SKR",
+     "CRDs are not synchronized to the SKR", "CRDs synchronization state is unknown"},
     {"Modules", "all modules are in ready state", "not all modules are in ready state",
      "modules state is unknown"},
     {"ModuleCatalog", "module templates are synchronized",
