@@ -13,8 +13,8 @@ from controller_killer import Killer, PASS
 from faults.proxy import FaultProxy
 from lifecycle_harness import DEPLOYMENTS, HARBOURS, KYMAS, MANAGER, SYSTEM, token_kubeconfig
 
-# Each crash takes seconds, so only every fourth request is tried; `LONGSHORE_CRASH_STEP=1` tries all.
-STEP = int(os.environ.get("LONGSHORE_CRASH_STEP", "4"))
+# Every request is tried; `LONGSHORE_CRASH_STEP=4` tries every fourth.
+STEP = int(os.environ.get("LONGSHORE_CRASH_STEP", "1"))
 SEVEN = {"ClusterRole", "ClusterRoleBinding", "ConfigMap", "CustomResourceDefinition", "Deployment", "Service", "ServiceAccount"}
 
 

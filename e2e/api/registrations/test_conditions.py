@@ -37,6 +37,9 @@ def test_the_heartbeat_of_an_agent(world):
     lost = world.wait_condition(ENVIRONMENTS, "beats", "AgentReady", "Unknown", "HeartbeatLost")
     assert f"{world.namespace}/beats" in lost["message"]
 
+    # The Event follows the status, and a process that ends does not wait for it.
+    wait_until(lambda: "HeartbeatLost" in {e["reason"] for e in world.events("beats")}, "the Event")
+
     # After a restart nothing is known until the Lease is too old again; what was reported stays.
     assert process.stop() == 0
     mark = world.apiserver.audit.mark()
