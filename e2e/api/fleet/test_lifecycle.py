@@ -85,9 +85,9 @@ def test_300_clusters(world):
     assert of_modules(world, code=201) == CLUSTERS * OBJECTS
     counters = world.fleet.get("counters", world.managed)
     assert about(counters["connections"], CLUSTERS) and about(counters["handshakes"], CLUSTERS), counters
-    # What a cluster lacks is read before it is written: the namespace and three definitions.
+    # A new cluster is not asked what it has: nothing is refused.
     refused = [row for row in counters["byRequest"] if row["code"] >= 400]
-    assert {(row["verb"], row["code"]) for row in refused} == {("get", 404)} and about(sum(row["count"] for row in refused), CLUSTERS * 4), refused
+    assert sum(row["count"] for row in refused) <= CLUSTERS // 10, refused
     reads = registry_reads(world, mark)
     assert len(reads) <= 4, reads  # manifest, configuration, descriptor, layer
     wait_quiet(world)
