@@ -35,7 +35,7 @@ const json_t *descriptor_context(const struct descriptor *descriptor);
 size_t descriptor_reference_count(const struct descriptor *descriptor);
 json_t *descriptor_reference(const struct descriptor *descriptor, size_t index);
 /* The resource with this identity (element.h; NULL: just the name), as a new reference. The message
- * of ERROR_NOT_FOUND says whether there is none or more than one. */
+ * of ERROR_NOT_FOUND says whether no resource matches or more than one. */
 int descriptor_resource(const struct descriptor *descriptor, const char *name,
                         const json_t *identity, json_t **ret_resource, struct error *err)
     must_check;

@@ -13,7 +13,7 @@ enum { HELM_RELEASE_BYTES_MAX = 32 * 1024 * 1024 };
 
 /* Selects the Secrets of a release by their labels. Belongs to the caller. */
 char *helm_release_selector(const char *name, bool is_deployed_only);
-/* The Secret with the highest revision; NULL if there is none. Borrowed. */
+/* The Secret with the highest revision; NULL if the list is empty. Borrowed. */
 const json_t *helm_release_newest(const json_t *secrets);
 /* Whether an operation on the revision has begun and not ended. */
 bool helm_release_is_pending(const json_t *secret);

@@ -9,7 +9,8 @@
 /* chart.repository of the configuration for init; NULL: the chart comes from elsewhere. */
 json_t *helm_repository_of(const struct run_spec *run);
 
-/* The entry of the Context for the chart repository of the run; NULL: there is none. Borrowed. */
+/* The entry of the Context for the chart repository of the run; NULL if no entry is for it.
+ * Borrowed. */
 const json_t *helm_repository_entry(const struct run_spec *run, const json_t *context);
 /* The name of the Secret with the entry's credentials; NULL: they are part of the entry. */
 const char *helm_repository_secret(const json_t *entry);

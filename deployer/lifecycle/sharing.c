@@ -164,12 +164,6 @@ static void on_leadership(void *data, bool is_leader)
         kymas_touch_all(lifecycle);
 }
 
-static void on_lease_problem(void *data, const struct error *err)
-{
-    (void)data;
-    log_error("leader election failed, retrying", log_text("error", err->text));
-}
-
 static void on_shard_problem(void *data, const struct error *err)
 {
     (void)data;
@@ -201,21 +195,17 @@ static int start_shards(struct lifecycle *lifecycle, struct error *err)
 
 int sharing_start(struct lifecycle *lifecycle, struct error *err)
 {
-    const struct lease_options together = {.namespace_name = lifecycle->options.namespace_name,
-                                           .name = LEASE_NAME,
-                                           .identity = SHARED_IDENTITY,
-                                           .has_other_holders = true,
-                                           .on_change = on_leadership,
-                                           .on_problem = on_lease_problem,
-                                           .data = lifecycle};
+    bool is_shared = lifecycle->options.is_shared;
+    const struct lease_options options = {.namespace_name = lifecycle->options.namespace_name,
+                                          .name = LEASE_NAME,
+                                          .identity = is_shared ? SHARED_IDENTITY : NULL,
+                                          .has_other_holders = is_shared,
+                                          .on_change = on_leadership,
+                                          .data = lifecycle};
 
-    if (!lifecycle->options.is_shared)
-        return leader_elect(lifecycle->kube, lifecycle->options.namespace_name, LEASE_NAME,
-                            on_leadership, lifecycle, &lifecycle->lease, err);
-    return start_shards(lifecycle, err) < 0 ||
-                   lease_start(lifecycle->kube, &together, &lifecycle->lease, err) < 0
-               ? -1
-               : 0;
+    if (is_shared && start_shards(lifecycle, err) < 0)
+        return -1;
+    return leader_elect(lifecycle->kube, &options, &lifecycle->lease, err);
 }
 
 void sharing_hand_over(struct lifecycle *lifecycle)

@@ -70,7 +70,7 @@ static int connect_cluster(struct lifecycle *lifecycle, const char *name, const 
     return cluster_get(lifecycle->pool, config, &observation->cluster, err);
 }
 
-/* The user's copy decides if there is one; before the first contact there is none, nor its kind. */
+/* The user's copy decides. Before the first contact neither the copy nor its kind exists. */
 static int read_remote(struct observation *observation, struct error *err)
 {
     const struct kube_request request = {

@@ -197,7 +197,7 @@ void helm_complete(struct task *task)
     manifest_complete(task);
 }
 
-/* As soon as there is a pod, it may have made the release. NULL: there is none. */
+/* As soon as the pod exists, it may have made the release. NULL: no release. */
 static json_t *release_to_report(const struct task *task, const json_t *status,
                                  const json_t *of_pod)
 {

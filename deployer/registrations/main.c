@@ -232,6 +232,16 @@ static int read_settings(const struct registrations_values *values, struct setti
     return 0;
 }
 
+static int elect(struct manager *manager, struct error *err)
+{
+    const struct lease_options options = {.namespace_name = manager->settings.namespace_name,
+                                          .name = LEASE_NAME,
+                                          .on_change = on_leadership,
+                                          .data = manager};
+
+    return leader_elect(manager->kube, &options, &manager->lease, err);
+}
+
 static void make_maps(struct manager *manager)
 {
     json_t **const maps[] = {MANAGER_MAPS(manager)};
@@ -262,10 +272,7 @@ static int start(struct process *process, const struct registrations_values *val
                      err) < 0 ||
         serve_listen(manager->loop, values->metrics_address, on_request, process, &process->metrics,
                      err) < 0 ||
-        daemon_enter_sandbox(err) < 0 ||
-        leader_elect(manager->kube, manager->settings.namespace_name, LEASE_NAME, on_leadership,
-                     manager, &manager->lease, err) < 0 ||
-        known_start(manager, err) < 0)
+        daemon_enter_sandbox(err) < 0 || elect(manager, err) < 0 || known_start(manager, err) < 0)
         return -1;
     start_page(process, values->page);
     log_info("started", log_text("version", LONGSHORE_VERSION),

@@ -21,19 +21,17 @@ char *leader_identity(void)
     return xasprintf("%s_%s", daemon_variable(ENV_MY_POD_NAME, MY_POD_NAME_DEFAULT), id);
 }
 
-int leader_elect(struct kube *kube, const char *namespace_name, const char *name,
-                 lease_fn *on_change, void *data, struct lease **ret_lease, struct error *err)
+int leader_elect(struct kube *kube, const struct lease_options *options, struct lease **ret_lease,
+                 struct error *err)
 {
     cleanup_free char *identity = leader_identity();
-    const struct lease_options options = {.namespace_name = namespace_name,
-                                          .name = name,
-                                          .identity = identity,
-                                          .on_change = on_change,
-                                          .on_problem = on_problem,
-                                          .data = data};
+    struct lease_options all = *options;
 
-    if (lease_start(kube, &options, ret_lease, err) < 0)
-        return error_wrap(err, "lease '%s/%s'", namespace_name, name);
+    all.on_problem = on_problem;
+    if (!all.identity)
+        all.identity = identity;
+    if (lease_start(kube, &all, ret_lease, err) < 0)
+        return error_wrap(err, "lease '%s/%s'", options->namespace_name, options->name);
     return 0;
 }
 
