@@ -152,6 +152,17 @@ def test_one_item_is_described_with_timeline_error_and_facts(browser, page):
     assert browser.all_violations() == []
 
 
+def test_rates_and_durations_are_plotted_as_the_api_reports_them(browser, page):
+    fresh(browser, page)
+    minutes = page.api("overview")["minutes"]
+    busy = [minute for minute in minutes if sum(minute[key] for key in ("succeeded", "failed"))]
+    assert busy and not browser.run("document.querySelector('#plots').hidden")
+    for name in ("rate", "time"):
+        drawn = browser.run(f"[...document.querySelectorAll('#{name}-plot rect')].filter((bar) => Number(bar.getAttribute('height')) > 0).length")
+        assert drawn >= len(busy) - 1 > 0, name  # the oldest minute may have left the plot meanwhile
+        assert browser.text(f"#{name}-peak"), "the scale"
+
+
 def test_updates_arrive_without_reloading(browser, page, world):
     fresh(browser, page, "#search=live-update")
     browser.run("window.isSamePage = true")
