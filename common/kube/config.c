@@ -89,6 +89,7 @@ struct kube_config *kube_config_copy(const struct kube_config *config)
         .password = xstrdup_or_null(config->password),
         .server_name = xstrdup_or_null(config->server_name),
         .is_insecure = config->is_insecure,
+        .is_in_cluster = config->is_in_cluster,
     };
     return copy;
 }
@@ -211,6 +212,7 @@ int kube_config_in_cluster(const char *directory, struct kube_config **ret_confi
         return error_set(
             err, ERROR_NOT_FOUND,
             "not running in a pod: KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not set");
+    config->is_in_cluster = true;
     config->server = service_url(host, port);
     config->token_file = xasprintf("%s/token", folder);
     buffer_init(&ca, KUBE_CONFIG_MAX);

@@ -18,6 +18,7 @@ struct kube_config {
     char *user, *password;
     char *server_name;
     bool is_insecure;
+    bool is_in_cluster; /* the service account of this pod */
 };
 
 /* kubeconfig.c: from a parsed kubeconfig whose file names are absolute. Fails if it names files and

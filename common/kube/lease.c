@@ -9,8 +9,9 @@
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
 #include "common/kube/lease_decide.h"
+#include "common/kube/lease_owner.h"
 
-enum { DURATION_MS = 15000, RENEW_DEADLINE_MS = 10000, RETRY_MS = 2000 };
+enum { DURATION_MS = 15000, RENEW_DEADLINE_MS = 10000, RETRY_MS = 2000, STATUS_FORBIDDEN = 403 };
 
 struct lease {
     struct kube *kube;
@@ -27,6 +28,7 @@ struct lease {
     uint64_t sent_ms;
     json_t *object; /* the newest known state, or NULL: must be read */
     json_t *seen_spec;
+    json_t *owner; /* NULL: none */
     struct lease_record record;
     bool is_leader;      /* as last reported to on_change */
     uint64_t renewed_ms; /* when the last successful write was sent */
@@ -90,12 +92,22 @@ static void on_failed(struct lease *lease, const struct error *err)
         lease->on_problem(lease->data, err);
 }
 
+static void forget_owner(struct lease *lease)
+{
+    json_decref(lease->owner);
+    lease->owner = NULL;
+}
+
 static void on_written(void *data, json_t *object, const struct error *err)
 {
     struct lease *lease = data;
 
     lease->call = NULL;
     if (err->kind != ERROR_NONE) {
+        /* The admission plugin OwnerReferencesPermissionEnforcement lets only those who may delete
+         * the Lease change its owners. */
+        if (err->http_status == STATUS_FORBIDDEN)
+            forget_owner(lease);
         on_failed(lease, err);
         return;
     }
@@ -154,6 +166,7 @@ static void act(struct lease *lease, enum lease_action action)
     timestamp_format_micro(clock_unix_ms(loop_clock(lease->loop)), time);
     body = lease_object_make(lease->object, lease->namespace_name, lease->name, lease->identity,
                              lease->duration_ms, action, time);
+    lease_owner_add(body, lease->owner);
     start_or_retry(lease, action == LEASE_CREATE ? KUBE_CREATE : KUBE_UPDATE, body, on_written);
 }
 
@@ -220,6 +233,7 @@ int lease_start(struct kube *kube, const struct lease_options *options, struct l
     lease->renew_deadline_ms = deadline_ms;
     lease->retry_ms = retry_ms;
     lease->has_other_holders = options->has_other_holders;
+    lease->owner = lease_owner_new(kube, options->namespace_name);
     lease->on_change = options->on_change;
     lease->on_problem = options->on_problem;
     lease->data = options->data;
@@ -286,6 +300,7 @@ void lease_release(struct lease *lease, uint64_t timeout_ms)
         release_now(lease, end_ms);
     json_decref(lease->object);
     json_decref(lease->seen_spec);
+    forget_owner(lease);
     free(lease->namespace_name);
     free(lease->name);
     free(lease->identity);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Leader election with a coordination.k8s.io Lease: a lease of 15 s, renewed every 2 s, given up
- * after 10 s without a renewal, released on exit. lease_is_held() compares monotonic time, so a
+ * after 10 s without a renewal, released on exit. In a pod, the Lease is deleted together with its
+ * ServiceAccount. lease_is_held() compares monotonic time, so a
  * process that was stopped (SIGSTOP) knows that it has lost the lease before it does anything else.
  */
 #pragma once

@@ -7,10 +7,11 @@
 #include "common/base/memory.h"
 #include "common/contract.h"
 #include "common/data/timestamp.h"
+#include "common/kube/lease_owner.h"
 #include "common/kube/list.h"
 #include "common/kube/shard_machine.h"
 
-enum { TICK_MS = 1000, WRITE_TIMEOUT_MS = 5000, BUSY_MS = 100 };
+enum { TICK_MS = 1000, WRITE_TIMEOUT_MS = 5000, BUSY_MS = 100, STATUS_FORBIDDEN = 403 };
 
 /* A write under way. */
 struct shard_call {
@@ -26,6 +27,7 @@ struct shards {
     char *namespace_name, *selector;
     struct shards_options options;
     struct shard_machine *machine;
+    json_t *owner; /* of the Leases; NULL: none */
     struct kube_list *list;
     struct loop_timer list_timer, tick_timer;
     struct shard_call *calls;
@@ -49,6 +51,13 @@ static void call_free(struct shard_call *call)
     free(call);
 }
 
+/* As in lease.c: somebody who may not delete a Lease may not be allowed to change its owners. */
+static void forget_owner(struct shards *shards)
+{
+    json_decref(shards->owner);
+    shards->owner = NULL;
+}
+
 static void on_written(void *data, json_t *object, const struct error *err)
 {
     struct shard_call *call = data;
@@ -59,6 +68,8 @@ static void on_written(void *data, json_t *object, const struct error *err)
                           loop_now_ms(shards->loop));
     call_free(call);
     loop_timer_start(&shards->tick_timer, 0);
+    if (err->http_status == STATUS_FORBIDDEN)
+        forget_owner(shards);
     if (!is_good)
         report(shards, err);
 }
@@ -107,6 +118,8 @@ static void on_tick(void *data)
     timestamp_format_micro(clock_unix_ms(loop_clock(shards->loop)), time);
     loop_timer_start(&shards->tick_timer, shards->is_stopping ? BUSY_MS : TICK_MS);
     while (shard_machine_next(shards->machine, loop_now_ms(shards->loop), time, &write)) {
+        if (write.body)
+            lease_owner_add(write.body, shards->owner);
         start_write(shards, &write);
         json_decref(write.body);
     }
@@ -187,6 +200,7 @@ int shards_start(struct kube *kube, const struct shards_options *options,
     shards->namespace_name = xstrdup(options->namespace_name);
     shards->selector = xasprintf("%s=%s", LABEL_SHARDS, options->name);
     shards->machine = shard_machine_new(&machine);
+    shards->owner = lease_owner_new(kube, options->namespace_name);
     loop_timer_init(&shards->list_timer, shards->loop, start_list, shards);
     loop_timer_init(&shards->tick_timer, shards->loop, on_tick, shards);
     loop_timer_start(&shards->list_timer, 0);
@@ -238,6 +252,7 @@ void shards_stop(struct shards *shards, uint64_t timeout_ms)
     loop_timer_stop(&shards->list_timer);
     loop_timer_stop(&shards->tick_timer);
     shard_machine_free(shards->machine);
+    forget_owner(shards);
     free(shards->namespace_name);
     free(shards->selector);
     free(shards);

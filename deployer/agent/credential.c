@@ -12,8 +12,8 @@
 #include "common/base/log.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "common/kube/claims.h"
 #include "deployer/agent/agent.h"
-#include "deployer/agent/token.h"
 #include "deployer/registrations/pair.h"
 
 int agent_credential_start(struct agent *agent, const struct kube_config *config, struct error *err)

@@ -10,6 +10,7 @@
 #include "common/contract.h"
 #include "common/data/doc.h"
 #include "common/data/timestamp.h"
+#include "common/kube/claims.h"
 #include "deployer/agent/agent.h"
 #include "deployer/agent/token.h"
 

@@ -53,6 +53,10 @@ def test_install_upgrade_rollback_uninstall_leave_nothing(node, node_namespace):
     assert item["status"]["phase"] == "Succeeded", item["status"]
     assert export_of(node, item) == {"count": 1}
 
+    # The Lease of the leader goes with the account of the release.
+    lease, account = kube.get("coordination.k8s.io/v1/leases", FULL, namespace), kube.get("serviceaccounts", FULL, namespace)
+    assert [owner["uid"] for owner in lease["metadata"]["ownerReferences"]] == [account["metadata"]["uid"]]
+
     # Upgrade: new values reach a new pod, and the state is kept.
     first = template_of(node, namespace)
     call("upgrade", NAME, helm.CHART, "--wait", "--timeout", "3m",
@@ -73,8 +77,7 @@ def test_install_upgrade_rollback_uninstall_leave_nothing(node, node_namespace):
 
     # Uninstall: no object of the release or of its runs is left.
     call("uninstall", NAME, "--wait", "--timeout", "2m")
-    leases = {("coordination.k8s.io/v1/leases", FULL)}  # kept without an owner, so that the next leader finds it
-    node.kube.wait_for("namespaces", namespace, lambda _: things(node, namespace) - before <= leases, what="removal of all objects", timeout=60)
+    node.kube.wait_for("namespaces", namespace, lambda _: things(node, namespace) <= before, what="removal of all objects", timeout=60)
 
 
 def test_a_values_file_of_the_original_chart_installs(node, node_namespace):

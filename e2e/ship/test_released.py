@@ -144,8 +144,7 @@ def test_a_release_of_0_1_0_is_upgraded_while_items_run_and_uninstalled_without_
     for name in ("counter", "running"):
         delete_item(node, namespace, name, "job-3")
     call(node, namespace, "uninstall", NAME, "--wait", "--timeout", "2m")
-    leases = {("coordination.k8s.io/v1/leases", FULL)}  # kept without an owner, so that the next leader finds it
-    wait_until(lambda: things(node, namespace) - before <= leases, "removal of all objects", 60)
+    wait_until(lambda: things(node, namespace) <= before, "removal of all objects", 60)
 
 
 @pytest.fixture

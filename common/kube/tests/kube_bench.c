@@ -11,6 +11,8 @@
 
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "common/kube/config_internal.h"
+#include "common/kube/tests/jwt.h"
 
 static void on_request(void *data, struct loopback_connection *connection, const char *request)
 {
@@ -104,4 +106,21 @@ char *answer_stream(const char *lines)
 {
     return xasprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%zx\r\n%s\r\n",
                      strlen(lines), lines);
+}
+
+struct kube_config *kube_bench_move_to_pod(struct kube_bench *bench, const char *namespace_name)
+{
+    struct kube_config *config = kube_config_copy(kube_get_config(bench->kube));
+    cleanup_free char *payload =
+        xasprintf("{\"sub\":\"system:serviceaccount:%s:deployer\",\"kubernetes.io\":"
+                  "{\"serviceaccount\":{\"name\":\"deployer\",\"uid\":\"u-1\"}}}",
+                  namespace_name);
+    struct error err = {0};
+
+    kube_free(bench->kube);
+    assert_int_equal(kube_new(bench->loop, bench->http, config, &bench->kube, &err), 0);
+    /* Afterwards: a client refuses to send a token without TLS. */
+    config->token = token_with(payload);
+    config->is_in_cluster = true;
+    return config;
 }

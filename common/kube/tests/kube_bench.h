@@ -21,6 +21,9 @@ struct kube_bench {
 int kube_bench_setup(void **state);
 int kube_bench_setup_fake(void **state); /* the clock moves only when the test moves it */
 int kube_bench_teardown(void **state);
+/* Replaces the client by one with the token of a pod, whose ServiceAccount "deployer" has the uid
+ * "u-1". Returns its configuration, which belongs to the client. */
+struct kube_config *kube_bench_move_to_pod(struct kube_bench *bench, const char *namespace_name);
 void kube_bench_run_once(struct kube_bench *bench);
 void kube_bench_run_idle(struct kube_bench *bench);
 void kube_bench_set_answers(struct kube_bench *bench, const char *const *answers, size_t count);

@@ -18,6 +18,7 @@ struct api {
     json_t *stored; /* NULL: no Lease */
     int version;
     bool is_down;
+    bool are_owners_denied;
     bool is_slow; /* holds requests back until serve_held() */
     struct loopback_connection *held_connection;
     char *held_request;
@@ -68,6 +69,11 @@ static void serve(void *data, struct loopback_connection *connection, const char
             strcmp(doc_text_or(sent, "metadata.resourceVersion", ""),
                    doc_text_or(api->stored, "metadata.resourceVersion", "")) != 0) {
             answer(connection, "409 Conflict", none);
+            json_decref(sent);
+            return;
+        }
+        if (api->are_owners_denied && doc_get(sent, "metadata.ownerReferences")) {
+            answer(connection, "403 Forbidden", none);
             json_decref(sent);
             return;
         }
@@ -374,6 +380,47 @@ static void an_invalid_name_is_reported_at_every_attempt(void **state)
     end(&api);
 }
 
+static const char *owner_uid(const struct api *api, size_t number)
+{
+    const json_t *owners = doc_get(api->stored, "metadata.ownerReferences");
+
+    return doc_text_or(json_array_get(owners, number), "uid", "none");
+}
+
+static void the_account_of_the_pod_owns_the_lease(void **state)
+{
+    struct api api = {.bench = *state};
+    json_t *old = others("", "2000-01-01T00:00:00.000000Z");
+
+    (void)kube_bench_move_to_pod(api.bench, "a");
+    doc_set_new(old, "metadata.ownerReferences", json_pack("[{s:s}]", "uid", "u-0"));
+    store(&api, old);
+    begin(state, &api);
+    pass(&api, 0);
+    pass(&api, 2000);
+    assert_string_equal(api.changes, "+");
+    assert_string_equal(owner_uid(&api, 0), "u-0");
+    assert_string_equal(owner_uid(&api, 1), "u-1");
+    assert_string_equal(owner_uid(&api, 2), "none"); /* added once */
+    end(&api);
+}
+
+static void leads_without_an_owner_if_owners_are_denied(void **state)
+{
+    struct api api = {.bench = *state, .are_owners_denied = true};
+
+    (void)kube_bench_move_to_pod(api.bench, "a");
+    begin(state, &api);
+    pass(&api, 0);
+    assert_string_equal(api.changes, "");
+    pass(&api, 2000);
+    assert_string_equal(api.changes, "+");
+    assert_int_equal(api.problem_count, 1);
+    pass(&api, 2000);
+    assert_int_equal(api.problem_count, 1);
+    end(&api);
+}
+
 static void inconsistent_times_are_refused(void **state)
 {
     static const struct {
@@ -422,6 +469,8 @@ int main(void)
         test(release_clears_the_holder_without_calling_on_change),
         test(release_does_not_touch_the_lease_of_another_holder),
         test(an_invalid_name_is_reported_at_every_attempt),
+        test(the_account_of_the_pod_owns_the_lease),
+        test(leads_without_an_owner_if_owners_are_denied),
         test(inconsistent_times_are_refused),
     };
 

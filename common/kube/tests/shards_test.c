@@ -23,7 +23,7 @@ struct api {
     struct kube_bench *bench;
     json_t *leases; /* by name */
     unsigned version;
-    bool is_down;
+    bool is_down, are_owners_denied;
     int problem_count;
     char changes[64]; /* of the first replica: "+0-0" */
     bool is_busy;
@@ -90,6 +90,8 @@ static void serve_write(struct api *api, struct loopback_connection *connection,
         answer(connection, "404 Not Found", none);
     } else if (!is_create && strcmp(version, doc_text(stored, "metadata.resourceVersion")) != 0) {
         answer(connection, "409 Conflict", none);
+    } else if (api->are_owners_denied && doc_get(sent, "metadata.ownerReferences")) {
+        answer(connection, "403 Forbidden", none);
     } else if (is_deletion) {
         assert_string_equal(doc_text_or(sent, "preconditions.uid", ""),
                             doc_text(stored, "metadata.uid"));
@@ -246,6 +248,31 @@ static void a_replica_without_api_server_stops_using_its_buckets(void **state)
     shards_stop(a, 0);
 }
 
+static void the_account_of_the_pod_owns_the_leases_unless_owners_are_denied(void **state)
+{
+    struct api *api = *state;
+
+    (void)kube_bench_move_to_pod(api->bench, "ns");
+    for (int is_denied = 0; is_denied < 2; is_denied++) {
+        struct shards *a = NULL;
+        const char *name = NULL;
+        json_t *lease = NULL;
+
+        (void)json_object_clear(api->leases);
+        api->are_owners_denied = is_denied;
+        a = start(api, "a");
+        advance_s(api, 10);
+        assert_int_equal(shards_held_count(a), BUCKETS);
+        json_object_foreach(api->leases, name, lease)
+        {
+            const json_t *owners = doc_get(lease, "metadata.ownerReferences");
+
+            assert_int_equal(json_array_size(owners), is_denied ? 0 : 1);
+        }
+        shards_stop(a, 0);
+    }
+}
+
 static void options_are_checked(void **state)
 {
     static const struct {
@@ -275,6 +302,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(buckets_are_shared_handed_over_and_released),
         test(a_replica_without_api_server_stops_using_its_buckets),
+        test(the_account_of_the_pod_owns_the_leases_unless_owners_are_denied),
         test(options_are_checked),
     };
 

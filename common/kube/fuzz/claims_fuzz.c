@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Properties: a token is either refused, or has an account with a namespace or none of both; the
- * lifetime is positive if the fallback is; an error never quotes the token. */
+/* Properties: a token is either refused, or has an account with a namespace or none of both, and a
+ * uid only with an account; the lifetime is positive if the fallback is; an error never quotes the
+ * token. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 #include "common/base/memory.h"
 #include "common/data/doc.h"
-#include "deployer/agent/token.h"
+#include "common/kube/claims.h"
 
 enum { QUOTED_MIN = 24 };
 
@@ -27,6 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     if (!claims.account != !claims.namespace_name || token_lifetime_seconds(&claims, 1) <= 0)
+        abort();
+    if (claims.account_uid && !claims.account)
         abort();
     if (claims.account && (!*claims.account || !*claims.namespace_name))
         abort();
