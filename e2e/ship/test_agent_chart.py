@@ -42,6 +42,8 @@ def config_of(things, key="config.yaml"):
 @pytest.mark.parametrize("values", [OLD_VALUES, KUBECONFIG, REFERENCE], ids=["v0.98", "kubeconfig", "reference"])
 def test_the_api_server_accepts_every_object_and_the_programs_their_configurations(kube, namespace, tmp_path, values):
     things = helm.template(values, namespace=namespace, chart=CHART)
+    kube.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "bench", "namespace": namespace}})
+    helm.find(things, "Pod")["spec"]["serviceAccountName"] = "bench"  # that of the release does not exist in a dry run
     refused = {f"{t['kind']} {t['metadata']['name']}": str(e) for t in things if (e := dry_run(kube, t, namespace))
                and t["metadata"].get("namespace", namespace) == namespace}
     assert not refused
@@ -107,14 +109,28 @@ def test_check_finds_that_chart_and_documented_role_grant_everything(make_apiser
     landscaper.kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ls-system"}})
     for thing in access:
         landscaper.kube.apply(thing)
-    config = tmp_path / "config.yaml"
-    config.write_text(json.dumps(config_of(helm.template(values, release="one", namespace=namespace, chart=CHART))))
+    things = helm.template(values, release="one", namespace=namespace, chart=CHART)
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.yaml").write_text(json.dumps(config_of(things)))
+    (tmp_path / "credential").mkdir()
+    pod = helm.find(things, "Pod")
+    assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
     host = apiserver.token_kubeconfig(apiserver.kube.token("one-landscaper-agent", namespace))
     there = landscaper.token_kubeconfig(landscaper.kube.token("landscaper-agent-env", "ls-system"))
 
+    def run(container):
+        assert container["command"] == ["/longshore"]
+        arguments = [argument.replace("/app/ls/landscaper-cluster-kubeconfig/kubeconfig", str(there)).replace("/app/ls", str(tmp_path))
+                     for argument in container["args"]]
+        return subprocess.run([BUILD / "deployer" / "longshore", *arguments], capture_output=True, text=True, env={**os.environ, "KUBECONFIG": str(host)})
+
     def check():
-        return subprocess.run([BUILD / "deployer" / "longshore", "agent", "--check", "--config", config, "--landscaper-kubeconfig", there],
-                              capture_output=True, text=True, env={**os.environ, "KUBECONFIG": str(host)})
+        """Runs the containers of the pod of `helm test`."""
+        (prepare,), (test,) = pod["spec"]["initContainers"], pod["spec"]["containers"]
+        done = run(prepare)
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "credential" / "kubeconfig").is_file()
+        return run(test)
     done = check()
     missing = [line for line in done.stdout.splitlines() if not line.startswith("ok")]
     assert done.returncode == 1 and len(missing) == 1 and "CRD" in missing[0], done.stdout + done.stderr

@@ -354,7 +354,7 @@ def test_every_chart_has_the_version_of_the_release_and_a_schema():
         assert chart["type"] == "library" or (file.parent / "values.schema.json").exists(), file
 
 
-@pytest.mark.parametrize("chart", sorted(set(REQUIRED) - {"landscaper-agent"}))  # it reports its problems in its Environment
+@pytest.mark.parametrize("chart", sorted(set(REQUIRED) - {"landscaper-agent"}))  # test_agent_chart.py runs its containers
 def test_helm_test_checks_the_program_with_the_account_and_the_options_of_the_release(chart):
     things = helm.template({**REQUIRED[chart], "imageRegistry": "registry.example"}, chart=helm.CHART.parent / chart)
     pod, template = helm.find(things, "Pod"), helm.find(things, "Deployment")["spec"]["template"]["spec"]

@@ -101,3 +101,19 @@ volumes:
 - {name: config, mountPath: /app/ls/config, readOnly: true}
 - {name: landscaper-cluster-kubeconfig, mountPath: /app/ls/landscaper-cluster-kubeconfig, readOnly: true}
 {{- end -}}
+
+{{/* The init container that writes a kubeconfig of Landscaper's cluster with the agent's current token. */}}
+{{- define "agent.prepare" -}}
+- name: prepare
+  {{- include "deployer.container" . | nindent 2 }}
+  command: [/longshore]
+  args:
+  {{- include "agent.arguments" . | nindent 2 }}
+  - --credential-directory=/app/ls/credential
+  - --prepare
+  resources:
+    {{- toYaml .Values.resources | nindent 4 }}
+  volumeMounts:
+  {{- include "agent.mounts" . | nindent 2 }}
+  - {name: credential, mountPath: /app/ls/credential}
+{{- end -}}
