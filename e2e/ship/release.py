@@ -22,6 +22,9 @@ RELEASED = (*NAMES, "longshore-helm")
 SIZE_MAX = {"longshore": 7_000_000, "longshore-init": 6_000_000, "longshore-wait": 6_000_000}
 # Of the releases that tests build. LONGSHORE_ARCHITECTURES="amd64 arm64" tests both: cross-compiling takes several minutes more.
 NATIVE = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True).stdout.strip()
+# The one that this machine does not have; its programs are run with EMULATOR.
+OTHER = {"amd64": "arm64", "arm64": "amd64"}[NATIVE]
+EMULATOR = {"amd64": "qemu-x86_64-static", "arm64": "qemu-aarch64-static"}[OTHER]
 ARCHITECTURES = tuple(os.environ.get("LONGSHORE_ARCHITECTURES", NATIVE).split())
 BUILD = pathlib.Path(os.environ.get("LONGSHORE_RELEASE_BUILD") or paths.CHECKOUT / "build" / "release")
 OUT = pathlib.Path(os.environ.get("LONGSHORE_OUT") or paths.CHECKOUT / "out")
@@ -45,13 +48,19 @@ def locked():
         yield
 
 
+def build_directory(architecture):
+    """As in images/release."""
+    return BUILD if architecture == NATIVE else BUILD.with_name(f"{BUILD.name}-{architecture}")
+
+
 @functools.cache
-def archives():
+def archives(architecture=NATIVE):
     """{name: path of its OCI archive} of the current checkout."""
+    out = OUT if architecture == NATIVE else OUT / architecture
     with locked():
-        print("building the images", file=sys.__stderr__)
-        build(paths.CHECKOUT, LONGSHORE_RELEASE_BUILD=str(BUILD), LONGSHORE_OUT=str(OUT))
-    return {name: OUT / f"{name}.oci.tar" for name in NAMES}
+        print(f"building the images for {architecture}", file=sys.__stderr__)
+        build(paths.CHECKOUT, LONGSHORE_ARCHITECTURE=architecture, LONGSHORE_RELEASE_BUILD=str(build_directory(architecture)), LONGSHORE_OUT=str(out))
+    return {name: out / f"{name}.oci.tar" for name in NAMES}
 
 
 def libraries():

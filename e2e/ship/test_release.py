@@ -54,8 +54,8 @@ def test_install_upgrade_rollback_uninstall_leave_nothing(node, node_namespace):
     assert export_of(node, item) == {"count": 1}
 
     # The Lease of the leader goes with the account of the release.
-    lease, account = kube.get("coordination.k8s.io/v1/leases", FULL, namespace), kube.get("serviceaccounts", FULL, namespace)
-    assert [owner["uid"] for owner in lease["metadata"]["ownerReferences"]] == [account["metadata"]["uid"]]
+    [owner] = kube.get("coordination.k8s.io/v1/leases", FULL, namespace)["metadata"]["ownerReferences"]
+    assert owner["uid"] == kube.get("serviceaccounts", template_of(node, namespace)["spec"]["serviceAccountName"], namespace)["metadata"]["uid"]
 
     # Upgrade: new values reach a new pod, and the state is kept.
     first = template_of(node, namespace)

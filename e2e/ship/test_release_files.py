@@ -35,8 +35,7 @@ def released():
 
 def command_for(architecture, program):
     """How a program of this architecture is run here."""
-    emulator = {"amd64": "qemu-x86_64-static", "arm64": "qemu-aarch64-static"}[architecture]
-    return [program] if architecture == NATIVE else [emulator, program]
+    return [program] if architecture == NATIVE else [release.EMULATOR, program]
 
 
 def images_of(released, name):
