@@ -102,6 +102,12 @@ class Release:
         return self.path(f"{name}-VERSION.oci.tar")
 
 
+def pull(client, repository, reference):
+    """The bytes of a manifest in the registry."""
+    return client.request("GET", f"{client.url}/v2/{repository}/manifests/{reference}", repository,
+                          headers={"Accept": "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json"})[1]
+
+
 class Layout:
     """An OCI archive with any number of tags."""
 

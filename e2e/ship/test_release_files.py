@@ -15,13 +15,15 @@ import tarfile
 import pytest
 
 from bench import paths
-from ship import release
+from ship import containers, helm, release
+from ship.test_docs import commands_of
 
 # In the lane of test_released.py, so that both use the release that is built once per process.
 pytestmark = pytest.mark.services
 
 ARCHITECTURES = release.ARCHITECTURES
 NATIVE = release.NATIVE
+README_COMMANDS = commands_of("From the files of a release, for amd64 and arm64, without building anything:")
 CHARTS = sorted(file.parent.name for file in (paths.CHECKOUT / "charts").glob("*/Chart.yaml") if "type: library" not in file.read_text())
 
 sys.path.insert(0, str(paths.CHECKOUT / "images"))
@@ -72,6 +74,46 @@ def test_the_commands_of_the_documentation_verify_the_checksums(released, tmp_pa
     with (tmp_path / "release" / "SHA256SUMS").open("a") as file:
         file.write("\n")
     assert subprocess.run(verify, cwd=tmp_path / "release", capture_output=True).returncode != 0
+
+
+def test_the_commands_of_the_readme_publish_and_install_the_release(released, registry, tmp_path):
+    """Except that helm only renders: test_released.py installs."""
+    verify, push, install, _ = README_COMMANDS
+    environment = {**os.environ, **containers.configure(tmp_path, registry.host)}
+    for command in (verify, push.replace("REGISTRY", f"{registry.host}/readme")):
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=released.directory, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    program, verb, *arguments = install.replace("REGISTRY", f"{registry.host}/readme").split()
+    assert (program, verb) == ("helm", "install") and "--create-namespace" in arguments
+    options = [argument for argument in arguments if argument not in ("--create-namespace", "--wait")]
+    rendered = subprocess.run([helm.program(), "template", *options, "--kube-version", "1.34.0"], cwd=released.directory, capture_output=True, text=True)
+    assert rendered.returncode == 0, rendered.stderr
+    images = set(re.findall(r'image: "?([^"\s]+)', rendered.stdout))
+    assert images == {f"{registry.host}/readme/longshore:v{released.version}"}
+    for name in release.NAMES:
+        top = release.Layout(released.image(name)).tags[f"v{released.version}"]["digest"]
+        assert release.pull(registry.client(), f"readme/{name}", f"v{released.version}") == release.Layout(released.image(name)).blobs[top]
+
+
+def test_the_commands_of_the_documentation_install_the_command_line(released, tmp_path):
+    page = (paths.CHECKOUT / "docs" / "install.md").read_text().partition("\n## The command line\n")[2]
+    package, archive = (line.strip().removeprefix("sudo ") for line in page.splitlines() if line.startswith("    sudo "))
+    # Into directories of the test instead of the system. dpkg needs its database there.
+    (tmp_path / "local").mkdir()
+    (tmp_path / "debian" / "var" / "lib" / "dpkg" / "info").mkdir(parents=True)
+    (tmp_path / "debian" / "var" / "lib" / "dpkg" / "updates").mkdir()
+    (tmp_path / "debian" / "var" / "lib" / "dpkg" / "status").touch()
+    elsewhere = f"dpkg --root={tmp_path}/debian --force-not-root --force-depends --log=/dev/null"
+    commands = [package.replace("amd64", NATIVE).replace("dpkg", elsewhere, 1), archive.replace("amd64", NATIVE).replace("/usr/local", f"{tmp_path}/local")]
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", "\n".join(commands)], cwd=released.directory, env={**os.environ, "VERSION": released.version},
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for place in ("debian/usr", "local"):
+        assert f"v{released.version}" in subprocess.run([tmp_path / place / "bin" / "longshore", "--version"], capture_output=True, text=True).stdout
+        assert list((tmp_path / place / "share" / "man" / "man1").glob("longshore-run.1*"))
+    assert not list((tmp_path / "local").glob("*.md")) and not (tmp_path / "local" / "LICENSE").exists()
+    subprocess.run([*elsewhere.split(), "--purge", "longshore"], check=True, capture_output=True)
+    assert not list((tmp_path / "debian" / "usr").rglob("*longshore*"))
 
 
 def verified_digests(layout, public):

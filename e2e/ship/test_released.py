@@ -60,15 +60,9 @@ def call(node, namespace, *arguments, **options):
     return helm.run(*arguments, kubeconfig=node.kubeconfig, namespace=namespace, **options)
 
 
-def pull(client, repository, reference):
-    """The bytes of a manifest in the registry."""
-    return client.request("GET", f"{client.url}/v2/{repository}/manifests/{reference}", repository,
-                          headers={"Accept": "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json"})[1]
-
-
 def verify(client, repository, digest, public):
     """Verifies the signature of a manifest as cosign does: signature and signed text come from the registry."""
-    layer, = json.loads(pull(client, repository, digest.replace(":", "-") + ".sig"))["layers"]
+    layer, = json.loads(release.pull(client, repository, digest.replace(":", "-") + ".sig"))["layers"]
     payload = client.request("GET", f"{client.url}/v2/{repository}/blobs/{layer['digest']}", repository)[1]
     assert signature.verify(payload, layer["annotations"]["dev.cosignproject.cosign/signature"], public), repository
     assert json.loads(payload)["critical"]["image"]["docker-manifest-digest"] == digest
@@ -77,7 +71,7 @@ def verify(client, repository, digest, public):
 def test_images_and_chart_in_the_registry_have_valid_signatures(node, published, tmp_path):
     released, client = release.files(), node.registry.client()
     for name, tag in [*((name, f"v{released.version}") for name in release.RELEASED), ("charts/container-deployer", released.version)]:
-        manifest = pull(client, f"longshore/{name}", tag)
+        manifest = release.pull(client, f"longshore/{name}", tag)
         for digest in ["sha256:" + hashlib.sha256(manifest).hexdigest(), *(image["digest"] for image in json.loads(manifest).get("manifests", []))]:
             verify(client, f"longshore/{name}", digest, released.public)
     # The commands of the page for those who do not have cosign.
