@@ -375,6 +375,16 @@ def test_roles_in_namespaces_replace_the_cluster_role():
     assert config_of(chosen)["namespaces"] == ["a", "b"] and "namespaces" not in config_of(everywhere)
 
 
+# The memory of the lifecycle manager grows with the number of its clusters.
+@pytest.mark.parametrize("chart", sorted(set(REQUIRED) - {"lifecycle-manager"}))
+def test_every_container_has_a_limit_of_memory_that_another_request_drops(chart):
+    def resources(**more):
+        things = helm.template({**REQUIRED[chart], **more}, chart=helm.CHART.parent / chart)
+        return [container["resources"] for container in helm.find(things, "Deployment")["spec"]["template"]["spec"]["containers"]]
+    assert all(set(given["limits"]) == {"memory"} and set(given["requests"]) == {"cpu", "memory"} for given in resources())
+    assert resources(resources={"requests": {"memory": "1Gi"}})[0]["limits"] == {}
+
+
 @pytest.mark.parametrize("given, expected", [
     ({}, {"requests": {"cpu": "20m", "memory": "32Mi"}, "limits": {"memory": "256Mi"}}),
     ({"requests": {"memory": "1Gi"}}, {"requests": {"cpu": "20m", "memory": "1Gi"}, "limits": {}}),

@@ -131,6 +131,15 @@ def test_the_quick_start_for_a_cluster_has_three_consistent_commands(registry, t
         assert pushed in where, pushed
 
 
+def test_the_changelog_follows_keep_a_changelog_and_has_the_version_of_the_release():
+    text = (paths.CHECKOUT / "CHANGELOG.md").read_text()
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    version = (paths.CHECKOUT / "images" / "version").read_text().strip()
+    assert headings[0] == "Unreleased" and re.fullmatch(rf"{re.escape(version)} - \d{{4}}-\d\d-\d\d", headings[1]), headings
+    assert [heading.split()[0] for heading in headings[1:]] == [version, "0.1.0"], "add the new version here"
+    assert set(re.findall(r"^### (.+)$", text, re.MULTILINE)) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+
+
 def test_the_documented_rules_of_the_controller_match_the_source():
     table = re.search(r"^} rules\[\] = \{$(.*?)^\};$", (paths.CHECKOUT / "deployer/protocol/decide.c").read_text(), re.MULTILINE | re.DOTALL)[1]
     page = (paths.CHECKOUT / "docs/controller.md").read_text().partition("\n## Rules\n")[2].partition("\n#")[0]

@@ -42,5 +42,5 @@ checksum/config: {{ include "deployer-config" . | sha256sum }}
 {{- end -}}
 
 {{- define "deployer.resources" -}}
-{{- toYaml .Values.resources -}}
+{{- include "deployer.limitedResources" (dict "given" .Values.resources "request" "32Mi" "limit" "128Mi") -}}
 {{- end -}}

@@ -9,6 +9,10 @@
 landscaper.gardener.cloud/component: controller
 {{- end -}}
 
+{{- define "deployer.resources" -}}
+{{- include "deployer.limitedResources" (dict "given" .Values.resources "request" "24Mi" "limit" "128Mi") -}}
+{{- end -}}
+
 {{- define "deployer.verbosity" -}}
 {{- include "deployer.level" (default "info" .Values.agent.verbosity) -}}
 {{- end -}}
@@ -112,7 +116,7 @@ volumes:
   - --credential-directory=/app/ls/credential
   - --prepare
   resources:
-    {{- toYaml .Values.resources | nindent 4 }}
+    {{- include "deployer.resources" . | nindent 4 }}
   volumeMounts:
   {{- include "agent.mounts" . | nindent 2 }}
   - {name: credential, mountPath: /app/ls/credential}

@@ -77,14 +77,19 @@ imageRegistry is not set, so it is unknown where to pull the image {{ .name }} f
 {{- end -}}
 {{- end -}}
 
-{{/* The resources of the controller. The default limit of memory is dropped if the request is not the default: it might be lower. */}}
-{{- define "deployer.resources" -}}
-{{- $resources := deepCopy (.Values.resources | default dict) -}}
+{{/* Resources for {given; request, limit: the defaults for memory}. The default limit is dropped if the request is not the default: it might be lower. */}}
+{{- define "deployer.limitedResources" -}}
+{{- $resources := deepCopy (.given | default dict) -}}
 {{- $limits := $resources.limits | default dict -}}
-{{- if and (ne (toString ($resources.requests | default dict).memory) "32Mi") (eq (toString $limits.memory) "256Mi") -}}
+{{- if and (ne (toString ($resources.requests | default dict).memory) .request) (eq (toString $limits.memory) .limit) -}}
 {{- $_ := set $resources "limits" (omit $limits "memory") -}}
 {{- end -}}
 {{- toYaml $resources -}}
+{{- end -}}
+
+{{/* The resources of the program. */}}
+{{- define "deployer.resources" -}}
+{{- include "deployer.limitedResources" (dict "given" .Values.resources "request" "32Mi" "limit" "256Mi") -}}
 {{- end -}}
 
 {{/* The kubeconfigs by cluster, as JSON. */}}
