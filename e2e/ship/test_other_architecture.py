@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The images for the architecture that this machine does not have, cross-compiled, with their programs under QEMU. `make release-check` tests all other
-files of a release for both architectures."""
+files of a release for both architectures. Services, init and wait only start: QEMU has no seccomp, without which they do not enter their sandbox."""
 
 import json
-import shutil
 import subprocess
 
 import pytest
 
-from bench import paths, privileges
+from bench import paths
 from bench.kube import DEPLOYITEMS
-from init import harness
-from init.test_registries import publish
 from ship import release
 from ship.test_images import test_the_program_is_static_and_hardened as check_hardening
 
@@ -75,12 +72,3 @@ def test_the_command_line_reads_from_an_api_server(apiserver, kube, namespace):
                  "spec": {"type": "landscaper.gardener.cloud/container"}})
     done = run("longshore", "status", "--kubeconfig", apiserver.kubeconfig, "--namespace", namespace)
     assert done.returncode == 0 and "first" in done.stdout, done.stdout + done.stderr
-
-
-def test_init_pulls_a_component_and_unpacks_its_blueprint(registry, monkeypatch):
-    privileges.require_root("running init as the user of a pod")
-    release.archives(release.OTHER)
-    monkeypatch.setattr(harness, "PROGRAM", program_of("longshore-init"))
-    pod = harness.Pod(paths.fresh_directory("init"))
-    result = pod.run(publish(registry, "other-architecture"), wrapper=[shutil.which(release.EMULATOR)])
-    assert result.must_succeed().content() == {"data": b"x"}
