@@ -16,7 +16,7 @@ struct state_summary {
     int64_t chunk_count; /* at least 1, also for an empty directory */
 };
 
-/* What the caller is told while the directory is packed. Members may be NULL. */
+/* Called while the directory is packed. Members may be NULL. */
 struct state_listener {
     pack_skip_fn *on_skip; /* an entry that can't be stored; in the first pass */
     pack_progress_fn *on_progress;
