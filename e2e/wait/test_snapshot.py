@@ -177,7 +177,7 @@ def test_a_state_that_is_unchanged_or_always_changing_is_reported_with_its_size(
 
 def test_a_snapshot_is_reported_while_it_is_packed(item):
     """Packing takes minutes if wait gets little CPU time, and a large state can compress to a single chunk. The test takes the CPU
-    away for longer than the time between two reports; packing goes on for seconds after that."""
+    away for longer than the time between two reports. Packing goes on for seconds after that."""
     with open(item.state / "zeros", "wb") as file:
         file.truncate(1 << 30)
     process = item.start()
@@ -190,10 +190,8 @@ def test_a_snapshot_is_reported_while_it_is_packed(item):
     second = wait_until(lambda: (found := item.report_secret())["metadata"]["resourceVersion"] != first["metadata"]["resourceVersion"] and found,
                         "another report", 120)
     assert (second["metadata"]["annotations"][f"{OURS}/snapshot"], second["metadata"]["annotations"][f"{OURS}/chunks"]) == ("saving", "0")
-    wait_until(lambda: item.report()["snapshot"] == "saved", "the end of the snapshot", 240)
-    item.end_main()
-    process.wait(240)
-    ended(process, 0)
+    process.kill()
+    process.wait()
 
 
 def test_a_report_that_is_refused_does_not_stop_the_snapshot(item):
