@@ -37,7 +37,7 @@ struct life {
     int snapshot_attempts;
     bool is_end_requested;
     bool is_report_refused; /* the controller then deletes the pod without waiting for us */
-    uint64_t reported_at_ms;
+    uint64_t saving_since_ms, reported_at_ms;
 };
 
 enum { ACTIVITY_CHECK_MS = 4000, REPORT_EVERY_MS = 5000 };
@@ -282,12 +282,14 @@ static void log_state(const char *message, const struct state_outcome *state)
              log_number("packedBytes", state->packed_bytes), log_number("chunks", state->chunks));
 }
 
-/* The controller does not read it once the pod is being deleted. */
-static void report_progress(struct life *life, const struct save_progress *progress)
+/* The controller does not read it once the pod is being deleted. Sets the duration: the API server
+ * ignores a report with the same content as the one before, and the controller would not see it. */
+static void report_progress(struct life *life, struct save_progress *progress)
 {
     struct origin origin = make_origin(life, life->snapshot_sequence);
     struct error err = {0};
 
+    progress->duration_ms = loop_now_ms(life->loop) - life->saving_since_ms;
     if (!life->settings->report_name || !life->sink->operations->report_progress ||
         life->is_report_refused || life->observed.is_stopped)
         return;
@@ -298,9 +300,9 @@ static void report_progress(struct life *life, const struct save_progress *progr
     life->reported_at_ms = loop_now_ms(life->loop);
 }
 
-/* Also while the final state is stored: the controller may have to end the pod then, and waits as
- * long as there is progress. */
-static void on_chunk(void *data, int64_t stored, int64_t chunks)
+/* Also while the state is packed, which takes minutes if wait gets little CPU time, and while the
+ * final state is stored: the controller waits as long as there is progress. */
+static void on_progress(void *data, int64_t stored, int64_t chunks)
 {
     struct life *life = data;
     struct save_progress progress = {.stored = stored, .chunks = chunks};
@@ -317,7 +319,7 @@ static struct store make_store(struct life *life, const struct origin *origin)
         .deadline = &life->deadline,
         .origin = origin,
         .last = &life->last,
-        .on_chunk = on_chunk,
+        .on_progress = on_progress,
         .data = life,
     };
 }
@@ -392,9 +394,9 @@ static int64_t expected_chunks(const struct life *life)
 /* The same before the pod is stopped; the controller gets a report when it is done. */
 static void take_requested_snapshot(struct life *life)
 {
-    uint64_t started_at_ms = loop_now_ms(life->loop);
     struct save_progress progress = {0};
 
+    life->saving_since_ms = loop_now_ms(life->loop);
     report_progress(life, &progress);
     life->observed.snapshot_at_ms = 0;
     if (is_snapshot_possible(life))
@@ -404,7 +406,6 @@ static void take_requested_snapshot(struct life *life)
     progress.is_done = true;
     progress.chunks = expected_chunks(life);
     progress.stored = life->snapshot.outcome.delivery == DELIVERY_STORED ? progress.chunks : 0;
-    progress.duration_ms = loop_now_ms(life->loop) - started_at_ms;
     report_progress(life, &progress);
 }
 
@@ -418,7 +419,7 @@ static void store_all(struct life *life, const struct plan *plan, struct state_o
     origin.sequence = store_sequence(life->settings->next_sequence, life->last.sequence,
                                      life->facts.created_unix_seconds);
     store.snapshot = &life->snapshot;
-    life->reported_at_ms = loop_now_ms(life->loop);
+    life->saving_since_ms = life->reported_at_ms = loop_now_ms(life->loop);
     memory_trim();
     store_state(&store, ret_state);
     log_state("state", ret_state);

@@ -163,6 +163,8 @@ int pod_watch_start(struct kube *kube, const struct pod_watch_options *options,
         .resource = KUBE_PODS,
         .namespace_name = options->pod_namespace,
         .is_watch_only = true, /* a list would need another permission in the Role */
+        /* After an outage the controller waits for 10 s for the answer to its request to save. */
+        .retry_max_ms = POLL_MAX_MS,
         .on_event = on_event,
         .data = watch,
     };

@@ -37,7 +37,7 @@ struct generation {
 struct save_progress {
     bool is_done;           /* it is stored, or will not be */
     int64_t stored, chunks; /* 0: not known yet */
-    uint64_t duration_ms;   /* is_done: of the last attempt */
+    uint64_t duration_ms;   /* of this attempt so far */
 };
 
 struct sink;

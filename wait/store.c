@@ -29,45 +29,61 @@ int64_t store_snapshot_sequence(int64_t given, int64_t last)
     return given - 1 > last ? given - 1 : 0;
 }
 
+/* One pass over the state directory. */
+struct pass {
+    const struct store *store;
+    int64_t skipped;        /* entries */
+    int64_t stored, chunks; /* chunks; 0 in the first pass */
+};
+
 static void on_skip(void *data, const char *path, const char *kind)
 {
-    int64_t *skipped = data;
+    struct pass *pass = data;
 
-    if (++*skipped <= SKIPS_LOGGED_MAX)
+    if (++pass->skipped <= SKIPS_LOGGED_MAX)
         log_info("not stored: state may have only files, directories and symlinks",
                  log_text("path", path), log_text("kind", kind));
 }
 
-static int summarize(int state_fd, struct state_summary *ret_summary, struct error *err)
+static void on_progress(void *data)
 {
-    int64_t skipped = 0;
-    int result = state_summarize(state_fd, on_skip, &skipped, ret_summary, err);
+    const struct pass *pass = data;
 
-    if (skipped > SKIPS_LOGGED_MAX)
+    if (pass->store->on_progress)
+        pass->store->on_progress(pass->store->data, pass->stored, pass->chunks);
+}
+
+static int summarize(const struct store *store, int state_fd, struct state_summary *ret_summary,
+                     struct error *err)
+{
+    struct pass pass = {.store = store};
+    struct state_listener listener = {
+        .on_skip = on_skip, .on_progress = on_progress, .data = &pass};
+    int result = state_summarize(state_fd, &listener, ret_summary, err);
+
+    if (pass.skipped > SKIPS_LOGGED_MAX)
         log_info("more entries of the state were not stored",
-                 log_number("count", skipped - SKIPS_LOGGED_MAX));
+                 log_number("count", pass.skipped - SKIPS_LOGGED_MAX));
     return result;
 }
 
 struct writing {
-    const struct store *store;
+    struct pass pass;
     const struct generation *generation;
     struct state_outcome *outcome;
-    int64_t stored;
 };
 
 static int write_chunk(void *data, int64_t number, const void *bytes, size_t size,
                        struct error *err)
 {
     struct writing *writing = data;
-    const struct store *store = writing->store;
+    const struct store *store = writing->pass.store;
 
     if (store->is_obsolete && store->is_obsolete(store->data))
         return error_set(err, ERROR_CANCELLED, "main has changed the state since");
-    if (store->on_chunk)
-        store->on_chunk(store->data, writing->stored, writing->generation->summary->chunk_count);
+    on_progress(&writing->pass);
     writing->outcome->may_be_complete = number == 0;
-    writing->stored++;
+    writing->pass.stored++;
     return store->sink->operations->write_chunk(store->sink, writing->generation, number, bytes,
                                                 size, err);
 }
@@ -77,10 +93,13 @@ static int store_generation(const struct store *store, int state_fd,
                             struct error *err)
 {
     struct generation generation = {.origin = store->origin, .summary = summary};
-    struct writing writing = {.store = store, .generation = &generation, .outcome = outcome};
+    struct writing writing = {.pass = {.store = store, .chunks = summary->chunk_count},
+                              .generation = &generation,
+                              .outcome = outcome};
+    struct state_listener listener = {.on_progress = on_progress, .data = &writing.pass};
 
     uuid_make(generation.uuid);
-    if (state_write_chunks(state_fd, summary, write_chunk, &writing, err) < 0)
+    if (state_write_chunks(state_fd, summary, &listener, write_chunk, &writing, err) < 0)
         return -1;
     if (!store->sink->operations->finish_generation)
         return 0;
@@ -124,7 +143,7 @@ static int try_once(const struct store *store, struct state_outcome *outcome, st
     cleanup_close int state_fd =
         beneath_open_directory(store->volume->state.root_fd, store->volume->state.path, err);
 
-    if (state_fd < 0 || summarize(state_fd, &summary, err) < 0)
+    if (state_fd < 0 || summarize(store, state_fd, &summary, err) < 0)
         return -1;
     *outcome = (struct state_outcome){
         .delivery = DELIVERY_UNCHANGED,

@@ -21,8 +21,9 @@ struct store {
     const struct snapshot *snapshot; /* of this run; NULL: none */
     /* Asked before each chunk; true cancels the rest. NULL: never. */
     bool (*is_obsolete)(void *data);
-    /* Called before each chunk; stored: how many are stored, of how many. May be NULL. */
-    void (*on_chunk)(void *data, int64_t stored, int64_t chunks);
+    /* Called often, while the state is packed and before each chunk. stored: how many chunks are
+     * stored, of how many (0: not known yet). May be NULL. */
+    void (*on_progress)(void *data, int64_t stored, int64_t chunks);
     void *data;
 };
 

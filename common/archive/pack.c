@@ -179,6 +179,12 @@ static int pack_symlink(struct packer *packer, int parent_fd, const char *name,
     return tar_writer_header(packer->writer, &header, err);
 }
 
+static void note_progress(const struct packer *packer)
+{
+    if (packer->options->on_progress)
+        packer->options->on_progress(packer->options->data);
+}
+
 static int count_file(struct packer *packer, uint64_t size, struct error *err)
 {
     const struct archive_limits *limits = packer->options->limits;
@@ -211,6 +217,7 @@ static int copy_data(struct packer *packer, int fd, uint64_t size, struct error 
         if (tar_writer_data(packer->writer, packer->piece, (size_t)got, err) < 0)
             return -1;
         left -= (uint64_t)got;
+        note_progress(packer);
     }
     return tar_writer_pad(packer->writer, size, err);
 }
@@ -246,6 +253,7 @@ static int pack_entry(struct packer *packer, int parent_fd, const char *name, st
     struct stat stat = {0};
     const char *kind = NULL;
 
+    note_progress(packer);
     if (++packer->entries > limits->entries_max)
         return error_set(err, ERROR_TOO_LARGE, "the directory has more than %llu entries",
                          (unsigned long long)limits->entries_max);

@@ -14,11 +14,15 @@
 typedef int pack_write_fn(void *data, const void *bytes, size_t size, struct error *err);
 /* Called for a socket, device or FIFO that was skipped. */
 typedef void pack_skip_fn(void *data, const char *path, const char *kind);
+/* Called for each entry and for each piece of a file, whether or not anything was written: a large
+ * file can compress to nearly nothing. */
+typedef void pack_progress_fn(void *data);
 
 struct pack_options {
     const struct archive_limits *limits;
     pack_write_fn *write;
-    pack_skip_fn *on_skip; /* may be NULL */
+    pack_skip_fn *on_skip;         /* may be NULL */
+    pack_progress_fn *on_progress; /* may be NULL */
     void *data;
 };
 

@@ -10,8 +10,7 @@
 
 struct summing {
     struct digest *digest;
-    pack_skip_fn *on_skip;
-    void *data;
+    const struct state_listener *listener;
 };
 
 static int sum_bytes(void *data, const void *bytes, size_t size, struct error *err)
@@ -27,18 +26,32 @@ static void pass_skip(void *data, const char *path, const char *kind)
 {
     const struct summing *summing = data;
 
-    if (summing->on_skip)
-        summing->on_skip(summing->data, path, kind);
+    if (summing->listener && summing->listener->on_skip)
+        summing->listener->on_skip(summing->listener->data, path, kind);
 }
 
-int state_summarize(int state_fd, pack_skip_fn *on_skip, void *data,
+static void pass_progress(const struct state_listener *listener)
+{
+    if (listener && listener->on_progress)
+        listener->on_progress(listener->data);
+}
+
+static void pass_first_progress(void *data)
+{
+    const struct summing *summing = data;
+
+    pass_progress(summing->listener);
+}
+
+int state_summarize(int state_fd, const struct state_listener *listener,
                     struct state_summary *ret_summary, struct error *err)
 {
     cleanup_digest struct digest *digest = digest_new(DIGEST_SHA256);
-    struct summing summing = {.digest = digest, .on_skip = on_skip, .data = data};
+    struct summing summing = {.digest = digest, .listener = listener};
     const struct pack_options options = {.limits = &ARCHIVE_LIMITS_STATE,
                                          .write = sum_bytes,
                                          .on_skip = pass_skip,
+                                         .on_progress = pass_first_progress,
                                          .data = &summing};
     struct state_summary summary = {0};
     struct pack_counts counts = {0};
@@ -59,6 +72,7 @@ int state_summarize(int state_fd, pack_skip_fn *on_skip, void *data,
 
 struct cutting {
     const struct state_summary *summary;
+    const struct state_listener *listener;
     state_chunk_fn *write;
     void *data;
     struct digest *digest;
@@ -111,12 +125,23 @@ static int cut_bytes(void *data, const void *bytes, size_t size, struct error *e
     return 0;
 }
 
-int state_write_chunks(int state_fd, const struct state_summary *summary, state_chunk_fn *write,
-                       void *data, struct error *err)
+static void pass_second_progress(void *data)
 {
-    cleanup_cutting struct cutting cutting = {.summary = summary, .write = write, .data = data};
-    const struct pack_options options = {
-        .limits = &ARCHIVE_LIMITS_STATE, .write = cut_bytes, .data = &cutting};
+    const struct cutting *cutting = data;
+
+    pass_progress(cutting->listener);
+}
+
+int state_write_chunks(int state_fd, const struct state_summary *summary,
+                       const struct state_listener *listener, state_chunk_fn *write, void *data,
+                       struct error *err)
+{
+    cleanup_cutting struct cutting cutting = {
+        .summary = summary, .listener = listener, .write = write, .data = data};
+    const struct pack_options options = {.limits = &ARCHIVE_LIMITS_STATE,
+                                         .write = cut_bytes,
+                                         .on_progress = pass_second_progress,
+                                         .data = &cutting};
     struct pack_counts counts = {0};
     char hex[DIGEST_HEX_MAX];
 

@@ -146,7 +146,7 @@ static void on_requested(struct task *task, json_t *object, const struct error *
         return;
     }
     pods_see(pod_engine(task), object);
-    pod_ending_restart(task_now_unix_ms(task), &entry->ending);
+    pod_ending_start(task_now_unix_ms(task), &entry->ending);
     task_done(task);
 }
 
@@ -177,7 +177,7 @@ static void on_report(struct task *task, json_t *object, const struct error *err
         return;
     }
     if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
-        pod_ending_restart(task_now_unix_ms(task), &entry->ending);
+        entry->ending = (struct pod_ending){0};
         task_back_off(task, "cannot read how far the snapshot of the state is", err);
         return;
     }

@@ -61,19 +61,28 @@ static const json_t *container_state(const json_t *pod, const char *name)
     return NULL;
 }
 
-static bool main_has_ended(const json_t *pod)
+static bool container_is(const json_t *pod, const char *name, const char *state)
 {
-    return json_is_object(doc_member(container_state(pod, CONTAINER_MAIN), "terminated"));
+    return json_is_object(doc_member(container_state(pod, name), state));
 }
 
+static bool main_has_ended(const json_t *pod)
+{
+    return container_is(pod, CONTAINER_MAIN, "terminated");
+}
+
+static bool wait_runs(const json_t *pod)
+{
+    return container_is(pod, CONTAINER_WAIT, "running");
+}
+
+/* The kubelet starts main first: its image may be there before that of wait. */
 bool pod_ending_is_useful(const json_t *pod)
 {
-    const json_t *main = container_state(pod, CONTAINER_MAIN);
-
     return object_annotation(pod, ANNOTATION_END) && doc_text(pod, "spec.nodeName") &&
            !doc_text(pod, "metadata.deletionTimestamp") && !pod_is_over(pod) &&
-           json_is_object(doc_member(container_state(pod, CONTAINER_WAIT), "running")) &&
-           (json_is_object(doc_member(main, "running")) || main_has_ended(pod));
+           (wait_runs(pod) || container_is(pod, CONTAINER_WAIT, "waiting")) &&
+           (container_is(pod, CONTAINER_MAIN, "running") || main_has_ended(pod));
 }
 
 bool pod_ending_is_requested(const json_t *pod)
@@ -83,7 +92,7 @@ bool pod_ending_is_requested(const json_t *pod)
     return end && strcmp(end, END_REQUESTED) == 0;
 }
 
-void pod_ending_restart(int64_t now_unix_ms, struct pod_ending *ending)
+void pod_ending_start(int64_t now_unix_ms, struct pod_ending *ending)
 {
     ending->since_unix_ms = ending->progress_unix_ms = now_unix_ms;
     ending->look_unix_ms = now_unix_ms + LOOK_FIRST_MS;
@@ -92,7 +101,7 @@ void pod_ending_restart(int64_t now_unix_ms, struct pod_ending *ending)
 /* After the end of main, wait saves the state without being asked, and then exits. */
 static int64_t patience_ms(const json_t *pod, const struct save_report *report)
 {
-    return report->is_there || main_has_ended(pod) ? PROGRESS_MS : RESPONSE_MS;
+    return report->is_there || (main_has_ended(pod) && wait_runs(pod)) ? PROGRESS_MS : RESPONSE_MS;
 }
 
 enum pod_ending_step pod_ending_next(const json_t *pod, const struct save_report *report,
@@ -103,7 +112,7 @@ enum pod_ending_step pod_ending_next(const json_t *pod, const struct save_report
     if (!pod_ending_is_requested(pod))
         return POD_ENDING_REQUEST;
     if (!ending->since_unix_ms)
-        pod_ending_restart(now_unix_ms, ending);
+        pod_ending_start(now_unix_ms, ending);
     if (report->is_done && !main_has_ended(pod))
         return POD_ENDING_DELETE;
     if (report->version != ending->version) {
@@ -136,7 +145,9 @@ static int64_t main_seconds(const json_t *pod)
     return doc_integer_or(pod, "spec.terminationGracePeriodSeconds", -1) - POD_SAVE_SECONDS;
 }
 
-/* True if the size of the state does not matter. */
+/* True if the size of the state does not matter. If main has ended, a long grace period delays
+ * nobody: the pod is over as soon as wait has saved the state. A wait that knows the annotation was
+ * waited for already. */
 static bool is_end_simple(const json_t *pod, int64_t *ret_seconds)
 {
     int64_t main = main_seconds(pod);
@@ -144,6 +155,8 @@ static bool is_end_simple(const json_t *pod, int64_t *ret_seconds)
     if (pod_has_stopped(pod))
         *ret_seconds = 0;
     else if (main <= 0) /* a pod of the Go deployer */
+        *ret_seconds = -1;
+    else if (main_has_ended(pod) && !object_annotation(pod, ANNOTATION_END))
         *ret_seconds = -1;
     else if (pod_wait_has_ended(pod))
         *ret_seconds = main;

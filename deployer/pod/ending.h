@@ -43,7 +43,8 @@ enum pod_ending_step {
  */
 struct save_report save_report_read(const json_t *secret, const char *pod_uid);
 
-/* Whether wait can save something and report it. If not, the pod is deleted at once. */
+/* Whether wait, once it runs, can save something and report it. If not, the pod is deleted at once.
+ */
 bool pod_ending_is_useful(const json_t *pod);
 bool pod_ending_is_requested(const json_t *pod);
 /* Updates *ending. The pod must be one that runs; report is what was read just now. As long as wait
@@ -51,8 +52,10 @@ bool pod_ending_is_requested(const json_t *pod);
  * further step, because packing a large state takes long. */
 enum pod_ending_step pod_ending_next(const json_t *pod, const struct save_report *report,
                                      int64_t now_unix_ms, struct pod_ending *ending);
-/* A failed request proves nothing about wait: the time starts again. */
-void pod_ending_restart(int64_t now_unix_ms, struct pod_ending *ending);
+/* When the end was requested. A failed request proves nothing about wait, which may have lost the
+ * API server too: set *ending to zero then, so that the time starts again with the next report that
+ * can be read. */
+void pod_ending_start(int64_t now_unix_ms, struct pod_ending *ending);
 
 /* The grace period with which to delete a pod that runs; -1: that of the pod's spec. chunks: of the
  * item's last state, if there is no report that says more; SIZE_MAX: unknown. */

@@ -64,11 +64,13 @@ class Client:
     def _connect(self, timeout):
         return http.client.HTTPSConnection(*self._address, context=self._tls, timeout=timeout)
 
-    def raw(self, method, path, *, query=None, body=None, content_type="application/json", timeout=60):
+    def raw(self, method, path, *, query=None, body=None, content_type="application/json", accept=None, timeout=60):
         """Sends one request; returns (status, bytes)."""
         if query:
             path += "?" + urllib.parse.urlencode(query)
         headers = dict(self._headers)
+        if accept:
+            headers["Accept"] = accept
         if body is not None:
             headers["Content-Type"] = content_type
             body = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -148,6 +150,12 @@ class Client:
 
     def items(self, resource, namespace=None, **query):
         return self.list(resource, namespace, **query)["items"]
+
+    def metadata(self, resource, namespace=None, **query):
+        """The metadata of objects whose content may be large."""
+        return [thing["metadata"] for thing in self.request(
+            "GET", self.path(resource, namespace=namespace), query=query,
+            accept="application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")["items"]]
 
     def create(self, thing, namespace=None):
         """Creates an object in the given namespace, or in the namespace that the object names."""

@@ -6,6 +6,8 @@ succeeds."""
 import pytest
 import yaml
 
+from api.controller.harness import FORCE_CLEANUP, GROUP, LABEL_ITEM_NAME, OURS
+from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 from cluster.test_trouble import reconfigure
 
@@ -82,11 +84,45 @@ def test_a_superseding_job_starts_after_the_old_pod_is_deleted_and_its_timeout_c
 def test_a_deletion(cluster):
     cluster.shell("deleted", f'if [ "$OPERATION" = DELETE ]; then test "$(cat $STATE_PATH/mark)" = kept; exit; fi; {ACTIVE}')
     pod = is_up(cluster, "deleted")
-    cluster.interrupt("deleted", "job-1")
     set_timeout(cluster, "deleted")
     cluster.delete("deleted")
     pod_is_ended(cluster, pod)
     cluster.deleted("deleted", timeout=240)
+
+
+LARGE_MIB = 150
+WRITE_LARGE = (f"trap '' TERM; cd $STATE_PATH; dd if=/dev/urandom of=large bs=1M count={LARGE_MIB} && sha256sum large > sum && echo up; "
+               "while :; do sleep 1; done")
+
+
+def chunks_of(cluster, name):
+    """The number of chunks that the generation of each chunk of the item's state has."""
+    return [int(chunk["annotations"][f"{OURS}/chunks"])
+            for chunk in cluster.kube.metadata("secrets", cluster.host, labelSelector=f"{GROUP}/type=state,{LABEL_ITEM_NAME}={name}")]
+
+
+def test_a_large_state_of_the_interrupted_run_is_not_cut_off(cluster):
+    """It is not known to the controller when the run is interrupted: wait saves it first, and the pod is deleted then."""
+    cluster.shell("large", WRITE_LARGE)
+    pod = cluster.main_runs("large")
+    wait_until(lambda: "up" in cluster.kube.logs(pod["metadata"]["name"], cluster.host, "main"), "the large state", 240)
+    cluster.interrupt("large", "job-1")
+    uid = pod["metadata"]["uid"]
+    deleted = wait_until(lambda: (found := find_pod(cluster, uid)) and "deletionTimestamp" in found["metadata"] and found,
+                         "deletion of the pod", 600)
+    chunks = chunks_of(cluster, "large")
+    assert len(chunks) > LARGE_MIB and set(chunks) == {len(chunks)}, "the pod was deleted before the state was saved"
+    assert deleted["metadata"]["deletionGracePeriodSeconds"] >= 38
+    wait_until(lambda: find_pod(cluster, uid) is None, "the end of the pod",
+               deleted["metadata"]["deletionGracePeriodSeconds"] + POD_GONE_SECONDS)
+    assert chunks_of(cluster, "large") == chunks, "the unchanged state was saved a second time"
+    reconfigure(cluster, "large", 'cd $STATE_PATH; sha256sum -c sum && echo "size: $(stat -c %s large)" > $EXPORTS_PATH')
+    cluster.trigger("large", "job-2")
+    cluster.succeeded("large", "job-2", timeout=600)
+    assert yaml.safe_load(cluster.exports("large")) == {"size": LARGE_MIB << 20}
+    cluster.kube.patch(DEPLOYITEMS, "large", {"metadata": {"annotations": {FORCE_CLEANUP: "true"}}}, cluster.namespace)
+    cluster.delete("large")
+    cluster.deleted("large", timeout=240)
 
 
 def test_an_image_that_cannot_be_pulled_leaves_no_pod_behind(cluster):

@@ -4,6 +4,7 @@
 import gzip
 import io
 import json
+import os
 import tarfile
 
 import pytest
@@ -153,6 +154,43 @@ def snapshot(directory):
         found[path.name] = (info.st_ino, info.st_mode, info.st_nlink, info.st_uid, info.st_size, info.st_mtime_ns,
                             path.read_bytes() if path.is_file() else None)
     return found
+
+
+def unpack_naively(root, entries):
+    """Unpacks a layer by the kernel's rules: names as they are, and links are followed."""
+    where = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    for info, data in entries:
+        directory, _, base = info.name.rpartition("/")
+        if base == ".wh..wh..opq":
+            place = os.open(directory or ".", os.O_RDONLY | os.O_DIRECTORY, dir_fd=where)
+            for name in os.listdir(place):
+                os.unlink(name, dir_fd=place)
+            os.close(place)
+        elif base.startswith(".wh."):
+            os.unlink(f"{directory}/{base[len('.wh.'):]}", dir_fd=where)
+        elif info.type == tarfile.LNKTYPE:
+            os.link(info.linkname, info.name, src_dir_fd=where, dst_dir_fd=where)
+        elif info.type == tarfile.SYMTYPE:
+            os.symlink(info.linkname, info.name, dir_fd=where)
+        elif info.type == tarfile.DIRTYPE:
+            os.chmod(info.name, info.mode, dir_fd=where)
+        else:
+            file = os.open(info.name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600, dir_fd=where)
+            os.write(file, data)
+            os.close(file)
+    os.close(where)
+
+
+@pytest.mark.parametrize("name", hostile_layers("/canary"))
+def test_hostile_layer_gets_outside_with_a_naive_extractor(tmp_path, name):
+    """Otherwise test_hostile_layer_stays_inside would not show anything."""
+    root, canary = tmp_path / "root", tmp_path / "canary"
+    root.mkdir()
+    canary.mkdir()
+    (canary / "secret").write_text("SECRET")
+    before = snapshot(canary)
+    unpack_naively(root, hostile_layers(canary)[name][0])
+    assert snapshot(canary) != before
 
 
 @pytest.mark.parametrize("name", hostile_layers("/canary"))

@@ -155,9 +155,12 @@ class Item:
         """What the controller does before it deletes the pod."""
         self.kube.patch("pods", self.pod, {"metadata": {"annotations": {f"{OURS}/end": "requested"}}}, self.namespace)
 
+    def report_secret(self):
+        return self.kube.find("secrets", self.report_name, self.namespace)
+
     def report(self):
         """The annotations by which wait reports the progress of a snapshot, without their prefix; {} if there are none."""
-        secret = self.kube.find("secrets", self.report_name, self.namespace)
+        secret = self.report_secret()
         annotations = secret["metadata"]["annotations"] if secret else {}
         return {key.removeprefix(f"{OURS}/"): value for key, value in annotations.items()}
 

@@ -11,7 +11,7 @@ import pytest
 
 from bench.waiting import wait_until
 from faults.proxy import PASS, Action, FaultProxy
-from wait.harness import Item, ended, message, wait_for_log
+from wait.harness import OURS, Item, ended, message, wait_for_log
 from wait.reader import go_restores, groups, newest_generation, whole_generations
 
 
@@ -173,6 +173,25 @@ def test_a_state_that_is_unchanged_or_always_changing_is_reported_with_its_size(
     item.end_main()
     process.wait()
     ended(process, 0)
+
+
+def test_a_snapshot_is_reported_while_it_is_packed(item):
+    """Packing takes minutes if wait gets little CPU time, and a large state can compress to a single chunk. The test takes the CPU
+    away for longer than the time between two reports. Packing goes on for seconds after that."""
+    with open(item.state / "zeros", "wb") as file:
+        file.truncate(1 << 30)
+    process = item.start()
+    wait_for_log(process, "waiting for main to end")
+    item.request_end()
+    first = wait_until(item.report_secret, "the first report")
+    process.signal(signal.SIGSTOP)
+    time.sleep(6)
+    process.signal(signal.SIGCONT)
+    second = wait_until(lambda: (found := item.report_secret())["metadata"]["resourceVersion"] != first["metadata"]["resourceVersion"] and found,
+                        "another report", 120)
+    assert (second["metadata"]["annotations"][f"{OURS}/snapshot"], second["metadata"]["annotations"][f"{OURS}/chunks"]) == ("saving", "0")
+    process.kill()
+    process.wait()
 
 
 def test_a_report_that_is_refused_does_not_stop_the_snapshot(item):

@@ -191,7 +191,9 @@ static void an_obsolete_snapshot_is_abandoned(void **state)
 }
 
 struct progress {
-    char text[64];
+    char text[64]; /* without repetitions */
+    int64_t stored, chunks;
+    int calls;
 };
 
 static void note_progress(void *data, int64_t stored, int64_t chunks)
@@ -199,22 +201,51 @@ static void note_progress(void *data, int64_t stored, int64_t chunks)
     struct progress *progress = data;
     size_t used = strlen(progress->text);
 
+    progress->calls++;
+    if (used > 0 && stored == progress->stored && chunks == progress->chunks)
+        return;
+    progress->stored = stored;
+    progress->chunks = chunks;
     (void)snprintf(progress->text + used, sizeof(progress->text) - used, "%lld/%lld ",
                    (long long)stored, (long long)chunks);
 }
 
-static void the_progress_is_reported_before_each_chunk(void **state)
+static void the_progress_is_reported_while_packing_and_before_each_chunk(void **state)
 {
     struct fixture *fixture = *state;
     struct state_outcome outcome = {0};
     struct progress progress = {0};
 
     write_noise(fixture->scratch, "state/noise", 2500000);
-    fixture->store.on_chunk = note_progress;
+    fixture->store.on_progress = note_progress;
     fixture->store.data = &progress;
     store_snapshot(&fixture->store, &outcome);
     assert_int_equal(outcome.delivery, DELIVERY_STORED);
-    assert_string_equal(progress.text, "0/3 1/3 2/3 ");
+    assert_string_equal(progress.text, "0/0 0/3 1/3 2/3 ");
+}
+
+/* A state can be large and give a single chunk. The controller would take wait for dead. */
+static void the_progress_is_reported_without_any_chunk(void **state)
+{
+    enum { SIZE = 8 << 20, PIECES_MIN = SIZE >> 20 };
+    struct fixture *fixture = *state;
+    struct state_outcome outcome = {0};
+    struct progress progress = {0};
+
+    write_zeros(fixture->scratch, "state/zeros", SIZE);
+    fixture->store.on_progress = note_progress;
+    fixture->store.data = &progress;
+    store_snapshot(&fixture->store, &outcome);
+    assert_int_equal(outcome.delivery, DELIVERY_STORED);
+    assert_string_equal(progress.text, "0/0 0/1 ");
+    assert_true(progress.calls > 2 * PIECES_MIN); /* in both passes */
+    progress = (struct progress){0};
+    fixture->sink.chunk_failure = ERROR_DENIED;
+    memcpy(fixture->last.sha256, outcome.sha256, sizeof(fixture->last.sha256));
+    store_snapshot(&fixture->store, &outcome); /* unchanged: there is no second pass */
+    assert_int_equal(outcome.delivery, DELIVERY_UNCHANGED);
+    assert_string_equal(progress.text, "0/0 ");
+    assert_true(progress.calls > PIECES_MIN);
 }
 
 static void a_failure_after_a_snapshot_names_the_snapshot(void **state)
@@ -265,7 +296,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_snapshot_of_a_state_that_changes_meanwhile_stays_incomplete, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_obsolete_snapshot_is_abandoned, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_progress_is_reported_before_each_chunk, set_up,
+        cmocka_unit_test_setup_teardown(
+            the_progress_is_reported_while_packing_and_before_each_chunk, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_progress_is_reported_without_any_chunk, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_failure_after_a_snapshot_names_the_snapshot, set_up,
                                         tear_down),

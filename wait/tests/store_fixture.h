@@ -155,6 +155,15 @@ static inline void write_noise(struct scratch *scratch, const char *path, size_t
     scratch_write(scratch, path, noise, size);
 }
 
+static inline void write_zeros(struct scratch *scratch, const char *path, off_t size)
+{
+    int fd = openat(scratch->fd, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, size), 0);
+    (void)close(fd);
+}
+
 static inline void append(struct scratch *scratch)
 {
     int fd = openat(scratch->fd, "state/noise", O_WRONLY | O_APPEND | O_CLOEXEC);

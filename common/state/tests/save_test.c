@@ -56,7 +56,7 @@ static void chunks_have_the_exact_size_and_the_first_is_written_last(void **stat
         scratch_init(&scratch);
         store_init(&store);
         write_noise(scratch.root_fd, "noise", sizes[i].noise);
-        assert_int_equal(state_summarize(scratch.root_fd, NULL, NULL, &summary, &err), 0);
+        assert_int_equal(state_summarize(scratch.root_fd, NULL, &summary, &err), 0);
         assert_int_equal(store_save(&store, scratch.root_fd, "u", 1, &err), 0);
         assert_string_equal(store.order, sizes[i].order);
         assert_int_equal(store.count, summary.chunk_count);
@@ -96,7 +96,7 @@ static void an_archive_that_fills_its_chunks_has_no_empty_one(void **state)
         memcpy(name + 1, "q7Zk2vX9pLw4Rt8Yb1Nc6Md3Hs5Jg0FqWzEuTiOpAlSkDjVxCyBmQeRtYuI", i);
         write_noise(scratch.root_fd, name, noise);
         assert_int_equal(utimensat(scratch.root_fd, name, times, 0), 0);
-        assert_int_equal(state_summarize(scratch.root_fd, NULL, NULL, &summary, &err), 0);
+        assert_int_equal(state_summarize(scratch.root_fd, NULL, &summary, &err), 0);
         noise = (size_t)((int64_t)noise + STATE_CHUNK_BYTES - (int64_t)summary.packed_bytes);
         if (summary.packed_bytes != STATE_CHUNK_BYTES)
             assert_int_equal(unlinkat(scratch.root_fd, name, 0), 0);
@@ -117,13 +117,13 @@ static void the_sha256_depends_only_on_the_tree(void **state)
     (void)state;
     scratch_init(&scratch);
     scratch_write(scratch.root_fd, "a", "1");
-    assert_int_equal(state_summarize(scratch.root_fd, NULL, NULL, &once, &err), 0);
-    assert_int_equal(state_summarize(scratch.root_fd, NULL, NULL, &twice, &err), 0);
+    assert_int_equal(state_summarize(scratch.root_fd, NULL, &once, &err), 0);
+    assert_int_equal(state_summarize(scratch.root_fd, NULL, &twice, &err), 0);
     assert_string_equal(once.sha256, twice.sha256);
     assert_int_equal(once.files, 1);
     assert_int_equal(once.bytes, 1);
     assert_int_equal(fchmodat(scratch.root_fd, "a", 0600, 0), 0);
-    assert_int_equal(state_summarize(scratch.root_fd, NULL, NULL, &other, &err), 0);
+    assert_int_equal(state_summarize(scratch.root_fd, NULL, &other, &err), 0);
     assert_string_not_equal(once.sha256, other.sha256);
 }
 
@@ -185,12 +185,13 @@ static void a_tree_that_changes_while_it_is_packed_is_a_conflict(void **state)
         scratch_init(&scratch);
         store_init(&store);
         write_noise(scratch.root_fd, "noise", 2200000);
-        assert_int_equal(state_summarize(scratch.root_fd, NULL, NULL, &summary, &err), 0);
+        assert_int_equal(state_summarize(scratch.root_fd, NULL, &summary, &err), 0);
         store.summary = &summary;
         store.uuid = "u";
         meddler.root_fd = scratch.root_fd;
         assert_int_equal(
-            state_write_chunks(scratch.root_fd, &summary, write_and_meddle, &meddler, &err), -1);
+            state_write_chunks(scratch.root_fd, &summary, NULL, write_and_meddle, &meddler, &err),
+            -1);
         assert_int_equal(err.kind, ERROR_CONFLICT);
         assert_null(strchr(store.order, '0'));
     }
@@ -210,12 +211,12 @@ static void a_tree_that_changed_between_the_passes_is_a_conflict(void **state)
         scratch_init(&scratch);
         store_init(&store);
         write_noise(scratch.root_fd, "noise", 1500000);
-        assert_int_equal(state_summarize(scratch.root_fd, NULL, NULL, &summary, &err), 0);
+        assert_int_equal(state_summarize(scratch.root_fd, NULL, &summary, &err), 0);
         store.summary = &summary;
         store.uuid = "u";
         write_noise(scratch.root_fd, "noise", noises[i]);
-        assert_int_equal(state_write_chunks(scratch.root_fd, &summary, store_write, &store, &err),
-                         -1);
+        assert_int_equal(
+            state_write_chunks(scratch.root_fd, &summary, NULL, store_write, &store, &err), -1);
         assert_int_equal(err.kind, ERROR_CONFLICT);
         assert_null(strchr(store.order, '0'));
     }

@@ -65,13 +65,13 @@ int store_save(struct store *store, int state_fd, const char *uuid, int64_t sequ
 {
     struct state_summary summary = {0};
 
-    if (state_summarize(state_fd, NULL, NULL, &summary, err) < 0)
+    if (state_summarize(state_fd, NULL, &summary, err) < 0)
         return -1;
     store->summary = &summary;
     store->uuid = uuid;
     store->sequence = sequence;
     store->order[0] = '\0';
-    return state_write_chunks(state_fd, &summary, store_write, store, err);
+    return state_write_chunks(state_fd, &summary, NULL, store_write, store, err);
 }
 
 void store_add_go(struct store *store, const char *uuid, int number, const void *bytes, size_t size)

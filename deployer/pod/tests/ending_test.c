@@ -27,6 +27,13 @@ static json_t *parse(const char *text)
 #define RUNS(name_) "{\"name\":\"" name_ "\",\"state\":{\"running\":{}}}"
 #define ENDED(name_) "{\"name\":\"" name_ "\",\"state\":{\"terminated\":{}}}"
 
+#define POD(annotation_, more_, main_, wait_)                                                      \
+    "{\"metadata\":{\"uid\":\"u\",\"annotations\":{\"" ANNOTATION_END "\":\"" annotation_          \
+    "\"}" more_ "},\"spec\":{\"nodeName\":\"n\",\"terminationGracePeriodSeconds\":630},"           \
+    "\"status\":{\"phase\":\"Running\",\"containerStatuses\":[" main_ "," wait_ "]}}"
+#define WAITS(name_) "{\"name\":\"" name_ "\",\"state\":{\"waiting\":{}}}"
+#define DELETED ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\""
+
 /* A main that ignores SIGTERM runs for all of this time. */
 static void a_pod_is_ended_in_the_time_of_main_and_that_of_saving_its_state(void **state)
 {
@@ -49,7 +56,10 @@ static void a_pod_is_ended_in_the_time_of_main_and_that_of_saving_its_state(void
         {WITH_GRACE("630", RUNS("main") "," RUNS("wait")), SIZE_MAX, -1},
         /* Nothing is left to be saved. */
         {WITH_GRACE("630", RUNS("main") "," ENDED("wait")), SIZE_MAX, 30},
-        {WITH_GRACE("630", ENDED("main") "," RUNS("wait")), 0, 38},
+        /* An older wait saves what main has left. */
+        {WITH_GRACE("630", ENDED("main") "," RUNS("wait")), 0, -1},
+        /* wait was waited for, and has made no progress. */
+        {POD(END_REQUESTED, "", ENDED("main"), RUNS("wait")), 0, 38},
         {WITH_GRACE("630", ENDED("main") "," ENDED("wait")), 0, 0},
         /* Of the Go deployer. */
         {WITH_GRACE("30", RUNS("main") "," RUNS("wait")), 0, -1},
@@ -100,13 +110,6 @@ static void after_a_snapshot_the_pod_gets_the_time_to_save_the_state_once_more(v
     }
 }
 
-#define POD(annotation_, more_, main_, wait_)                                                      \
-    "{\"metadata\":{\"uid\":\"u\",\"annotations\":{\"" ANNOTATION_END "\":\"" annotation_          \
-    "\"}" more_ "},\"spec\":{\"nodeName\":\"n\",\"terminationGracePeriodSeconds\":630},"           \
-    "\"status\":{\"phase\":\"Running\",\"containerStatuses\":[" main_ "," wait_ "]}}"
-#define WAITS(name_) "{\"name\":\"" name_ "\",\"state\":{\"waiting\":{}}}"
-#define DELETED ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\""
-
 static void a_snapshot_is_requested_only_of_a_pod_that_can_save_one(void **state)
 {
     static const struct {
@@ -117,9 +120,12 @@ static void a_snapshot_is_requested_only_of_a_pod_that_can_save_one(void **state
         {POD(END_ON_REQUEST, "", ENDED("main"), RUNS("wait")), POD_ENDING_REQUEST},
         {POD(END_REQUESTED, "", RUNS("main"), RUNS("wait")), POD_ENDING_WAIT},
         {POD(END_REQUESTED, "", ENDED("main"), RUNS("wait")), POD_ENDING_WAIT},
+        /* The image of wait is still being pulled. */
+        {POD(END_ON_REQUEST, "", RUNS("main"), WAITS("wait")), POD_ENDING_REQUEST},
+        {POD(END_ON_REQUEST, "", ENDED("main"), WAITS("wait")), POD_ENDING_REQUEST},
         /* Nothing to save, or nobody to save it. */
         {POD(END_ON_REQUEST, "", WAITS("main"), RUNS("wait")), POD_ENDING_DELETE},
-        {POD(END_ON_REQUEST, "", RUNS("main"), WAITS("wait")), POD_ENDING_DELETE},
+        {POD(END_ON_REQUEST, "", WAITS("main"), WAITS("wait")), POD_ENDING_DELETE},
         {POD(END_ON_REQUEST, "", RUNS("main"), ENDED("wait")), POD_ENDING_DELETE},
         {POD(END_REQUESTED, "", RUNS("main"), ENDED("wait")), POD_ENDING_DELETE},
         /* Somebody else has deleted it. */
@@ -150,7 +156,7 @@ static int64_t wait_for_end(const char *text, uint64_t version, int64_t every_ms
     struct pod_ending ending = {0};
     int64_t now = 1000000;
 
-    pod_ending_restart(now, &ending);
+    pod_ending_start(now, &ending);
     while (now - 1000000 < limit_ms) {
         struct save_report report = {.is_there = version != 0, .version = version};
 
@@ -168,10 +174,14 @@ static void the_pod_is_deleted_when_wait_makes_no_progress(void **state)
 {
     static const char runs[] = POD(END_REQUESTED, "", RUNS("main"), RUNS("wait"));
     static const char saves[] = POD(END_REQUESTED, "", ENDED("main"), RUNS("wait"));
+    static const char starts[] = POD(END_REQUESTED, "", RUNS("main"), WAITS("wait"));
+    static const char starts_late[] = POD(END_REQUESTED, "", ENDED("main"), WAITS("wait"));
     static const int64_t day_ms = 24LL * 3600 * 1000;
 
     (void)state;
-    assert_int_equal(wait_for_end(runs, 0, 0, day_ms), 10);       /* an older wait */
+    assert_int_equal(wait_for_end(runs, 0, 0, day_ms), 10);   /* an older wait */
+    assert_int_equal(wait_for_end(starts, 0, 0, day_ms), 10); /* its image is not there */
+    assert_int_equal(wait_for_end(starts_late, 0, 0, day_ms), 10);
     assert_in_range(wait_for_end(runs, 1, 0, day_ms), 300, 305);  /* it hangs */
     assert_in_range(wait_for_end(saves, 0, 0, day_ms), 300, 305); /* at the end of a run too */
     assert_in_range(wait_for_end(runs, 1, 290000, day_ms), 86400, 86405); /* slow, but it goes on */
@@ -198,9 +208,10 @@ static void time_without_an_answer_of_the_api_server_does_not_count(void **state
     struct pod_ending ending = {0};
 
     (void)state;
-    pod_ending_restart(1000, &ending);
-    pod_ending_restart(100000, &ending);
-    assert_int_equal(pod_ending_next(pod, &none, 101000, &ending), POD_ENDING_WAIT);
+    pod_ending_start(1000, &ending);
+    ending = (struct pod_ending){0}; /* an error; the next attempt is made much later */
+    assert_int_equal(pod_ending_next(pod, &none, 100000, &ending), POD_ENDING_WAIT);
+    assert_int_equal(pod_ending_next(pod, &none, 109999, &ending), POD_ENDING_WAIT);
     assert_int_equal(pod_ending_next(pod, &none, 110000, &ending), POD_ENDING_DELETE);
 }
 

@@ -32,8 +32,9 @@ class Plain:
     """A minimal item."""
     phase, has_export, behaviour = "Succeeded", True, staticmethod(with_export_and_state)
     config, controller = {}, {}
-    first = 1  # the number of the request with the first crash
+    first, last = 1, REQUESTS_MAX  # the numbers of the requests between which the controller crashes
     is_run_sure = True
+    jobs = ()  # of the runs; empty: the one of the status
     seen = {"GET contexts", "GET secrets", "POST serviceaccounts", "PATCH roles", "PATCH rolebindings", "PATCH secrets", "POST pods",
             "PATCH deployitems/status", "DELETE secrets", "DELETE pods", "PATCH pods"}
     requests_min = 14  # the documented number of requests without a target
@@ -137,6 +138,25 @@ class Interrupted(Stopped):
         self.world.interrupt(pod.item()[1], pod.job)
 
 
+class Superseded(Stopped):
+    """Another job is triggered while main runs. It has to wait until the pod of the first one is gone."""
+    phase, has_export = "Succeeded", True
+    last = 17  # then the second run has begun
+    jobs = ("job-1", "job-2")
+
+    def behaviour(self, pod):
+        if pod.job == self.jobs[1]:
+            with_export_and_state(pod)
+        else:
+            super().behaviour(pod)
+
+    def stop(self, pod):
+        self.world.trigger(pod.item()[1], self.jobs[1])
+
+    def check(self, name):
+        assert len(self.states(name)) == 2, "not every run saved its state"
+
+
 class TimedOut(Stopped):
     requests_min = Plain.requests_min - 2
     is_run_sure = False  # a controller that restarts too late finds that the job timed out before a pod was created
@@ -178,12 +198,13 @@ class Locked(Plain):
     requests_min = Plain.requests_min + 4
 
 
-@pytest.mark.parametrize("kind", [Plain, Script, Rich, Renamed, OfTestReconcile, Failing, Interrupted, TimedOut, WithOldState, Locked])
+@pytest.mark.parametrize("kind", [Plain, Script, Rich, Renamed, OfTestReconcile, Failing, Interrupted, Superseded, TimedOut, WithOldState,
+                                  Locked])
 def test_a_run_survives_a_crash_at_every_request(world, killer, kind):
     wanted = kind(world)
     world.kubelet.behaviour = wanted.behaviour
     controller = start(world, killer, **kind.controller)
-    for number in range(kind.first, REQUESTS_MAX):
+    for number in range(kind.first, kind.last):
         name = f"item-{number}"
         listed(controller)
         killer.arm(number)
@@ -201,10 +222,11 @@ def test_a_run_survives_a_crash_at_every_request(world, killer, kind):
         assert status.get("exportRef", {}).get("name") == (f"{name}-export" if kind.has_export else None)
         world.wait_for_cleanup()
         runs = world.kubelet.ran(name)
-        assert runs == [(name, status["jobID"], "RECONCILE")] or not (runs or kind.is_run_sure), (number, killer.seen)
+        wanted_runs = [(name, job, "RECONCILE") for job in kind.jobs or (status["jobID"],)]
+        assert runs == wanted_runs or not (runs or kind.is_run_sure), (number, killer.seen)
         wanted.check(name)
     else:
-        pytest.fail("the run did not complete")
+        assert kind.last < REQUESTS_MAX, "the run did not complete"
 
 
 def test_a_deletion_survives_a_crash_at_every_request(world, killer):

@@ -9,8 +9,8 @@ import pytest
 
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
-from controller_harness import FORCE_CLEANUP, POD_FINALIZER, decode, ended, hang, succeed
-from faults.proxy import Action, PASS
+from controller_harness import FORCE_CLEANUP, POD_FINALIZER, decode, ended, hang, running, succeed
+from faults.proxy import Action, PASS, status
 
 
 def stubborn(world):
@@ -113,6 +113,83 @@ def test_a_pod_is_ended_with_the_grace_period_of_main_and_time_to_save_the_state
     assert grace == [seconds]
 
 
+def test_a_pod_whose_wait_is_not_started_yet_is_not_deleted_before_wait_could_save_the_state(world):
+    """The kubelet starts main first. The image of wait may still be pulled while main already writes its state."""
+    grace = []
+
+    def behaviour(pod):
+        pod.bind()
+        pod.status("Running", init=ended(), main=running(), wait={"waiting": {"reason": "ContainerCreating"}})
+        assert pod.requested.wait(60), "wait is not asked for the state"
+        assert not pod.killed.is_set()
+        pod.run()
+        pod.report_snapshot(chunks=9, stored=9, milliseconds=20_000)
+        pod.killed.wait(60)
+        grace.append(world.kube.get("pods", pod.name, pod.namespace)["metadata"]["deletionGracePeriodSeconds"])
+        pod.status("Failed", init=ended(), main=ended(137, signal=9), wait=ended(1, message="the pod was stopped; state: stored"))
+
+    world.start()
+    world.kubelet.behaviour, world.kubelet.respond = behaviour, None
+    begun(world)
+    world.interrupt("item", "job-1")
+    world.wait_for_cleanup()
+    assert grace == [70]
+
+
+def test_a_time_in_which_the_api_server_does_not_answer_does_not_count_against_wait(world):
+    """wait may have lost the API server too. It gets its whole time to respond after the outage."""
+    grace, requested_at, is_over = [], [], threading.Event()
+
+    def plan(request):
+        if request.method == "GET" and request.path.endswith("-report") and not is_over.is_set():
+            requested_at.append(time.monotonic())
+            if requested_at[-1] > requested_at[0] + 12:  # more than wait has to respond
+                is_over.set()
+            return Action(forward=False, answer=status(503, "ServiceUnavailable"))
+        return PASS
+
+    def respond(pod):
+        is_over.wait(120)
+        time.sleep(3)
+        pod.report_snapshot(chunks=9, stored=9, milliseconds=20_000)
+
+    def behaviour(pod):
+        pod.run()
+        pod.killed.wait(120)
+        grace.append(world.kube.get("pods", pod.name, pod.namespace)["metadata"]["deletionGracePeriodSeconds"])
+        pod.status("Failed", init=ended(), main=ended(137, signal=9), wait=ended(1, message="the pod was stopped; state: stored"))
+
+    with world.behind_proxy(plan) as proxy:
+        world.start(proxy=proxy)
+        world.kubelet.behaviour, world.kubelet.respond = behaviour, respond
+        begun(world)
+        world.interrupt("item", "job-1")
+        wait_until(lambda: grace, "the deletion of the pod", 120)
+        world.wait_for_cleanup()
+    assert grace == [70]
+
+
+@pytest.mark.parametrize("behaviour", [succeed, lambda pod: (pod.run(), pod.fail())], ids=["succeeded", "failed"])
+def test_a_pod_whose_containers_have_ended_is_deleted_with_grace_period_0(world, behaviour):
+    """The kubelet has nothing to do any more; without this the pod would stay until it notices the deletion."""
+    deletions = []
+
+    def plan(request):
+        if request.method == "DELETE" and "/pods/" in request.path:
+            deletions.append(json.loads(request.body))
+        return PASS
+
+    with world.behind_proxy(plan) as proxy:
+        world.start(proxy=proxy)
+        world.kubelet.behaviour = behaviour
+        world.item("item")
+        world.finished("item")
+        world.wait_for_cleanup()
+    [pod] = world.kubelet.pods.values()
+    [deletion] = deletions
+    assert (deletion["gracePeriodSeconds"], deletion["preconditions"]["uid"]) == (0, pod.uid)
+
+
 def test_force_cleanup_waits_for_a_pod_at_most_for_the_timeout_of_the_item(world):
     world.start()
     found = stubborn(world)
@@ -166,7 +243,7 @@ def test_a_timeout_reports_the_container_and_the_end_of_its_log_without_inputs(w
     assert "load balancer" in status["providerStatus"]["podStatus"]["mainLogTail"]
 
 
-@pytest.mark.parametrize("end", ["timeout", "interrupt", "another job", "force-cleanup"])
+@pytest.mark.parametrize("end", ["timeout", "interrupt", "another job", "deletion", "force-cleanup"])
 def test_a_pod_that_is_ended_gets_its_whole_grace_period_so_that_wait_can_save_the_state(world, end):
     """The grace period must not be shortened before the containers have ended."""
     is_ending, may_end, found_pods = threading.Event(), threading.Event(), []
@@ -188,6 +265,8 @@ def test_a_pod_that_is_ended_gets_its_whole_grace_period_so_that_wait_can_save_t
         world.interrupt("item", "job-1")
     elif end == "another job":
         world.trigger("item", "job-2")
+    elif end == "deletion":
+        world.delete("item")
     elif end == "force-cleanup":
         world.kube.patch(DEPLOYITEMS, "item", {"metadata": {"annotations": {FORCE_CLEANUP: "true"}}}, world.namespace)
         world.delete("item")
@@ -201,8 +280,9 @@ def test_a_pod_that_is_ended_gets_its_whole_grace_period_so_that_wait_can_save_t
     [seen] = found_pods
     assert seen and seen["metadata"]["uid"] == pod["metadata"]["uid"], "the pod was removed while its containers ran"
     assert (seen["metadata"]["deletionGracePeriodSeconds"], seen["spec"]["terminationGracePeriodSeconds"]) == (38, 630)
-    if end == "force-cleanup":
+    if end in ("deletion", "force-cleanup"):
         world.wait_until_deleted("item")
+        assert [start[2] for start in world.kubelet.ran("item")] == ["RECONCILE", *(["DELETE"] if end == "deletion" else [])]
         return
     if end != "another job":
         world.trigger("item", "job-2")

@@ -11,7 +11,7 @@ import pytest
 from bench.kube import DEPLOYITEMS, SYNCOBJECTS
 from bench.ports import free_port
 from bench.waiting import wait_until
-from controller_harness import (FORCE_CLEANUP, LEASE, WITHOUT_UNINSTALL, leads, now, resume_without_lease, succeed,
+from controller_harness import (FORCE_CLEANUP, LEASE, WITHOUT_UNINSTALL, hang, leads, now, resume_without_lease, succeed,
                                 with_export_and_state, writes)
 from faults.proxy import Action, PASS, status as unavailable
 from ship import go_chart
@@ -346,6 +346,13 @@ def test_the_rules_of_the_go_chart_are_sufficient(world):
     world.kubelet.behaviour = lambda pod: (pod.run(), pod.fail(3))
     world.item("broken")
     assert world.finished("broken")["phase"] == "Failed"
+    world.kubelet.behaviour = hang
+    world.item("interrupted")
+    wait_until(lambda: [pod for pod in world.pods() if pod["status"]["phase"] == "Running"], "main runs")
+    world.interrupt("interrupted", "job-1")
+    [pod] = [pod for pod in world.kubelet.pods.values() if pod.item()[1] == "interrupted"]
+    assert pod.requested.wait(60), "wait is not asked to save the state before the pod is deleted"
+    world.wait_for_cleanup()
     world.kubelet.behaviour = succeed
     world.delete("item")
     world.wait_until_deleted("item")
