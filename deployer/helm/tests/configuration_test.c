@@ -87,6 +87,12 @@ static const struct {
     {"chart: {helmChartRepo: {helmChartRepoUrl: 'https://a', helmChartName: b, helmChartVersion: "
      "'1'}}",
      "{\"repository\":{\"url\":\"https://a\",\"name\":\"b\",\"version\":\"1\"}}", false},
+    /* Only if helm renders, and something is exported that only helm can compute. */
+    {"helmDeployment: false, exports: {exports: [{key: a, jsonPath: .Values.a}]}, chart: {archive: "
+     "{raw: YQ==}}",
+     "{\"raw\":\"YQ==\",\"isValuesTemplateWanted\":true}", false},
+    {"exports: {exports: [{key: a, jsonPath: .Values.a}]}, chart: {archive: {raw: YQ==}}",
+     "{\"raw\":\"YQ==\"}", false},
 };
 
 static void the_chart_is_normalised_for_init(void **state)
