@@ -85,6 +85,7 @@ mutants: build ## applies deliberate bugs (.ci/mutants) and checks that the name
 	@.ci/packages run test
 	@e2e/bench/tools packages
 	@e2e/bench/tools kubernetes
+	@e2e/bench/tools helm
 	@.ci/mutate
 
 images: ## static release build and the OCI archives, in out/

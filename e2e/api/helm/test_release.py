@@ -152,14 +152,16 @@ def test_what_somebody_else_changed_or_deleted_is_repaired_by_the_next_job(world
 def test_every_option_reaches_helm(world):
     """With all options at once helm accepts their names; ownership, schema and time limit have an effect."""
     common = {"force": True, "skipSchemaValidation": True, "timeout": "40s", "wait": True}
-    archive = chart_archive({"values.schema.json": SCHEMA, "templates/config.yaml": CONFIG, "templates/stuck.yaml": STUCK})
+    archive = chart_archive({"values.schema.json": SCHEMA, "templates/config.yaml": CONFIG,
+                             "templates/stuck.yaml": f"{{{{ if .Values.stuck }}}}{DEPLOYMENT}{{{{ end }}}}"})
     mine = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "config", "namespace": world.space}}
     arguments = []
     world.kubelet.hold = lambda pod: arguments.append(pod.container("main")["args"])
     world.kube.create(mine)
     world.start()
     world.deploy("item", raw(archive), is_release=True, values={"color": 1}, helmDeploymentConfig={"install": {"skipSchemaValidation": True}})
-    assert "ownership" in world.failed("item")["lastError"]["message"]
+    error = world.failed("item")["lastError"]["message"]
+    assert "ownership" in error and f'ConfigMap "config" in namespace "{world.space}"' in error, error
     options = {"install": {**common, "takeOwnership": True}, "upgrade": {**common, "takeOwnership": True, "atomic": True},
                "uninstall": {"timeout": "50s", "wait": True}}
     world.update("item", raw(archive), job="job-2", is_release=True, values={"color": 2}, helmDeploymentConfig=options)
