@@ -26,8 +26,9 @@ static void the_entry_with_the_longest_address_of_the_repository_counts(void **s
         {"", NULL},
     };
     cleanup_json json_t *entries =
-        json_pack("[{s:s},{s:s},{s:s},{s:s},{s:s},{}]", "url", "https://a.example", "url",
-                  "https://a.example/charts/", "url", "https://b.example", "url", "", "url", "/");
+        json_pack("[{s:s},{s:s},{s:s},{s:s},{s:s},{s:s},{}]", "url", "https://a.example", "url",
+                  "https://a.example/charts/", "url", "https://b.example", "url", "", "url", "/",
+                  "url", "https://a.example");
 
     (void)state;
     for (size_t i = 0; i < array_length(cases); i++) {

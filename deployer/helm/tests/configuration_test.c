@@ -154,6 +154,11 @@ static const struct {
      "upgrade app /data/ls/shared/chart/chart.tgz --namespace apps " VALUES
      "--install --history-max 10 --rollback-on-failure --force-replace --server-side=false "
      "--timeout 86400s"},
+    /* An option cannot make the operation longer than the job. */
+    {"helmDeploymentConfig: {install: {timeout: 1h}}",
+     {.left_ms = 5500, .version = 3},
+     "upgrade app /data/ls/shared/chart/chart.tgz --namespace apps " VALUES
+     "--install --history-max 10 --timeout 5s"},
     {"helmDeploymentConfig: {uninstall: {wait: true}}",
      {.left_ms = 10, .is_delete = true, .version = 3},
      "uninstall app --namespace apps --ignore-not-found --wait --timeout 1s"},
