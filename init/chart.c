@@ -7,7 +7,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "common/archive/pack.h"
+#include "common/archive/leading_file.h"
 #include "common/base/file.h"
 #include "common/base/memory.h"
 #include "common/component/chart_repository.h"
@@ -336,7 +336,7 @@ static int add_values_template(const char *top, int fd, struct error *err)
                          "\"Capabilities\" .Capabilities | toJson | b64enc }}\n";
     cleanup_free char *name = xasprintf("%s/" FILE_HELM_SEEN, top);
 
-    return pack_leading_file(name, text, write_front, &fd, err);
+    return leading_file_pack(name, text, write_front, &fd, err);
 }
 
 static int publish(const struct chart_env *env, const char *top, int fd, struct error *err)

@@ -327,19 +327,3 @@ int pack_tree(int root_fd, const struct pack_options *options, struct pack_count
     *ret_counts = packer.counts;
     return 0;
 }
-
-/* ---- One file ---- */
-
-int pack_leading_file(const char *name, const char *text, pack_write_fn *write, void *data,
-                      struct error *err)
-{
-    cleanup_tar_writer struct tar_writer *writer = tar_writer_new(write, data);
-    const struct tar_header header = {
-        .name = name, .type = '0', .mode = 0644, .size = strlen(text)};
-
-    if (tar_writer_header(writer, &header, err) < 0 ||
-        tar_writer_data(writer, text, header.size, err) < 0 ||
-        tar_writer_pad(writer, header.size, err) < 0)
-        return -1;
-    return tar_writer_finish_open(writer, err);
-}

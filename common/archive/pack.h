@@ -30,8 +30,3 @@ struct pack_counts {
  * complete archive is always consistent. Symlinks are stored, never followed. */
 int pack_tree(int root_fd, const struct pack_options *options, struct pack_counts *ret_counts,
               struct error *err) must_check;
-
-/* Writes one file in a form that is added to a tar+gzip archive by being written in front of it: a
- * gzip member of its own, without the mark at the end of an archive. */
-int pack_leading_file(const char *name, const char *text, pack_write_fn *write, void *data,
-                      struct error *err) must_check;

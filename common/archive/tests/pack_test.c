@@ -465,33 +465,6 @@ static void an_error_of_the_sink_is_returned(void **state)
     assert_int_equal(err.kind, ERROR_TEMPORARY);
 }
 
-static void a_leading_file_joins_the_archive_that_follows(void **state)
-{
-    cleanup_scratch struct scratch scratch;
-    cleanup_packed struct packed packed = {0};
-    cleanup_packed struct packed front = {0};
-    cleanup_free char *added = NULL;
-    cleanup_free char *old = NULL;
-    struct error err = {0};
-
-    (void)state;
-    scratch_init(&scratch);
-    scratch_write(scratch.root_fd, "old", "1");
-    pack(scratch.root_fd, &packed);
-    scratch_clear(&scratch);
-    buffer_init(&front.bytes, 1 << 20);
-    assert_int_equal(pack_leading_file("top/added", "text", keep, &front, &err), 0);
-    assert_int_equal(buffer_append(&front.bytes, packed.bytes.data, packed.bytes.size, &err), 0);
-    front.counts.bytes = packed.counts.bytes + strlen("text");
-    unpack(scratch.root_fd, &front);
-    added = scratch_read(scratch.root_fd, "top/added");
-    old = scratch_read(scratch.root_fd, "old");
-    assert_string_equal(added, "text");
-    assert_string_equal(old, "1");
-    assert_int_equal(pack_leading_file("a", "b", fail_to_write, NULL, &err), -1);
-    assert_int_equal(err.kind, ERROR_TEMPORARY);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -505,7 +478,6 @@ int main(void)
         cmocka_unit_test(a_huge_sparse_file_is_refused_without_reading_it),
         cmocka_unit_test(changes_during_packing_are_conflicts),
         cmocka_unit_test(an_error_of_the_sink_is_returned),
-        cmocka_unit_test(a_leading_file_joins_the_archive_that_follows),
     };
 
     return skip_exit_code(cmocka_run_group_tests(tests, NULL, NULL));
