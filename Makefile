@@ -61,6 +61,7 @@ e2e: build ## tests against the real parts: API server, registry, kubelet and co
 	@e2e/bench/tools packages
 	@e2e/bench/tools kubernetes
 	@e2e/bench/tools helm
+	@e2e/bench/tools helm4
 	@e2e/bench/tools kustomize-controller
 	@e2e/bench/tools source-controller
 	@images/release packages
@@ -84,6 +85,7 @@ mutants: build ## applies deliberate bugs (.ci/mutants) and checks that the name
 	@.ci/packages run test
 	@e2e/bench/tools packages
 	@e2e/bench/tools kubernetes
+	@e2e/bench/tools helm
 	@.ci/mutate
 
 images: ## static release build and the OCI archives, in out/

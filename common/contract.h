@@ -295,13 +295,18 @@ enum { POD_RESERVE_PART = 5, POD_RESERVE_SECONDS_MIN = 8, POD_RESERVE_SECONDS_MA
 #define VOLUME_SCRIPT "script"
 /* Helm items: what main, which is helm, finds and writes. */
 #define FILE_CHART "chart.tgz"
-#define FILE_CHART_METADATA "Chart.yaml"
-#define FILE_CHART_VALUES "values.yaml"
 #define PATH_CHART PATH_SHARED "/" DIR_HELM_CHART "/" FILE_CHART
 #define PATH_HELM_HOME PATH_SHARED "/helm"
 #define DIR_HELM_RENDERED "rendered" /* below the state */
-/* Of the archive; and below the state, where init writes its texts. */
 #define DIR_HELM_CHART "chart"
+/* Below the chart: a template that init adds if values are exported. It renders what templates see
+ * as base64 of JSON, in the one member of a document. */
+#define FILE_HELM_SEEN "templates/longshore-values-for-exports.yaml"
+#define MEMBER_HELM_SEEN "seenByTemplates"
+/* Beside the source of the chart in the configuration of init: whether that template is wanted; and
+ * [{url, ca, header or problem}], the credentials of chart repositories. */
+#define CHART_IS_SEEN_WANTED "isValuesTemplateWanted"
+#define CHART_AUTHORIZATIONS "authorizations"
 #define PATH_HELM_RENDERED PATH_STATE "/" DIR_HELM_RENDERED
 #define FILE_HELM_VALUES "values.json"
 #define PATH_HELM_VALUES PATH_SCRIPT_DIR "/" FILE_HELM_VALUES

@@ -7,8 +7,10 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "common/archive/leading_file.h"
 #include "common/base/file.h"
 #include "common/base/memory.h"
+#include "common/component/chart_repository.h"
 #include "common/component/scratch_file.h"
 #include "common/contract.h"
 #include "common/data/base64.h"
@@ -199,23 +201,38 @@ static int check_digest(const json_t *entry, int fd, struct error *err)
     return 0;
 }
 
+/* The credentials for a repository, if there are any. *ret_auth borrows from the configuration. */
+static int find_auth(const struct chart_env *env, const char *repository,
+                     struct chart_auth *ret_auth, struct error *err)
+{
+    const json_t *entry = chart_repository_entry(
+        doc_member(env->setup->configuration.chart, CHART_AUTHORIZATIONS), repository);
+    const char *header = doc_text(entry, "header");
+    const char *problem = doc_text(entry, "problem");
+    const char *ca = doc_text_or(entry, "ca", "");
+
+    if (problem)
+        return error_set(err, ERROR_DENIED, "%s", problem);
+    ret_auth->url = doc_text_or(entry, "url", "");
+    if (header && parse_header(header, ret_auth, err) < 0)
+        return -1;
+    if (*ca && !env->setup->chart_tls.ca_pem)
+        env->setup->chart_tls.ca_pem = xstrdup(ca);
+    return 0;
+}
+
 static int fetch_from_repository(const struct chart_env *env, const json_t *repository, int fd,
                                  struct error *err)
 {
-    const char *header = doc_text(repository, "authorization.header");
-    const char *ca = doc_text(repository, "authorization.ca");
-    cleanup_auth struct chart_auth auth = {.url = doc_text_or(repository, "authorization.url", "")};
+    const char *base = doc_text_or(repository, "url", "");
+    cleanup_auth struct chart_auth auth = {.url = ""};
     cleanup_json json_t *entry = NULL;
     cleanup_free char *url = NULL;
 
-    if (header && parse_header(header, &auth, err) < 0)
+    if (find_auth(env, base, &auth, err) < 0 ||
+        find_in_index(env, repository, &auth, &entry, err) < 0)
         return -1;
-    if (ca && *ca && !env->setup->chart_tls.ca_pem)
-        env->setup->chart_tls.ca_pem = xstrdup(ca);
-    if (find_in_index(env, repository, &auth, &entry, err) < 0)
-        return -1;
-    url = resolve_url(doc_text_or(repository, "url", ""),
-                      json_string_value(json_array_get(doc_member(entry, "urls"), 0)));
+    url = resolve_url(base, json_string_value(json_array_get(doc_member(entry, "urls"), 0)));
     if (download_archive(env, url, &auth, fd, err) < 0)
         return -1;
     return check_digest(entry, fd, err);
@@ -305,30 +322,42 @@ static char *chart_path(const struct options *options)
                      options->content_path);
 }
 
-static int publish(const struct chart_env *env, int fd, struct error *err)
+static int write_front(void *data, const void *bytes, size_t size, struct error *err)
 {
+    return append(data, bytes, size, err);
+}
+
+/* helm alone knows what values a template sees: those of the chart, of its subcharts, and of the
+ * item. So a template tells it. The archive itself is not changed. */
+static int add_values_template(const char *top, int fd, struct error *err)
+{
+    static const char text[] =
+        MEMBER_HELM_SEEN ": {{ dict \"Values\" .Values \"Chart\" .Chart \"Release\" .Release "
+                         "\"Capabilities\" .Capabilities | toJson | b64enc }}\n";
+    cleanup_free char *name = xasprintf("%s/" FILE_HELM_SEEN, top);
+
+    return leading_file_pack(name, text, write_front, &fd, err);
+}
+
+static int publish(const struct chart_env *env, const char *top, int fd, struct error *err)
+{
+    bool is_template_wanted =
+        doc_bool_or(env->setup->configuration.chart, CHART_IS_SEEN_WANTED, false);
     cleanup_free char *path = chart_path(env->options);
     cleanup_volume_file struct volume_file file = {.fd = -1, .parent_fd = -1};
 
     if (volume_file_begin(&env->setup->volume, path, &file, err) < 0 ||
+        (is_template_wanted && add_values_template(top, file.fd, err) < 0) ||
         file_copy(fd, file.fd, "chart", err) < 0)
         return -1;
     return volume_file_publish(&file, err);
-}
-
-static int write_text(const struct chart_env *env, const char *name, const struct buffer *text,
-                      struct error *err)
-{
-    cleanup_free char *path = xasprintf("%s/" DIR_HELM_CHART "/%s", env->options->state_path, name);
-
-    return volume_write(&env->setup->volume, path, text->data ? text->data : "", text->size, err);
 }
 
 int chart_fetch(const struct chart_env *env, struct chart_counts *ret_counts, struct error *err)
 {
     struct setup *setup = env->setup;
     cleanup_close int fd = scratch_file_open(setup->volume.work_fd, err);
-    cleanup_chart_texts struct chart_texts texts = {0};
+    cleanup_chart_summary struct chart_summary summary = {0};
     off_t size = 0;
 
     setup->chart_tls.is_system_trusted = true;
@@ -336,12 +365,11 @@ int chart_fetch(const struct chart_env *env, struct chart_counts *ret_counts, st
     if (fd < 0 || fetch(env, fd, err) < 0)
         return -1;
     size = lseek(fd, 0, SEEK_END);
-    if (chart_check(fd, setup->volume.work_fd, &texts, err) < 0)
+    if (chart_check(fd, setup->volume.work_fd, &summary, err) < 0)
         return error_wrap(err, "chart archive");
-    if (publish(env, fd, err) < 0 || write_text(env, FILE_CHART_METADATA, &texts.chart, err) < 0 ||
-        write_text(env, FILE_CHART_VALUES, &texts.values, err) < 0)
+    if (publish(env, summary.top, fd, err) < 0)
         return -1;
-    *ret_counts =
-        (struct chart_counts){.files = texts.files, .bytes = texts.bytes, .packed = (uint64_t)size};
+    *ret_counts = (struct chart_counts){
+        .files = summary.files, .bytes = summary.bytes, .packed = (uint64_t)size};
     return 0;
 }

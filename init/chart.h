@@ -4,12 +4,14 @@
  *     {"raw": base64 of the archive}
  *     {"url": address of the archive}
  *     {"ref": host/repository:tag of an OCI artifact}
- *     {"repository": {"url", "name", "version", "authorization": {"url", "header", "ca"}}}
+ *     {"repository": {"url", "name", "version"}}
  *     {"resource": {"name", ...}}  of the component of the configuration: name and extra identity
  *
+ * and beside them CHART_AUTHORIZATIONS and CHART_IS_SEEN_WANTED (common/contract.h). Of the
+ * authorizations the one for the address of the repository counts, if any.
+ *
  * The archive is checked (chart_check.h) and becomes FILE "chart/chart.tgz" beside the directory of
- * the content. Chart.yaml and the default values become a part of the state, where the controller
- * finds them. */
+ * the content. */
 #pragma once
 
 #include "common/component/blob.h"

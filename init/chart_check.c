@@ -2,15 +2,18 @@
 #include "init/chart_check.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/archive/beneath.h"
 #include "common/archive/unpack.h"
+#include "common/base/buffer.h"
 #include "common/base/file.h"
 #include "common/base/memory.h"
 #include "common/component/directory.h"
+#include "common/contract.h"
 #include "common/data/doc.h"
 
 #define DIRECTORY_CHART "chart-check"
@@ -24,10 +27,9 @@ static const struct archive_limits limits = {
     .ratio_max = 200,
 };
 
-void chart_texts_done(struct chart_texts *texts)
+void chart_summary_done(struct chart_summary *summary)
 {
-    buffer_done(&texts->chart);
-    buffer_done(&texts->values);
+    free(summary->top);
 }
 
 /* ---- The top directory ---- */
@@ -69,52 +71,52 @@ static int find_top(int root_fd, char **ret_name, struct error *err)
     return 0;
 }
 
-/* ---- Texts ---- */
+/* ---- Files ---- */
 
-static int read_text(int root_fd, const char *top, const char *name, struct buffer *ret_text,
-                     struct error *err)
+static int check_metadata(int root_fd, const char *top, struct error *err)
 {
-    cleanup_free char *path = xasprintf("%s/%s", top, name);
+    cleanup_free char *path = xasprintf("%s/Chart.yaml", top);
+    cleanup_buffer struct buffer text = {0};
+    cleanup_json json_t *doc = NULL;
     struct stat status;
     cleanup_close int fd = beneath_open_file(root_fd, path, &status, err);
 
-    buffer_init(ret_text, CHART_FILE_MAX);
-    return fd < 0 ? -1 : file_read_all(fd, name, ret_text, err);
-}
-
-static int check_metadata(const struct buffer *text, struct error *err)
-{
-    cleanup_json json_t *doc = NULL;
-
-    if (doc_parse_yaml(text->data ? text->data : "", text->size, CHART_FILE_MAX, &doc, err) < 0)
+    if (fd < 0)
+        return err->kind == ERROR_NOT_FOUND
+                   ? error_set(err, ERROR_INVALID, "Chart.yaml not found in the archive")
+                   : -1;
+    buffer_init(&text, CHART_FILE_MAX);
+    if (file_read_all(fd, "Chart.yaml", &text, err) < 0)
+        return -1;
+    if (doc_parse_yaml(text.data ? text.data : "", text.size, CHART_FILE_MAX, &doc, err) < 0)
         return error_wrap(err, "Chart.yaml");
     if (!doc_text(doc, "name") || !doc_text(doc, "version"))
         return error_set(err, ERROR_INVALID, "Chart.yaml: name and version are required");
     return 0;
 }
 
-static int read_texts(int root_fd, struct chart_texts *texts, struct error *err)
+/* Its output would be taken for that of init's own template. */
+static int check_reserved(int root_fd, const char *top, struct error *err)
 {
-    cleanup_free char *top = NULL;
+    cleanup_free char *path = xasprintf("%s/" FILE_HELM_SEEN, top);
     struct error missing = {0};
+    struct stat status;
+    cleanup_close int fd = beneath_open_file(root_fd, path, &status, &missing);
 
-    if (find_top(root_fd, &top, err) < 0)
-        return -1;
-    if (read_text(root_fd, top, "Chart.yaml", &texts->chart, err) < 0)
-        return err->kind == ERROR_NOT_FOUND
-                   ? error_set(err, ERROR_INVALID, "Chart.yaml not found in the archive")
-                   : -1;
-    if (check_metadata(&texts->chart, err) < 0)
-        return -1;
-    if (read_text(root_fd, top, "values.yaml", &texts->values, &missing) < 0 &&
-        missing.kind != ERROR_NOT_FOUND) {
-        *err = missing;
-        return -1;
-    }
-    return 0;
+    return fd < 0 ? 0
+                  : error_set(err, ERROR_INVALID,
+                              "the name " FILE_HELM_SEEN " is reserved: rename the file");
 }
 
-int chart_check(int packed_fd, int directory_fd, struct chart_texts *ret_texts, struct error *err)
+static int check_files(int root_fd, struct chart_summary *summary, struct error *err)
+{
+    if (find_top(root_fd, &summary->top, err) < 0 || check_metadata(root_fd, summary->top, err) < 0)
+        return -1;
+    return check_reserved(root_fd, summary->top, err);
+}
+
+int chart_check(int packed_fd, int directory_fd, struct chart_summary *ret_summary,
+                struct error *err)
 {
     static const struct unpack_options options = {.policy = UNPACK_BLUEPRINT, .limits = &limits};
     cleanup_close int root_fd = -1;
@@ -129,9 +131,9 @@ int chart_check(int packed_fd, int directory_fd, struct chart_texts *ret_texts, 
         return -1;
     result = unpack_fd(root_fd, &options, packed_fd, &counts, err);
     if (result == 0)
-        result = read_texts(root_fd, ret_texts, err);
-    ret_texts->files = counts.entries;
-    ret_texts->bytes = counts.bytes;
+        result = check_files(root_fd, ret_summary, err);
+    ret_summary->files = counts.entries;
+    ret_summary->bytes = counts.bytes;
     if (beneath_remove_tree(directory_fd, DIRECTORY_CHART, &removal) < 0 && result == 0) {
         *err = removal;
         return -1;

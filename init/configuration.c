@@ -122,14 +122,24 @@ static int read_blueprint(struct configuration *configuration, const json_t *sec
     return 0;
 }
 
-/* The controller writes it: one of raw, url, ref, repository and resource. */
+/* The controller writes it: one source, and what goes with it. */
+static bool has_one_source(const json_t *chart)
+{
+    static const char *const sources[] = {"raw", "url", "ref", "repository", "resource"};
+    size_t count = 0;
+
+    for (size_t i = 0; i < array_length(sources); i++)
+        count += doc_member(chart, sources[i]) != NULL;
+    return count == 1;
+}
+
 static int read_chart(struct configuration *configuration, const json_t *section, struct error *err)
 {
     const json_t *resource = doc_member(section, "resource");
 
     if (!is_there(section))
         return 0;
-    if (!json_is_object(section) || json_object_size(section) != 1)
+    if (!has_one_source(section))
         return error_set(err, ERROR_INVALID, "expected an object with one source");
     configuration->chart = section;
     if (!resource)

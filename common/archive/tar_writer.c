@@ -246,10 +246,16 @@ int tar_writer_header(struct tar_writer *writer, const struct tar_header *header
 int tar_writer_finish(struct tar_writer *writer, struct error *err)
 {
     static const char zeros[2 * BLOCK_SIZE];
-    int result = Z_OK;
 
     if (tar_writer_data(writer, zeros, sizeof(zeros), err) < 0)
         return -1;
+    return tar_writer_finish_open(writer, err);
+}
+
+int tar_writer_finish_open(struct tar_writer *writer, struct error *err)
+{
+    int result = Z_OK;
+
     do {
         result = deflate(&writer->stream, Z_FINISH);
         if (result == Z_STREAM_ERROR)

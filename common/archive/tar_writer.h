@@ -39,4 +39,6 @@ int tar_writer_data(struct tar_writer *writer, const void *bytes, size_t size, s
 int tar_writer_pad(struct tar_writer *writer, uint64_t size, struct error *err) must_check;
 /* Ends the archive and the gzip stream. */
 int tar_writer_finish(struct tar_writer *writer, struct error *err) must_check;
+/* Ends the gzip stream only: the archive goes on in what follows it. */
+int tar_writer_finish_open(struct tar_writer *writer, struct error *err) must_check;
 uint64_t tar_writer_packed_bytes(const struct tar_writer *writer);

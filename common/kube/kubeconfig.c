@@ -296,11 +296,12 @@ int kube_config_text(const struct kube_config *config, char **ret_text, struct e
     set_given(user, "token", token);
     set_given(user, "username", config->user);
     set_given(user, "password", config->password);
+    /* Its values are redacted in what programs print, so none may be a part of common words: no
+     * kind, because "Config" is one of "ConfigMap", and a short name. */
     document =
-        json_pack("{s:s,s:s,s:s,s:[{s:s,s:o}],s:[{s:s,s:{s:s,s:s}}],s:[{s:s,s:o}]}", "apiVersion",
-                  "v1", "kind", "Config", "current-context", "target", "clusters", "name", "target",
-                  "cluster", cluster, "contexts", "name", "target", "context", "cluster", "target",
-                  "user", "target", "users", "name", "target", "user", user);
+        json_pack("{s:s,s:[{s:s,s:o}],s:[{s:s,s:{s:s,s:s}}],s:[{s:s,s:o}]}", "current-context",
+                  "it", "clusters", "name", "it", "cluster", cluster, "contexts", "name", "it",
+                  "context", "cluster", "it", "user", "it", "users", "name", "it", "user", user);
     *ret_text = doc_dump(document);
     return 0;
 }

@@ -190,9 +190,12 @@ static struct helm_flags read_flags(const struct fields *root, const char *key)
 /* ---- The document ---- */
 
 /* Everything that is wrong in checks, exports and groups is reported now, not after the pod. */
-static void check_objects(const json_t *document, struct mistakes *mistakes)
+static void check_objects(struct helm_config *config, struct mistakes *mistakes)
 {
-    manifest_config_free(manifest_config_for_chart(document, mistakes));
+    struct manifest_config *objects = manifest_config_for_chart(config->document, mistakes);
+
+    config->has_value_exports = objects->value_export_count > 0;
+    manifest_config_free(objects);
 }
 
 struct helm_config *helm_config_read(const json_t *document, struct mistakes *mistakes)
@@ -214,6 +217,6 @@ struct helm_config *helm_config_read(const json_t *document, struct mistakes *mi
     config->chart = read_chart(&root, config);
     (void)validate_continuous_reconcile(field_any(&root, "continuousReconcile"),
                                         "continuousReconcile", mistakes);
-    check_objects(document, mistakes);
+    check_objects(config, mistakes);
     return config;
 }

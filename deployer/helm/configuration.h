@@ -20,6 +20,7 @@ struct helm_config {
     char *release, *namespace_name;
     bool is_release; /* helmDeployment: helm manages a release; false: helm only renders */
     bool is_namespace_created;
+    bool has_value_exports; /* some exports are read from what templates see */
     struct helm_flags install, upgrade, uninstall; /* uninstall: is_waiting and timeout_ms */
     json_t *values;                                /* an object */
     /* For init, one of {"raw"}, {"url"}, {"ref"}, {"repository": {"url", "name", "version"}} and

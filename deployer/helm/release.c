@@ -9,7 +9,7 @@
 #include "common/contract.h"
 #include "common/data/base64.h"
 #include "common/data/doc.h"
-#include "deployer/helm/rendered.h"
+#include "deployer/helm/values.h"
 
 static const unsigned char gzip_magic[] = {0x1f, 0x8b};
 
@@ -148,7 +148,8 @@ json_t *helm_release_values(const json_t *release)
     const json_t *chart = doc_member(release, "chart");
 
     return json_pack("{s:o,s:o,s:{s:s,s:s,s:s,s:I}}", "Values",
-                     helm_merge_values(doc_member(chart, "values"), doc_member(release, "config")),
+                     helm_merge_values(doc_member(chart, "values"), doc_member(release, "config"),
+                                       doc_get(chart, "metadata.dependencies")),
                      "Chart", helm_chart_fields(doc_member(chart, "metadata")), "Release", "Name",
                      doc_text_or(release, "name", ""), "Namespace",
                      doc_text_or(release, "namespace", ""), "Service", "Helm", "Revision",

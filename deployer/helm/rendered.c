@@ -6,8 +6,10 @@
 
 #include "common/base/memory.h"
 #include "common/contract.h"
+#include "common/data/base64.h"
 #include "common/data/doc.h"
 #include "common/data/names.h"
+#include "deployer/helm/values.h"
 
 enum { FILE_BYTES_MAX = 16 * 1024 * 1024 };
 
@@ -18,8 +20,7 @@ void rendered_done(struct rendered *rendered)
         wipe_free(rendered->files[i].text);
     }
     free(rendered->files);
-    free(rendered->chart);
-    free(rendered->values);
+    wipe_free(rendered->seen);
     *rendered = (struct rendered){0};
 }
 
@@ -35,30 +36,30 @@ static const char *below(const char *name, const char *directory)
     return strncmp(name, directory, length) == 0 && name[length] == '/' ? name + length + 1 : NULL;
 }
 
-static void replace(char **place, const char *text, size_t size)
+/* Whether this is what the template of init rendered: below the directory of the chart. */
+static bool is_seen(const char *object_file)
 {
-    free(*place);
-    *place = xstrndup(text, size);
+    const char *slash = strchr(object_file, '/');
+
+    return slash && strcmp(slash + 1, FILE_HELM_SEEN) == 0;
 }
 
 void rendered_add(void *data, const char *name, const char *text, size_t size)
 {
     struct rendered *rendered = data;
     const char *object_file = below(name, DIR_HELM_RENDERED);
-    const char *chart_file = below(name, DIR_HELM_CHART);
 
-    if (object_file) { /* also without a text: it is an error, which add_file() reports */
-        rendered->files =
-            xreallocarray(rendered->files, rendered->count + 1, sizeof(*rendered->files));
-        rendered->files[rendered->count++] =
-            (struct rendered_file){.name = xstrdup(object_file),
-                                   .text = text ? xmemdup(text, size + 1) : NULL,
-                                   .size = size};
-    } else if (text && chart_file && strcmp(chart_file, FILE_CHART_METADATA) == 0) {
-        replace(&rendered->chart, text, size);
-    } else if (text && chart_file && strcmp(chart_file, FILE_CHART_VALUES) == 0) {
-        replace(&rendered->values, text, size);
+    if (!object_file)
+        return;
+    if (text && is_seen(object_file)) {
+        wipe_free(rendered->seen);
+        rendered->seen = xstrndup(text, size);
+        return;
     }
+    /* Also without a text: it is an error, which add_file() reports. */
+    rendered->files = xreallocarray(rendered->files, rendered->count + 1, sizeof(*rendered->files));
+    rendered->files[rendered->count++] = (struct rendered_file){
+        .name = xstrdup(object_file), .text = text ? xmemdup(text, size + 1) : NULL, .size = size};
 }
 
 /* The order of the archive is that of directories; errors should not depend on it. */
@@ -165,88 +166,46 @@ int rendered_objects(struct rendered *rendered, const struct helm_config *helm,
 
 /* ---- Values ---- */
 
-json_t *helm_merge_values(const json_t *defaults, const json_t *values)
+static int fail_seen(struct error *err)
 {
-    json_t *merged = json_is_object(defaults) ? json_deep_copy(defaults) : json_object();
-    const char *key = NULL;
-    json_t *value = NULL;
-
-    doc_foreach(values, key, value)
-    {
-        const json_t *old = json_object_get(merged, key);
-
-        if (json_is_null(value))
-            (void)json_object_del(merged, key);
-        else if (json_is_object(value) && json_is_object(old))
-            (void)json_object_set_new(merged, key, helm_merge_values(old, value));
-        else
-            (void)json_object_set_new(merged, key, json_deep_copy(value));
-    }
-    return merged;
+    return error_set(err, ERROR_INVALID,
+                     "helm did not render the values of the chart, which are needed for exports");
 }
 
-static int parse(const char *name, const char *text, json_t **ret_doc, struct error *err)
+int rendered_values(const struct rendered *rendered, json_t **ret_seen, struct error *err)
 {
-    if (!text)
+    const char *text = rendered->seen ? rendered->seen : "";
+    cleanup_buffer struct buffer bytes = {0};
+    cleanup_json json_t *document = NULL;
+    cleanup_json json_t *seen = NULL;
+    const char *encoded = NULL;
+    json_t *chart = NULL;
+
+    buffer_init(&bytes, FILE_BYTES_MAX);
+    if (doc_parse_yaml(text, strlen(text), FILE_BYTES_MAX, &document, err) < 0)
+        return fail_seen(err);
+    encoded = doc_text_or(document, MEMBER_HELM_SEEN, "");
+    if (base64_decode(encoded, strlen(encoded), &bytes, err) < 0 ||
+        doc_parse_json(bytes.data ? bytes.data : "", bytes.size, FILE_BYTES_MAX, &seen, err) < 0 ||
+        !json_is_object(seen))
+        return fail_seen(err);
+    chart = helm_chart_fields(json_object_get(seen, "Chart"));
+    (void)json_object_set_new(seen, "Chart", chart);
+    *ret_seen = steal(&seen);
+    return 0;
+}
+
+/* The exports from values: NULL if there are none. */
+static int read_exports(const struct rendered *rendered, const struct manifest_config *config,
+                        json_t **ret_exports, struct error *err)
+{
+    cleanup_json json_t *seen = NULL;
+
+    if (config->value_export_count == 0)
         return 0;
-    if (doc_parse_yaml(text, strlen(text), FILE_BYTES_MAX, ret_doc, err) < 0)
-        return error_wrap(err, "%s of the chart", name);
-    return 0;
-}
-
-json_t *helm_chart_fields(const json_t *object)
-{
-    json_t *copy = json_object();
-    const char *key = NULL;
-    json_t *value = NULL;
-
-    doc_foreach(object, key, value)
-    {
-        cleanup_free char *name = xstrdup(key);
-
-        if (*name >= 'a' && *name <= 'z')
-            *name = (char)(*name - 'a' + 'A');
-        (void)json_object_set_new(copy, name, json_deep_copy(value));
-    }
-    return copy;
-}
-
-int rendered_values(const struct rendered *rendered, const struct helm_config *helm,
-                    json_t **ret_values, struct error *err)
-{
-    cleanup_json json_t *chart = NULL;
-    cleanup_json json_t *defaults = NULL;
-
-    if (parse(FILE_CHART_METADATA, rendered->chart, &chart, err) < 0 ||
-        parse(FILE_CHART_VALUES, rendered->values, &defaults, err) < 0)
+    if (rendered_values(rendered, &seen, err) < 0)
         return -1;
-    *ret_values =
-        json_pack("{s:o,s:o,s:{s:s,s:s,s:s}}", "Values", helm_merge_values(defaults, helm->values),
-                  "Chart", helm_chart_fields(chart), "Release", "Name", helm->release, "Namespace",
-                  helm->namespace_name, "Service", "Helm");
-    return 0;
-}
-
-int helm_value_exports(const struct manifest_config *config, const json_t *values,
-                       json_t **ret_exports, struct error *err)
-{
-    cleanup_json json_t *exports = config->value_export_count > 0 ? json_object() : NULL;
-
-    for (size_t i = 0; i < config->value_export_count; i++) {
-        const struct value_export *export = &config->value_exports[i];
-        cleanup_json json_t *found = NULL;
-
-        if (jsonpath_find(export->path, values, JSONPATH_MISSING_IS_ERROR, &found, err) < 0)
-            return error_set(err, ERROR_INVALID,
-                             "export \"%s\": the values of the chart have nothing at %s",
-                             export->key, export->path_text);
-        if (json_array_size(found) != 1)
-            return error_set(err, ERROR_INVALID, "export \"%s\": %s finds %zu values, not one",
-                             export->key, export->path_text, json_array_size(found));
-        export_place(exports, export->key, json_array_get(found, 0));
-    }
-    *ret_exports = steal(&exports);
-    return 0;
+    return helm_value_exports(config, seen, ret_exports, err);
 }
 
 int rendered_config(struct rendered *rendered, const json_t *document, const char *item_name,
@@ -256,12 +215,10 @@ int rendered_config(struct rendered *rendered, const json_t *document, const cha
     cleanup_helm_config struct helm_config *helm = helm_config_read(document, &mistakes);
     cleanup_manifest_config struct manifest_config *config =
         manifest_config_for_chart(document, &mistakes);
-    cleanup_json json_t *values = NULL;
 
     if (mistakes_fail(&mistakes, err) < 0 ||
         rendered_objects(rendered, helm, item_name, config, err) < 0 ||
-        rendered_values(rendered, helm, &values, err) < 0 ||
-        helm_value_exports(config, values, ret_exports, err) < 0)
+        read_exports(rendered, config, ret_exports, err) < 0)
         return -1;
     *ret_config = steal(&config);
     return 0;

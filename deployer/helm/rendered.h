@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the run of a helm item left in its state: the rendered files, and the texts of the chart. No
- * I/O. */
+/* What the run of a helm item left in its state: the rendered files. No I/O. */
 #pragma once
 
 #include <jansson.h>
@@ -22,7 +21,7 @@ struct rendered_file {
 struct rendered {
     struct rendered_file *files;
     size_t count;
-    char *chart, *values; /* Chart.yaml and values.yaml of the chart; NULL: not found */
+    char *seen; /* what templates see, as FILE_HELM_SEEN renders it; NULL: not found. Wiped. */
 };
 
 void rendered_done(struct rendered *rendered);
@@ -46,16 +45,7 @@ int rendered_config(struct rendered *rendered, const json_t *document, const cha
                     struct manifest_config **ret_config, json_t **ret_exports, struct error *err)
     must_check;
 
-/* What templates see: {"Values", "Chart", "Release"}. A new reference. */
-int rendered_values(const struct rendered *rendered, const struct helm_config *helm,
-                    json_t **ret_values, struct error *err) must_check;
-/* The values of config->value_exports in that document, by their keys: a new reference; NULL if
- * there are none. ERROR_INVALID names the key whose path finds nothing, or more than one value. */
-int helm_value_exports(const struct manifest_config *config, const json_t *values,
-                       json_t **ret_exports, struct error *err) must_check;
-/* Chart.yaml as templates see it: the names of its fields begin with a capital letter. A new
- * reference. */
-json_t *helm_chart_fields(const json_t *object);
-/* Copies of defaults, overridden by values: objects are merged, and null removes a key. A new
- * reference. */
-json_t *helm_merge_values(const json_t *defaults, const json_t *values);
+/* What templates see: {"Values", "Chart", "Release", "Capabilities"}, as helm has computed it. A
+ * new reference. ERROR_INVALID: it was not rendered. */
+int rendered_values(const struct rendered *rendered, json_t **ret_seen, struct error *err)
+    must_check;

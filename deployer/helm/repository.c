@@ -2,48 +2,35 @@
 #include "deployer/helm/repository.h"
 
 #include <string.h>
-#include <strings.h>
 
+#include "common/component/chart_repository.h"
+#include "common/contract.h"
 #include "common/data/base64.h"
 #include "common/data/doc.h"
 
 /* The key of a Secret unless secretRef.key names another one. */
 #define KEY_HEADER "authHeader"
 
-json_t *helm_repository_of(const struct run_spec *run)
+static json_t *chart_of(const struct run_spec *run)
 {
-    return json_object_get(json_object_get(run->configuration, "chart"), "repository");
+    return json_object_get(run->configuration, "chart");
 }
 
-/* Scheme, host and port are equal, and the path of one begins with that of the other. */
-static bool is_for(const char *given, const char *repository)
+bool helm_repository_is_found_by_init(const struct run_spec *run)
 {
-    size_t length = strlen(given);
-
-    while (length > 0 && given[length - 1] == '/')
-        length--;
-    return length > 0 && strncasecmp(given, repository, length) == 0 &&
-           (repository[length] == '\0' || repository[length] == '/');
+    return json_object_get(chart_of(run), "resource") != NULL;
 }
 
-/* The entry with the longest address that matches. The Go deployer takes the last entry, whatever
- * its address is, and so sends credentials to servers that they are not for. */
-const json_t *helm_repository_entry(const struct run_spec *run, const json_t *context)
+json_t *helm_repository_entries(const struct run_spec *run, const json_t *context)
 {
-    const char *repository = doc_text_or(helm_repository_of(run), "url", "");
-    const json_t *entries =
-        doc_get(doc_get(context, "configurations.helmChartRepoCredentials"), "auths");
-    const json_t *best = NULL;
+    json_t *given = json_object_get(
+        doc_writable(doc_get(context, "configurations.helmChartRepoCredentials")), "auths");
+    const char *url = doc_text(chart_of(run), "repository.url");
+    const json_t *entry = url ? chart_repository_entry(given, url) : NULL;
 
-    for (size_t i = 0; *repository && i < json_array_size(entries); i++) {
-        const json_t *entry = json_array_get(entries, i);
-        const char *url = doc_text_or(entry, "url", "");
-
-        if (is_for(url, repository) &&
-            (!best || strlen(url) > strlen(doc_text_or(best, "url", ""))))
-            best = entry;
-    }
-    return best;
+    if (helm_repository_is_found_by_init(run) && json_is_array(given))
+        return json_copy(given);
+    return entry ? json_pack("[O]", entry) : json_array();
 }
 
 const char *helm_repository_secret(const json_t *entry)
@@ -68,14 +55,28 @@ int helm_repository_header(const json_t *entry, const json_t *secret, struct buf
                      helm_repository_secret(entry), key);
 }
 
-void helm_repository_authorize(struct run_spec *run, const json_t *entry, const char *header)
+static void add_authorization(struct run_spec *run, const json_t *entry, const char *member,
+                              const char *text)
 {
     json_t *authorization = json_pack("{s:s,s:s}", "url", doc_text_or(entry, "url", ""), "ca",
                                       doc_text_or(entry, "customCAData", ""));
+    json_t *chart = chart_of(run);
 
-    if (header && *header)
-        (void)json_object_set_new(authorization, "header", doc_new_text(header));
-    (void)json_object_set_new(helm_repository_of(run), "authorization", authorization);
+    if (text && *text)
+        (void)json_object_set_new(authorization, member, doc_new_text(text));
+    if (!json_object_get(chart, CHART_AUTHORIZATIONS))
+        (void)json_object_set_new(chart, CHART_AUTHORIZATIONS, json_array());
+    (void)json_array_append_new(json_object_get(chart, CHART_AUTHORIZATIONS), authorization);
+}
+
+void helm_repository_authorize(struct run_spec *run, const json_t *entry, const char *header)
+{
+    add_authorization(run, entry, "header", header);
+}
+
+void helm_repository_refuse(struct run_spec *run, const json_t *entry, const char *problem)
+{
+    add_authorization(run, entry, "problem", problem);
 }
 
 void helm_use_repository_context(struct run_spec *run, const json_t *context)

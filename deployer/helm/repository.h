@@ -6,12 +6,13 @@
 #include "common/base/buffer.h"
 #include "deployer/item/provider.h"
 
-/* chart.repository of the configuration for init; NULL: the chart comes from elsewhere. */
-json_t *helm_repository_of(const struct run_spec *run);
+/* Whether the chart is a resource of a component, so that only init finds out whether it is in a
+ * chart repository, and in which one. */
+bool helm_repository_is_found_by_init(const struct run_spec *run);
 
-/* The entry of the Context for the chart repository of the run; NULL if no entry is for it.
- * Borrowed. */
-const json_t *helm_repository_entry(const struct run_spec *run, const json_t *context);
+/* The entries of the Context that init needs: the one for the chart repository of the run, or all
+ * if init finds the repository. A new reference to an array, which may be empty. */
+json_t *helm_repository_entries(const struct run_spec *run, const json_t *context);
 /* The name of the Secret with the entry's credentials; NULL: they are part of the entry. */
 const char *helm_repository_secret(const json_t *entry);
 /* Appends the credentials of that Secret to ret_header, whose memory the caller wipes.
@@ -20,6 +21,9 @@ int helm_repository_header(const json_t *entry, const json_t *secret, struct buf
                            struct error *err) must_check;
 /* Gives init the entry, with header as its credentials; NULL or "": only the certificates. */
 void helm_repository_authorize(struct run_spec *run, const json_t *entry, const char *header);
+/* Tells init why there are no credentials, which is an error only if the entry turns out to be that
+ * of the chart. */
+void helm_repository_refuse(struct run_spec *run, const json_t *entry, const char *problem);
 
 /* A component without a repository of its own is looked up in that of the Context first. */
 void helm_use_repository_context(struct run_spec *run, const json_t *context);

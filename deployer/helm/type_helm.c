@@ -32,10 +32,14 @@ static json_t *make_configuration(const struct helm_config *helm, bool is_delete
 {
     json_t *configuration = json_pack("{s:s,s:s}", "apiVersion", DEPLOYER_API_VERSION, "kind",
                                       KIND_PROVIDER_CONFIGURATION);
+    json_t *chart = NULL;
 
     if (is_delete || !helm->chart)
         return configuration;
-    (void)json_object_set(configuration, "chart", helm->chart);
+    chart = json_copy(helm->chart);
+    if (!helm->is_release && helm->has_value_exports)
+        (void)json_object_set_new(chart, CHART_IS_SEEN_WANTED, json_true());
+    (void)json_object_set_new(configuration, "chart", chart);
     if (helm->component)
         (void)json_object_set(configuration, "componentDescriptor", helm->component);
     return configuration;

@@ -15,6 +15,8 @@ struct helm_chain {
     struct helm_situation *situation;
     char *kube_version;
     json_t *api_versions;
+    json_t *repositories;   /* entries of the Context whose credentials are read, one by one */
+    size_t repository_next; /* of them */
     struct rendered *rendered;
 };
 void helm_chain_free(struct helm_chain *chain); /* NULL is fine */

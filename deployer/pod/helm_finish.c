@@ -11,6 +11,7 @@
 #include "deployer/helm/release.h"
 #include "deployer/helm/rendered.h"
 #include "deployer/helm/type_helm.h"
+#include "deployer/helm/values.h"
 #include "deployer/objects/targets.h"
 #include "deployer/pod/helm.h"
 #include "deployer/pod/state_read.h"

@@ -33,6 +33,7 @@ void helm_chain_free(struct helm_chain *chain)
     free(chain->situation);
     free(chain->kube_version);
     json_decref(chain->api_versions);
+    json_decref(chain->repositories);
     if (chain->rendered)
         rendered_done(chain->rendered);
     free(chain->rendered);
@@ -268,20 +269,23 @@ static void connect_target(struct task *task)
 
 /* ---- Credentials of chart repositories ---- */
 
-static const json_t *entry_of(const struct task *task)
+static void next_credentials(struct task *task);
+
+static const json_t *present_entry(const struct task *task)
 {
-    return helm_repository_entry(run_of(task), pod_task(task)->chain.inputs.context);
+    return json_array_get(helm_chain(task)->repositories, helm_chain(task)->repository_next);
 }
 
-static void use_header(struct task *task, const char *header)
+/* A Secret that the chart may not need at all must not fail the job. */
+static bool is_left_to_init(const struct task *task, const struct error *err)
 {
-    helm_repository_authorize(run_of(task), entry_of(task), header);
-    connect_target(task);
+    return helm_repository_is_found_by_init(run_of(task)) &&
+           (err->kind == ERROR_NOT_FOUND || err->kind == ERROR_INVALID);
 }
 
 static void on_header(struct task *task, json_t *object, const struct error *err)
 {
-    const json_t *entry = entry_of(task);
+    const json_t *entry = present_entry(task);
     cleanup_buffer struct buffer header = {0};
     struct error cause = *err;
 
@@ -289,30 +293,39 @@ static void on_header(struct task *task, json_t *object, const struct error *err
     if (err->kind != ERROR_NONE)
         (void)error_wrap(&cause, "Secret \"%s\" with the credentials of the chart repository",
                          helm_repository_secret(entry));
-    if (cause.kind != ERROR_NONE || helm_repository_header(entry, object, &header, &cause) < 0) {
+    else if (helm_repository_header(entry, object, &header, &cause) == 0)
+        helm_repository_authorize(run_of(task), entry, header.data);
+    if (header.data)
+        explicit_bzero(header.data, header.capacity);
+    if (cause.kind != ERROR_NONE && !is_left_to_init(task, &cause)) {
         fail(task, "GetChartRepositoryCredentials", &cause, NULL);
         return;
     }
-    use_header(task, header.data ? header.data : "");
-    if (header.data)
-        explicit_bzero(header.data, header.capacity);
+    if (cause.kind != ERROR_NONE)
+        helm_repository_refuse(run_of(task), entry, cause.text);
+    helm_chain(task)->repository_next++;
+    next_credentials(task);
 }
 
-static void read_repository_credentials(struct task *task)
+static void next_credentials(struct task *task)
 {
-    const json_t *entry = entry_of(task);
-    struct kube_request request = {.verb = KUBE_GET,
-                                   .resource = KUBE_SECRETS,
-                                   .skipped_members = OBJECT_SKIPPED_MEMBERS,
-                                   .namespace_name = task->record->namespace_name,
-                                   .name = helm_repository_secret(entry)};
+    const json_t *entry = NULL;
 
-    if (!entry)
-        connect_target(task);
-    else if (request.name)
-        task_request(task, task->controller->landscaper, &request, on_header);
-    else
-        use_header(task, doc_text(entry, "authHeader"));
+    while ((entry = present_entry(task)) != NULL) {
+        struct kube_request request = {.verb = KUBE_GET,
+                                       .resource = KUBE_SECRETS,
+                                       .skipped_members = OBJECT_SKIPPED_MEMBERS,
+                                       .namespace_name = task->record->namespace_name,
+                                       .name = helm_repository_secret(entry)};
+
+        if (request.name) {
+            task_request(task, task->controller->landscaper, &request, on_header);
+            return;
+        }
+        helm_repository_authorize(run_of(task), entry, doc_text(entry, "authHeader"));
+        helm_chain(task)->repository_next++;
+    }
+    connect_target(task);
 }
 
 void helm_prepare(struct task *task)
@@ -323,7 +336,8 @@ void helm_prepare(struct task *task)
     chain->helm = xcalloc(1, sizeof(*chain->helm));
     chain->helm->situation = xcalloc(1, sizeof(*chain->helm->situation));
     helm_use_repository_context(run_of(task), chain->inputs.context);
-    read_repository_credentials(task);
+    chain->helm->repositories = helm_repository_entries(run_of(task), chain->inputs.context);
+    next_credentials(task);
 }
 
 /* ---- Deletion of applied objects ---- */

@@ -64,30 +64,53 @@ bool local_helm_is_removal(const struct run_options *options, const struct local
 
 /* ---- The run ---- */
 
-static int authorize(struct offline *offline, struct error *err)
+static int find_header(const struct offline *offline, const json_t *entry,
+                       struct buffer *ret_header, struct error *err)
 {
-    const json_t *entry = helm_repository_entry(offline->run, offline_context(offline));
     const char *name = helm_repository_secret(entry);
     const char *namespace_name = offline->item->namespace_name;
-    const json_t *secret =
-        name ? bundle_find(&offline->bundle, "Secret", namespace_name, name) : NULL;
-    cleanup_buffer struct buffer header = {0};
+    const json_t *secret = bundle_find(&offline->bundle, "Secret", namespace_name, name);
 
-    if (!entry)
-        return 0;
-    if (name && !secret)
+    if (!secret)
         return missing_fail(&offline->bundle,
                             &(struct missing_object){"the Secret with the credentials of the chart "
                                                      "repository",
                                                      "Secret", namespace_name, name, "--secret"},
                             err);
+    return helm_repository_header(entry, secret, ret_header, err);
+}
+
+static int authorize_entry(struct offline *offline, const json_t *entry, struct error *err)
+{
+    cleanup_buffer struct buffer header = {0};
+    int result = 0;
+
+    if (!helm_repository_secret(entry)) {
+        helm_repository_authorize(offline->run, entry, doc_text(entry, "authHeader"));
+        return 0;
+    }
     buffer_init(&header, SECRET_MAX_BYTES);
-    if (secret && helm_repository_header(entry, secret, &header, err) < 0)
-        return -1;
-    helm_repository_authorize(offline->run, entry,
-                              secret ? header.data : doc_text(entry, "authHeader"));
+    result = find_header(offline, entry, &header, err);
+    if (result == 0)
+        helm_repository_authorize(offline->run, entry, header.data);
     if (header.data)
         explicit_bzero(header.data, header.capacity);
+    if (result == 0 || !helm_repository_is_found_by_init(offline->run))
+        return result;
+    /* It may be the entry of another repository. */
+    helm_repository_refuse(offline->run, entry, err->text);
+    *err = (struct error){0};
+    return 0;
+}
+
+static int authorize(struct offline *offline, struct error *err)
+{
+    cleanup_json json_t *entries = helm_repository_entries(offline->run, offline_context(offline));
+
+    for (size_t i = 0; i < json_array_size(entries); i++) {
+        if (authorize_entry(offline, json_array_get(entries, i), err) < 0)
+            return -1;
+    }
     return 0;
 }
 

@@ -10,7 +10,7 @@
 #include "common/kube/client.h"
 #include "deployer/helm/capabilities.h"
 #include "deployer/helm/release.h"
-#include "deployer/helm/rendered.h"
+#include "deployer/helm/values.h"
 
 enum { REQUEST_TIMEOUT_MS = 10 * 1000 };
 

@@ -16,8 +16,8 @@ from bench import paths
 MAJOR = int(os.environ.get("LONGSHORE_HELM") or 3)
 
 
-def helm_program():
-    return paths.tool_directory("helm4" if MAJOR == 4 else "helm") / "helm"
+def helm_program(major=MAJOR):
+    return paths.tool_directory("helm4" if major == 4 else "helm") / "helm"
 
 
 def chart_archive(files, name="app", version="1.0.0", top=None, **metadata):
@@ -38,11 +38,11 @@ def raw(archive):
     return {"archive": {"raw": base64.b64encode(archive).decode()}}
 
 
-def template(archive, values, namespace, *more):
-    """What `helm template` of the same version renders on the command line."""
+def template(archive, values, namespace, *more, major=MAJOR):
+    """What `helm template` of that version renders on the command line."""
     folder = paths.fresh_directory("helm-template")
     (folder / "chart.tgz").write_bytes(archive)
     (folder / "values.yaml").write_text(json.dumps(values))
-    done = subprocess.run([helm_program(), "template", "app", folder / "chart.tgz", "--namespace", namespace, "--values",
+    done = subprocess.run([helm_program(major), "template", "app", folder / "chart.tgz", "--namespace", namespace, "--values",
                            folder / "values.yaml", "--include-crds", *more], capture_output=True, text=True, check=True)
     return [thing for thing in yaml.safe_load_all(done.stdout) if thing]

@@ -2,17 +2,15 @@
 """Charts of helm items: where they come from, whose credentials are sent, and what is refused."""
 
 import base64
-import contextlib
 import gzip
 import hashlib
-import http.server
+import io
 import json
 import tarfile
-import threading
 
 import pytest
-import yaml
 
+from bench.chart_repository import basic, index, serving
 from bench.oci import Blob
 from init.parts import context, descriptor, entry, push_artifact, push_component, tar_with
 
@@ -42,68 +40,17 @@ def raw(archive):
 def must_have_chart(result, archive=CHART):
     result.must_succeed()
     assert (result.shared / "chart" / "chart.tgz").read_bytes() == archive
-    assert (result.shared / "state" / "chart" / "Chart.yaml").read_bytes() == CHART_YAML
-    assert (result.shared / "state" / "chart" / "values.yaml").read_bytes() == VALUES
+    assert list((result.shared / "state").iterdir()) == []
     return result
 
 
-class Server(http.server.ThreadingHTTPServer):
-    """A web server. files: path -> bytes, or the address of a redirect."""
-
-    def __init__(self, files, credentials=None):
-        self.files, self.credentials, self.seen = files, credentials, []
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server_port}"
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        sent = self.headers.get("Authorization", "")
-        self.server.seen.append((self.path, sent))
-        wanted = self.server.credentials and "Basic " + base64.b64encode(":".join(self.server.credentials).encode()).decode()
-        content = self.server.files.get(self.path)
-        if wanted and sent != wanted:
-            self.send_error(401)
-        elif content is None:
-            self.send_error(404)
-        elif isinstance(content, str):
-            self.send_response(302)
-            self.send_header("Location", content)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-        else:
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-    def log_message(self, *_):
-        pass
-
-
-@contextlib.contextmanager
-def serving(files, credentials=None):
-    server = Server(files, credentials)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-def index(*entries, more=""):
-    return (yaml.safe_dump({"apiVersion": "v1", "entries": {"app": list(entries)}}) + more).encode()
+def authorized(url, credentials):
+    return {"url": url, "ca": "", "header": basic(credentials)}
 
 
 def repository(server, authorization=None, version="1.0.0"):
     found = {"url": f"{server.url}/charts", "name": "app", "version": version}
-    if authorization:
-        user, password = authorization
-        found["authorization"] = {"url": server.url, "ca": "",
-                                  "header": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}
-    return config(repository=found)
+    return config(repository=found, **({"authorizations": [authorized(server.url, authorization)]} if authorization else {}))
 
 
 PLAIN = {"LONGSHORE_OCI_ALLOW_PLAIN_HTTP": "true"}
@@ -185,6 +132,44 @@ def test_a_classic_repository_with_wrong_valid_and_rotated_credentials(pod):
         assert all(not sent for _, sent in server.seen)
 
 
+def test_credentials_of_a_repository_that_a_component_names(pod, registry):
+    """Wrong, valid and rotated; and only those that are for its address."""
+    resource = {"name": "chart", "version": "1.0.0", "type": "helmChart", "relation": "external"}
+    files = {"/charts/index.yaml": index({"version": "1.0.0", "urls": ["app.tgz"]}), "/charts/app.tgz": CHART}
+    with serving({}) as other, serving(files, credentials=("user", "secret-1")) as server:
+        access = {"type": "helm", "helmRepository": f"{server.url}/charts", "helmChart": "app:1.0.0"}
+        push_component(registry.client(), "charts-private", descriptor(NAME, resources=[{**resource, "access": access}]), [])
+        reference = {"componentName": NAME, "version": "1.0.0", "repositoryContext": context(f"{registry.url}/charts-private")}
+
+        def run(*authorizations, env=PLAIN):
+            return pod.run({"componentDescriptor": {"ref": reference},
+                            "chart": {"resource": {"name": "chart"}, "authorizations": list(authorizations)}}, env=env)
+
+        foreign = {"url": other.url, "ca": "", "problem": "the Secret of another repository is missing"}
+        run().must_fail("401")
+        run(authorized(other.url, ("user", "secret-1")), authorized(f"{server.url}/other", ("user", "secret-1"))).must_fail("401")
+        failed = run(authorized(server.url, ("user", "CANARY-wrong"))).must_fail("401")
+        assert "CANARY" not in failed.error and "helmChartRepoCredentials" in failed.failure["advice"]
+        must_have_chart(run(foreign, authorized(server.url, ("user", "secret-1"))))
+        server.credentials = ("user", "secret-2")
+        run(authorized(server.url, ("user", "secret-1"))).must_fail("401")
+        must_have_chart(run(authorized(server.url, ("user", "secret-2")), foreign))
+        run({"url": server.url, "ca": "", "problem": 'Secret "lost" is missing'}).must_fail('Secret "lost" is missing')
+    assert other.seen == []
+
+
+def test_a_template_for_exports_joins_the_archive(pod):
+    """The archive follows unchanged, as another member of the gzip file."""
+    result = pod.run(config(raw=base64.b64encode(CHART).decode(), isValuesTemplateWanted=True))
+    result.must_succeed()
+    written = (result.shared / "chart" / "chart.tgz").read_bytes()
+    assert written.endswith(CHART) and written != CHART
+    with tarfile.open(fileobj=io.BytesIO(written), mode="r:gz") as tar:
+        names = tar.getnames()
+        assert names == ["app/templates/longshore-values-for-exports.yaml", "app/Chart.yaml", "app/values.yaml", "app/templates/a.yaml"]
+        assert b".Values" in tar.extractfile(names[0]).read()
+
+
 def test_credentials_are_not_sent_to_other_hosts(pod):
     """Neither to the host of an address in the index, nor to that of a redirect."""
     with serving({"/app.tgz": CHART}) as other:
@@ -218,6 +203,7 @@ HOSTILE = {
     "no chart": packed(entry("app/values.yaml", VALUES)),
     "no version": packed(entry("app/Chart.yaml", b"apiVersion: v2\nname: app\n")),
     "two directories": packed(*FILES, entry("other/Chart.yaml", CHART_YAML)),
+    "the name of init's template": packed(*FILES, entry("app/templates/longshore-values-for-exports.yaml", b"x")),
     "a way out": packed(*FILES, entry("../escaped", b"x")),
     "an absolute name": packed(*FILES, entry("/etc/escaped", b"x")),
     "a link that leaves": packed(*FILES, entry("app/templates/l", type=tarfile.SYMTYPE, linkname="../../../../etc/passwd")),

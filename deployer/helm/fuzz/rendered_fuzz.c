@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Splits a rendered file into documents. Properties: an error names the file; otherwise every
- * document is an object, and each has the label of the item if it has metadata. */
+ * document is an object, and each has the label of the item if it has metadata. The same bytes are
+ * also read as what templates see: that is an object, or an error. */
 #include <stdint.h>
 #include <string.h>
 
@@ -33,6 +34,18 @@ static void check(const struct plan_input *input)
         check_label(input->manifest);
 }
 
+static void check_seen(const char *text, size_t size)
+{
+    cleanup_rendered struct rendered rendered = {0};
+    cleanup_json json_t *seen = NULL;
+    struct error err = {0};
+
+    rendered_add(&rendered, "rendered/app/" FILE_HELM_SEEN, text, size);
+    must(rendered.count == 0);
+    must(rendered_values(&rendered, &seen, &err) < 0 ||
+         json_is_object(json_object_get(seen, "Chart")));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     cleanup_free char *text = NULL;
@@ -46,6 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0 || memchr(data, '\0', size))
         return 0; /* not a text: see unpack_texts.h */
     text = xstrndup((const char *)data, size);
+    check_seen(text, size);
     rendered_add(&rendered, "rendered/app/a.yaml", text, size);
     document = json_pack("{s:s,s:s,s:{s:s},s:b}", "name", "app", "namespace", "apps", "chart",
                          "ref", "r.example/a:1", "helmDeployment", 0);

@@ -87,6 +87,12 @@ static const struct {
     {"chart: {helmChartRepo: {helmChartRepoUrl: 'https://a', helmChartName: b, helmChartVersion: "
      "'1'}}",
      "{\"repository\":{\"url\":\"https://a\",\"name\":\"b\",\"version\":\"1\"}}", false},
+    /* Only if helm renders, and something is exported that only helm can compute. */
+    {"helmDeployment: false, exports: {exports: [{key: a, jsonPath: .Values.a}]}, chart: {archive: "
+     "{raw: YQ==}}",
+     "{\"raw\":\"YQ==\",\"isValuesTemplateWanted\":true}", false},
+    {"exports: {exports: [{key: a, jsonPath: .Values.a}]}, chart: {archive: {raw: YQ==}}",
+     "{\"raw\":\"YQ==\"}", false},
 };
 
 static void the_chart_is_normalised_for_init(void **state)
@@ -148,6 +154,11 @@ static const struct {
      "upgrade app /data/ls/shared/chart/chart.tgz --namespace apps " VALUES
      "--install --history-max 10 --rollback-on-failure --force-replace --server-side=false "
      "--timeout 86400s"},
+    /* An option cannot make the operation longer than the job. */
+    {"helmDeploymentConfig: {install: {timeout: 1h}}",
+     {.left_ms = 5500, .version = 3},
+     "upgrade app /data/ls/shared/chart/chart.tgz --namespace apps " VALUES
+     "--install --history-max 10 --timeout 5s"},
     {"helmDeploymentConfig: {uninstall: {wait: true}}",
      {.left_ms = 10, .is_delete = true, .version = 3},
      "uninstall app --namespace apps --ignore-not-found --wait --timeout 1s"},

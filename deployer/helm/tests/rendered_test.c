@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "common/data/base64.h"
 #include "deployer/helm/capabilities.h"
 #include "deployer/helm/rendered.h"
 #include "deployer/tests/sample.h"
@@ -126,73 +127,67 @@ static void a_file_with_a_nul_byte_is_named(void **state)
     add(&sample, "rendered/app/x.yaml", "a: 1\n");
     rendered_add(&sample.rendered, "rendered/app/y.yaml", NULL, 0);
     /* Beside the objects it does not matter. */
-    rendered_add(&sample.rendered, "chart/values.yaml", NULL, 0);
+    rendered_add(&sample.rendered, "other", NULL, 0);
     assert_int_equal(make(&sample, &err), -1);
     assert_int_equal(err.kind, ERROR_INVALID);
     assert_non_null(strstr(err.text, "app/y.yaml"));
     assert_non_null(strstr(err.text, "NUL"));
 }
 
-static const struct {
-    const char *defaults, *values, *merged;
-} merges[] = {
-    {"{a: 1}", "{b: 2}", "{\"a\":1,\"b\":2}"},
-    {"{a: {b: 1, c: 2}}", "{a: {b: 3}}", "{\"a\":{\"b\":3,\"c\":2}}"},
-    {"{a: {b: 1}}", "{a: 5}", "{\"a\":5}"},
-    {"{a: 5, b: 6}", "{a: null}", "{\"b\":6}"},
-    {"{a: {b: 1, c: 2}}", "{a: {b: null}}", "{\"a\":{\"c\":2}}"},
-    {"null", "{a: 1}", "{\"a\":1}"},
-};
+/* What FILE_HELM_SEEN renders, with its base64. */
+#define SEEN "rendered/app/" FILE_HELM_SEEN
 
-static void values_override_defaults(void **state)
+static void what_templates_see_is_exported_and_is_not_an_object(void **state)
 {
-    (void)state;
-    for (size_t i = 0; i < array_length(merges); i++) {
-        cleanup_json json_t *defaults = sample_doc(merges[i].defaults);
-        cleanup_json json_t *values = sample_doc(merges[i].values);
-        cleanup_json json_t *merged = helm_merge_values(defaults, values);
-        cleanup_free char *text = doc_dump_sorted(merged);
-
-        assert_string_equal(text, merges[i].merged);
-    }
-}
-
-static void values_are_exported_by_their_paths(void **state)
-{
-    cleanup_sample_chart struct sample_chart sample = {0};
-    cleanup_json json_t *values = NULL;
+    static const char seen[] = "{\"Values\":{\"a\":{\"b\":7}},\"Chart\":{\"version\":\"1.2.3\"},"
+                               "\"Release\":{\"Name\":\"app\"},\"Capabilities\":{\"KubeVersion\":{"
+                               "\"Major\":\"1\"}}}";
+    cleanup_json json_t *document = sample_doc(
+        PROVIDER(", exportsFromManifests: [{key: x.y, jsonPath: Values.a.b}, {key: v, jsonPath: "
+                 ".Chart.Version}], exports: {exports: [{key: name, jsonPath: .Release.Name}, "
+                 "{key: m, jsonPath: .Capabilities.KubeVersion.Major}]}"));
+    cleanup_rendered struct rendered rendered = {0};
+    cleanup_manifest_config struct manifest_config *config = NULL;
     cleanup_json json_t *exports = NULL;
+    cleanup_free char *encoded = base64_encode(seen, strlen(seen));
+    cleanup_free char *file =
+        xasprintf("---\n# Source: app/" FILE_HELM_SEEN "\n" MEMBER_HELM_SEEN ": %s\n", encoded);
     cleanup_free char *text = NULL;
     struct error err = {0};
 
     (void)state;
-    sample_chart_init(&sample,
-                      PROVIDER(", values: {a: {b: 7}}, exportsFromManifests: [{key: x.y, "
-                               "jsonPath: Values.a.b}, {key: v, jsonPath: "
-                               ".Chart.Version}], exports: {exports: [{key: name, jsonPath: "
-                               ".Release.Name}, {key: d, jsonPath: .Values.d}]}"));
-    add(&sample, "chart/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.2.3\n");
-    add(&sample, "chart/values.yaml", "d: default\n");
-    assert_int_equal(rendered_values(&sample.rendered, sample.helm, &values, &err), 0);
-    assert_int_equal(helm_value_exports(sample.config, values, &exports, &err), 0);
+    rendered_add(&rendered, SEEN, file, strlen(file));
+    assert_int_equal(rendered_config(&rendered, document, "item", &config, &exports, &err), 0);
+    assert_int_equal(config->input_count, 0);
     text = doc_dump_sorted(exports);
-    assert_string_equal(text,
-                        "{\"d\":\"default\",\"name\":\"app\",\"v\":\"1.2.3\",\"x\":{\"y\":7}}");
+    assert_string_equal(text, "{\"m\":\"1\",\"name\":\"app\",\"v\":\"1.2.3\",\"x\":{\"y\":7}}");
 }
 
-static void a_value_that_is_missing_is_named(void **state)
+static void values_that_were_not_rendered_are_an_error(void **state)
 {
-    cleanup_sample_chart struct sample_chart sample = {0};
-    cleanup_json json_t *values = sample_doc("{Values: {}}");
-    json_t *exports = NULL;
-    struct error err = {0};
+    static const char *const files[] = {NULL,
+                                        "",
+                                        "a: b\n",
+                                        "- a\n",
+                                        "a: [",
+                                        MEMBER_HELM_SEEN ": '!'\n",
+                                        MEMBER_HELM_SEEN ": W10=\n"};
+    cleanup_json json_t *document =
+        sample_doc(PROVIDER(", exports: {exports: [{key: k, jsonPath: .Values.a}]}"));
 
     (void)state;
-    sample_chart_init(&sample,
-                      PROVIDER(", exports: {exports: [{key: k, jsonPath: .Values.missing}]}"));
-    assert_int_equal(helm_value_exports(sample.config, values, &exports, &err), -1);
-    assert_non_null(strstr(err.text, "export \"k\""));
-    assert_non_null(strstr(err.text, ".Values.missing"));
+    for (size_t i = 0; i < array_length(files); i++) {
+        cleanup_rendered struct rendered rendered = {0};
+        struct manifest_config *config = NULL;
+        json_t *exports = NULL;
+        struct error err = {0};
+
+        if (files[i])
+            rendered_add(&rendered, SEEN, files[i], strlen(files[i]));
+        assert_int_equal(rendered_config(&rendered, document, "item", &config, &exports, &err), -1);
+        assert_int_equal(err.kind, ERROR_INVALID);
+        assert_non_null(strstr(err.text, "did not render the values"));
+    }
 }
 
 static const struct {
@@ -227,9 +222,8 @@ int main(void)
         cmocka_unit_test(a_namespace_that_is_created_is_kept),
         cmocka_unit_test(a_document_that_cannot_be_parsed_is_named),
         cmocka_unit_test(a_file_with_a_nul_byte_is_named),
-        cmocka_unit_test(values_override_defaults),
-        cmocka_unit_test(values_are_exported_by_their_paths),
-        cmocka_unit_test(a_value_that_is_missing_is_named),
+        cmocka_unit_test(what_templates_see_is_exported_and_is_not_an_object),
+        cmocka_unit_test(values_that_were_not_rendered_are_an_error),
         cmocka_unit_test(capabilities_are_read_from_discovery),
     };
 

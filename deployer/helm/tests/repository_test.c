@@ -20,36 +20,41 @@ static struct run_spec run_with(const char *configuration)
     return (struct run_spec){.configuration = sample_doc(configuration)};
 }
 
-static void the_entry_with_the_longest_address_of_the_repository_counts(void **state)
+/* The urls of the entries that are given to init. */
+static void check_entries(const char *configuration, const char *wanted)
 {
-    static const struct {
-        const char *url, *entry; /* NULL: none */
-    } cases[] = {
-        {"https://a.example/charts", "https://a.example/charts/"},
-        {"https://a.example/charts/more", "https://a.example/charts/"},
-        {"https://a.example/chartsmore", "https://a.example"},
-        {"https://A.example/other", "https://a.example"},
-        {"https://a.example.org/charts", NULL},
-        {"https://a.example:444/charts", NULL},
-        {"http://a.example/charts", NULL},
-    };
-    cleanup_json json_t *context = sample_doc(
-        CONTEXT(ENTRY("https://a.example") ", " ENTRY("https://a.example/charts/") ", " ENTRY(
-            "https://b.example") ", " ENTRY("") ", " ENTRY("/")));
+    cleanup_json json_t *context =
+        sample_doc(CONTEXT(ENTRY("https://a.example") ", " ENTRY("https://b.example")));
+    struct run_spec run = run_with(configuration);
+    cleanup_json json_t *entries = helm_repository_entries(&run, context);
+    cleanup_buffer struct buffer found = {0};
+    struct error err = {0};
+
+    buffer_init(&found, 1000);
+    for (size_t i = 0; i < json_array_size(entries); i++)
+        assert_int_equal(
+            buffer_append_text(&found, &err, "%s ", doc_text(json_array_get(entries, i), "url")),
+            0);
+    assert_string_equal(found.data ? found.data : "", wanted);
+    json_decref(run.configuration);
+}
+
+static void only_credentials_that_can_be_needed_are_read(void **state)
+{
+    cleanup_json json_t *empty = sample_doc("{}");
+    struct run_spec run = run_with("{chart: {resource: {name: a}}}");
+    cleanup_json json_t *entries = helm_repository_entries(&run, empty);
 
     (void)state;
-    for (size_t i = 0; i < array_length(cases); i++) {
-        cleanup_free char *text = xasprintf("{chart: {repository: {url: '%s'}}}", cases[i].url);
-        struct run_spec run = run_with(text);
-        const json_t *entry = helm_repository_entry(&run, context);
-
-        print_message("%s\n", cases[i].url);
-        if (cases[i].entry)
-            assert_string_equal(doc_text(entry, "url"), cases[i].entry);
-        else
-            assert_null(entry);
-        json_decref(run.configuration);
-    }
+    check_entries("{chart: {repository: {url: 'https://b.example/charts'}}}", "https://b.example ");
+    check_entries("{chart: {repository: {url: 'https://c.example/charts'}}}", "");
+    check_entries("{chart: {ref: 'b.example/a:1'}}", "");
+    check_entries("{}", "");
+    /* Only init finds out which repository the component names. */
+    check_entries("{chart: {resource: {name: a}}}", "https://a.example https://b.example ");
+    assert_true(helm_repository_is_found_by_init(&run));
+    assert_int_equal(json_array_size(entries), 0);
+    json_decref(run.configuration);
 }
 
 static void init_gets_the_header_of_the_secret(void **state)
@@ -59,6 +64,7 @@ static void init_gets_the_header_of_the_secret(void **state)
     cleanup_json json_t *secret = sample_doc("{data: {k: YWJj, authHeader: ZGVm, bad: '!'}}");
     struct run_spec run = run_with("{chart: {repository: {url: 'https://a'}}}");
     cleanup_buffer struct buffer header = {0};
+    cleanup_free char *text = NULL;
     struct error err = {0};
 
     (void)state;
@@ -73,10 +79,13 @@ static void init_gets_the_header_of_the_secret(void **state)
     assert_non_null(strstr(err.text, "\"s\""));
     assert_non_null(strstr(err.text, "\"authHeader\""));
     helm_repository_authorize(&run, entry, "abc");
-    assert_string_equal(doc_text(run.configuration, "chart.repository.authorization.header"),
-                        "abc");
     helm_repository_authorize(&run, entry, NULL);
-    assert_null(doc_text(run.configuration, "chart.repository.authorization.header"));
+    helm_repository_refuse(&run, entry, "it is missing");
+    text = doc_dump_sorted(json_object_get(run.configuration, "chart"));
+    assert_string_equal(text, "{\"authorizations\":[{\"ca\":\"\",\"header\":\"abc\",\"url\":"
+                              "\"https://a\"},{\"ca\":\"\",\"url\":\"https://a\"},{\"ca\":\"\","
+                              "\"problem\":\"it is missing\",\"url\":\"https://a\"}],"
+                              "\"repository\":{\"url\":\"https://a\"}}");
     json_decref(run.configuration);
 }
 
@@ -92,8 +101,6 @@ static void components_are_looked_up_in_the_repository_of_the_context(void **sta
         doc_text(run.configuration, "componentDescriptor.ref.repositoryContext.type"), "x");
     helm_use_repository_context(&other, context);
     helm_use_repository_context(&other, NULL);
-    assert_null(helm_repository_of(&other));
-    assert_null(helm_repository_entry(&other, context));
     json_decref(run.configuration);
     json_decref(other.configuration);
 }
@@ -101,7 +108,7 @@ static void components_are_looked_up_in_the_repository_of_the_context(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_entry_with_the_longest_address_of_the_repository_counts),
+        cmocka_unit_test(only_credentials_that_can_be_needed_are_read),
         cmocka_unit_test(init_gets_the_header_of_the_secret),
         cmocka_unit_test(components_are_looked_up_in_the_repository_of_the_context),
     };

@@ -2,6 +2,7 @@
 """Runs the controller with helm items against a real API server. The test acts as Landscaper and as the kubelet, which runs the real
 init and the real helm as processes, and stores what helm rendered as wait does."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -11,6 +12,7 @@ import threading
 from bench import paths
 from bench.charts import MAJOR, chart_archive, helm_program, raw, template
 from bench.kube import DEPLOYITEMS
+from faults.proxy import PASS, FaultProxy
 from api.controller.harness import BUILD, World, decode, encode, ended, state_archive
 
 GROUP = "helm.deployer.landscaper.gardener.cloud"
@@ -59,7 +61,7 @@ class Sandbox:
 
     def main(self):
         args = [self.local(a) for a in self.pod.container("main")["args"]]
-        done = subprocess.run([helm_program(), *args], env=self.env("main"), capture_output=True, text=True, cwd=self.root)
+        done = subprocess.run([helm_program(self.pod.kubelet.major), *args], env=self.env("main"), capture_output=True, text=True, cwd=self.root)
         return done.returncode, done.stdout + done.stderr
 
     def state(self):
@@ -92,8 +94,9 @@ def run_helm(pod):
 
 
 class HelmWorld(World):
-    def __init__(self, apiserver, namespace):
+    def __init__(self, apiserver, namespace, major=MAJOR):
         super().__init__(apiserver, namespace)
+        self.kubelet.major = major
         self.space = f"{namespace}-target"      # the namespace of the releases
         self.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.space}})
         self.kubelet.behaviour = run_helm
@@ -110,10 +113,21 @@ class HelmWorld(World):
             self.kube.delete("namespaces", self.space)
 
     def start(self, *, config=None, **more):
-        return super().start(config={"apiVersion": VERSION, "helm": {"version": MAJOR}, **(config or {})}, **more)
+        return super().start(config={"apiVersion": VERSION, "helm": {"version": self.kubelet.major}, **(config or {})}, **more)
 
-    def provider(self, chart, *, is_release=False, name="app", **config):
-        return {"apiVersion": VERSION, "kind": "ProviderConfiguration", "name": name, "namespace": self.space, "chart": chart,
+    @contextlib.contextmanager
+    def behind_killer(self, killer):
+        """The killer sees what the controller requests from both clusters, but not what helm requests."""
+        def plan(request):
+            return killer.plan(request) if request.headers["user-agent"].startswith("longshore") else PASS
+
+        with FaultProxy(self.apiserver, plan) as target, self.behind_proxy(killer.plan) as self.proxy:
+            config = json.loads(pathlib.Path(self.token_kubeconfig(f"https://{target.host}:{target.port}")).read_text())
+            self.secret("cluster", {"kubeconfig": config})
+            yield
+
+    def provider(self, chart, *, is_release=False, release="app", **config):
+        return {"apiVersion": VERSION, "kind": "ProviderConfiguration", "name": release, "namespace": self.space, "chart": chart,
                 "helmDeployment": is_release, **config}
 
     def deploy(self, name, chart, *, job="job-1", spec=None, **config):
@@ -156,7 +170,16 @@ class HelmWorld(World):
 
     def on_the_command_line(self, archive, values, *more):
         """What `helm template` of the same version renders."""
-        return template(archive, values, self.space, *more)
+        return template(archive, values, self.space, *more, major=self.kubelet.major)
+
+    def helm(self, *arguments, check=True):
+        return subprocess.run([helm_program(self.kubelet.major), *arguments, "-n", self.space, "--kubeconfig", self.apiserver.kubeconfig],
+                              check=check, capture_output=True, text=True)
+
+    def releases(self, name="app"):
+        """Revision and status of the release, as helm sees it."""
+        done = self.helm("history", name, "-o", "json", check=False)
+        return {h["revision"]: h["status"] for h in json.loads(done.stdout)} if done.returncode == 0 else {}
 
 
 __all__ = ["chart_archive", "encode", "raw", "threading"]

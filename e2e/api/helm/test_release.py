@@ -2,9 +2,8 @@
 """Helm items with helmDeployment: true: helm manages a release in the target cluster."""
 
 import json
-import subprocess
 
-from api.helm.harness import VERSION, chart_archive, helm_program, raw
+from api.helm.harness import VERSION, chart_archive, raw
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 
@@ -34,13 +33,6 @@ CHART = chart_archive({"values.yaml": {"color": "red", "more": {"default": "kept
 SIMPLE = chart_archive({"templates/config.yaml": CONFIG, "templates/stuck.yaml": STUCK})
 
 
-def releases(world):
-    """Revision and status of the release, as helm sees it."""
-    done = subprocess.run([helm_program(), "history", "app", "-n", world.space, "--kubeconfig", world.apiserver.kubeconfig, "-o", "json"],
-                          capture_output=True, text=True)
-    return {h["revision"]: h["status"] for h in json.loads(done.stdout)} if done.returncode == 0 else {}
-
-
 def make_ready(world, name="app"):
     """What the controllers and the kubelet of the target do."""
     deployment = wait_until(lambda: world.found(name, "apps/v1/deployments"), "the Deployment exists")
@@ -67,7 +59,7 @@ def test_a_release_is_installed_upgraded_and_uninstalled(world):
     world.succeeded("item")
     assert world.recorded("item") == ["Deployment/app"]
     assert world.exported("item") == {"color": "blue", "kept": "kept", "replicas": 1}
-    assert world.names() == ["config", "hook"] and releases(world) == {1: "deployed"}
+    assert world.names() == ["config", "hook"] and world.releases() == {1: "deployed"}
 
     # Only main has the kubeconfig of the target, as a file.
     [pod] = pods
@@ -89,7 +81,7 @@ def test_a_release_is_installed_upgraded_and_uninstalled(world):
 
     world.delete("item")
     world.wait_until_deleted("item")
-    assert releases(world) == {} and world.names() == ["hook"]  # helm does not remove hooks
+    assert world.releases() == {} and world.names() == ["hook"]  # helm does not remove hooks
     assert world.kubelet.ran("item")[-1][2] == "DELETE"
     wait_until(lambda: world.host_objects() == [], "nothing is left on the host")
 
@@ -116,7 +108,7 @@ def test_a_pending_release_does_not_block_a_killed_controller_goes_on_and_a_fail
     world.kubelet.hold = None
     world.start()
     world.succeeded("item", "job-2")
-    assert world.found("config")["data"] == {"color": "b"} and releases(world) == {1: "superseded", 2: "deployed"}
+    assert world.found("config")["data"] == {"color": "b"} and world.releases() == {1: "superseded", 2: "deployed"}
     assert [job for _, job, _ in world.kubelet.ran("item")] == ["job-1", "job-2"]
     assert any(e["reason"] == "PendingReleaseRemoved" for e in world.events("item"))
 
@@ -125,11 +117,10 @@ def test_a_pending_release_does_not_block_a_killed_controller_goes_on_and_a_fail
                  helmDeploymentConfig={"upgrade": {"atomic": True, "timeout": "3s"}})
     error = world.failed("item", "job-3")["lastError"]
     assert "rolled back" in error["message"] and "unspeakable" not in error["message"], error
-    assert world.found("config")["data"] == {"color": "b"} and releases(world) == {1: "superseded", 2: "superseded", 3: "failed", 4: "deployed"}
+    assert world.found("config")["data"] == {"color": "b"} and world.releases() == {1: "superseded", 2: "superseded", 3: "failed", 4: "deployed"}
 
     # An item whose release is gone can be deleted.
-    subprocess.run([helm_program(), "uninstall", "app", "-n", world.space, "--kubeconfig", world.apiserver.kubeconfig], check=True,
-                   capture_output=True)
+    world.helm("uninstall", "app")
     world.delete("item")
     world.wait_until_deleted("item")
 
@@ -142,6 +133,51 @@ def test_an_item_that_never_ran_is_deleted_without_helm(world):
     world.delete("item")
     world.wait_until_deleted("item")
     assert world.kubelet.ran("item") == [] and world.kube.find(DEPLOYITEMS, "item", world.namespace) is None
+
+
+def test_what_somebody_else_changed_or_deleted_is_repaired_by_the_next_job(world):
+    """helm compares the last manifest, the new one and what is there: fields of others stay."""
+    archive = chart_archive({"templates/config.yaml": CONFIG, "templates/other.yaml": CONFIG.replace("name: config", "name: other")})
+    world.start()
+    world.deploy("item", raw(archive), is_release=True, values={"color": "a"})
+    world.succeeded("item")
+    world.kube.patch("configmaps", "config", {"data": {"color": "drifted", "more": "of somebody else"}}, world.space)
+    world.kube.delete("configmaps", "other", world.space)
+    world.trigger("item", "job-2")
+    world.succeeded("item", "job-2")
+    assert world.found("config")["data"] == {"color": "a", "more": "of somebody else"} and world.found("other")["data"] == {"color": "a"}
+    assert world.releases() == {1: "superseded", 2: "deployed"}
+
+
+def test_every_option_reaches_helm(world):
+    """With all options at once helm accepts their names; ownership, schema and time limit have an effect."""
+    common = {"force": True, "skipSchemaValidation": True, "timeout": "40s", "wait": True}
+    archive = chart_archive({"values.schema.json": SCHEMA, "templates/config.yaml": CONFIG,
+                             "templates/stuck.yaml": f"{{{{ if .Values.stuck }}}}{DEPLOYMENT}{{{{ end }}}}"})
+    mine = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "config", "namespace": world.space}}
+    arguments = []
+    world.kubelet.hold = lambda pod: arguments.append(pod.container("main")["args"])
+    world.kube.create(mine)
+    world.start()
+    world.deploy("item", raw(archive), is_release=True, values={"color": 1}, helmDeploymentConfig={"install": {"skipSchemaValidation": True}})
+    error = world.failed("item")["lastError"]["message"]
+    assert "ownership" in error and f'ConfigMap "config" in namespace "{world.space}"' in error, error
+    options = {"install": {**common, "takeOwnership": True}, "upgrade": {**common, "takeOwnership": True, "atomic": True},
+               "uninstall": {"timeout": "50s", "wait": True}}
+    world.update("item", raw(archive), job="job-2", is_release=True, values={"color": 2}, helmDeploymentConfig=options)
+    world.succeeded("item", "job-2")
+    world.update("item", raw(archive), job="job-3", is_release=True, values={"color": 3}, helmDeploymentConfig=options)
+    world.succeeded("item", "job-3")
+    assert world.found("config")["data"] == {"color": "3"}
+
+    # The limit is that of the option, not that of the item.
+    options["upgrade"] = {"wait": True, "skipSchemaValidation": True, "timeout": "2s"}
+    world.update("item", raw(archive), job="job-4", is_release=True, values={"color": 4, "stuck": True}, helmDeploymentConfig=options)
+    assert "deadline exceeded" in world.failed("item", "job-4")["lastError"]["message"]
+    world.delete("item")
+    world.wait_until_deleted("item")
+    limits = [a[a.index("--timeout") + 1] for a in arguments]
+    assert limits[1:] == ["40s", "40s", "2s", "50s"] and "--wait" in arguments[-1] and world.releases() == {}
 
 
 def set_config(world, name, config):
@@ -167,13 +203,13 @@ def test_a_changed_mode_and_a_broken_configuration_lose_nothing(world):
     for name in ("released", "broken"):
         error = world.failed(name, "job-2")["lastError"]
         assert "change it back" in error["message"] and error["codes"] == ["ERR_CONFIGURATION_PROBLEM"], error
-    assert releases(world) == {1: "deployed"} and world.names() == ["broken", "config", "missing"]
+    assert world.releases() == {1: "deployed"} and world.names() == ["broken", "config", "missing"]
     assert world.recorded("broken") == ["ConfigMap/broken"]
 
     # Changed back, everything goes on.
     world.update("released", raw(SIMPLE), job="job-3", is_release=True, values={"color": "c"})
     world.succeeded("released", "job-3")
-    assert releases(world) == {1: "superseded", 2: "deployed"}
+    assert world.releases() == {1: "superseded", 2: "deployed"}
 
     set_config(world, "released", {"apiVersion": VERSION, "kind": "ProviderConfiguration", "helmDeployment": False, "chart": 5})
     set_config(world, "broken", {"apiVersion": VERSION, "kind": "ProviderConfiguration", "helmDeployment": "perhaps", "chart": 5})
@@ -181,6 +217,6 @@ def test_a_changed_mode_and_a_broken_configuration_lose_nothing(world):
     for name in ("released", "broken", "missing"):
         world.delete(name)
         world.wait_until_deleted(name)
-    assert releases(world) == {} and world.names() == []
+    assert world.releases() == {} and world.names() == []
     assert [operation for _, _, operation in world.kubelet.ran("released")][-1] == "DELETE"
     assert [operation for name in ("broken", "missing") for _, _, operation in world.kubelet.ran(name)] == ["RECONCILE"] * 2

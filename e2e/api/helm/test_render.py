@@ -8,6 +8,7 @@ import pytest
 
 from api.controller.harness import BUILD
 from api.helm.harness import GROUP, VERSION, chart_archive, raw
+from bench.audit import is_permission_check, resource_of
 from bench.waiting import wait_until
 
 
@@ -216,18 +217,37 @@ def test_the_commands_know_the_type(tmp_path):
     assert "--output-dir" in run("render").stdout
 
 
-def test_requests_are_counted(world):
-    """A run, and one request for each object that changes."""
+def requests(world, user, mark):
+    entries = [e for e in world.apiserver.audit.entries(mark, user=user) if e["verb"] != "watch" and not is_permission_check(e["requestURI"])]
+    return [f"{e['verb']} {resource_of(e) or e['requestURI'].partition('?')[0]}" for e in entries if resource_of(e) != "events"]
+
+
+READ = ["get targets", "get secrets"]
+RUN = [*READ, "get contexts", "list secrets", "patch secrets", "create pods", "patch deployitems/status",      # the pod
+       "list secrets", "get secrets", *READ, "patch deployitems/status",                                       # what it rendered
+       "deletecollection secrets", "delete pods", "patch pods"]                                                # the end
+
+
+def test_a_job_costs_a_run_and_one_request_for_each_changed_object(world):
+    """The target: two requests for its capabilities, and one for each object that is new. Others are compared, with a request
+    each, and only those that differ are written, with another one."""
     archive = chart_archive({f"templates/{n}.yaml": config_map(n, a=f"{{{{ .Values.{n} }}}}") for n in ("a", "b", "c")})
-    controller = world.start()
-    world.deploy("item", raw(archive), values={"a": "1", "b": "1", "c": "1"})
-    world.succeeded("item")
-    world.wait_for_cleanup()
-    mark = world.apiserver.audit.mark()
-    world.update("item", raw(archive), job="job-2", values={"a": "1", "b": "2", "c": "1"})
-    world.succeeded("item", "job-2")
-    world.wait_for_cleanup()
-    target = [e for e in world.apiserver.audit.entries(mark, user=world.user) if e["verb"] != "watch"]
-    writes = [e for e in target if e["verb"] in ("create", "update", "patch", "delete")]
-    assert len(writes) == 1, writes
-    assert controller.running
+    capabilities = ["get /apis", "get /version"]
+    world.start()
+
+    def counted(job, **values):
+        mark = world.apiserver.audit.mark()
+        if job == "job-1":
+            world.deploy("item", raw(archive), values=values)
+        else:
+            world.update("item", raw(archive), job=job, values=values)
+        world.succeeded("item", job)
+        world.wait_for_cleanup()
+        return sorted(requests(world, world.user, mark)), sorted(requests(world, world.controllers[-1].user, mark))
+
+    theirs, _ = counted("job-1", a="1", b="1", c="1")
+    assert theirs == sorted([*capabilities, *["create configmaps"] * 3])
+    for job, values, changed in (("job-2", "111", 0), ("job-3", "121", 1), ("job-4", "232", 3)):
+        theirs, ours = counted(job, **dict(zip("abc", values)))
+        assert theirs == sorted([*capabilities, *["get configmaps"] * 3, *["update configmaps"] * changed]), job
+        assert ours == sorted(RUN), job

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A classic chart repository: a web server with an index.yaml, and perhaps a password."""
+
+import base64
+import contextlib
+import http.server
+import threading
+
+import yaml
+
+
+def basic(credentials):
+    """The header for a user and a password."""
+    return "Basic " + base64.b64encode(":".join(credentials).encode()).decode()
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """files: path -> bytes, or the address of a redirect."""
+
+    def __init__(self, files, credentials=None):
+        self.files, self.credentials, self.seen = files, credentials, []
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        sent = self.headers.get("Authorization", "")
+        self.server.seen.append((self.path, sent))
+        content = self.server.files.get(self.path)
+        if self.server.credentials and sent != basic(self.server.credentials):
+            self.send_error(401)
+        elif content is None:
+            self.send_error(404)
+        elif isinstance(content, str):
+            self.send_response(302)
+            self.send_header("Location", content)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        else:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def serving(files, credentials=None):
+    server = Server(files, credentials)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def index(*entries):
+    """An index.yaml with one chart, "app"."""
+    return yaml.safe_dump({"apiVersion": "v1", "entries": {"app": list(entries)}}).encode()
