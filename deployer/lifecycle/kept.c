@@ -68,6 +68,7 @@ void kept_done(struct kept *kept)
 {
     free(kept->bytes);
     free(kept->uid);
+    json_decref(kept->parsed);
     *kept = (struct kept){0};
 }
 
@@ -80,6 +81,7 @@ void kept_set(struct kept *kept, const json_t *object)
         fresh.uid = xstrdup(doc_text_or(object, "metadata.uid", ""));
         fresh.version = version_of(object);
     }
+    fresh.is_held = kept->is_held;
     kept_done(kept);
     *kept = fresh;
 }
@@ -89,9 +91,27 @@ bool kept_is_there(const struct kept *kept)
     return kept->bytes != NULL;
 }
 
-json_t *kept_get(const struct kept *kept)
+json_t *kept_get(struct kept *kept)
 {
-    return kept->bytes ? unpack(kept) : NULL;
+    json_t *object = json_incref(kept->parsed);
+
+    if (!object && kept->bytes)
+        object = unpack(kept);
+    if (kept->is_held && !kept->parsed)
+        kept->parsed = json_incref(object);
+    return object;
+}
+
+void kept_hold(struct kept *kept)
+{
+    kept->is_held = true;
+}
+
+void kept_release(struct kept *kept)
+{
+    json_decref(kept->parsed);
+    kept->parsed = NULL;
+    kept->is_held = false;
 }
 
 bool kept_is_newer_than(const struct kept *kept, const json_t *object)
