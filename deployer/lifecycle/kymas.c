@@ -163,6 +163,7 @@ void kymas_free_all(struct lifecycle *lifecycle)
     free(lifecycle->table);
     lifecycle->table = NULL;
     lifecycle->table_size = 0;
+    text_pool_done(&lifecycle->texts);
 }
 
 /* ---- Modules ---- */

@@ -17,6 +17,7 @@
 #include "common/apply/cluster.h"
 #include "common/apply/removal.h"
 #include "common/base/loop.h"
+#include "common/base/text_pool.h"
 #include "common/component/repository.h"
 #include "common/kube/client.h"
 #include "common/kube/lease.h"
@@ -218,6 +219,7 @@ struct lifecycle {
     struct source_state sources[SOURCE_COUNT];
     bool is_draining;
 
+    struct text_pool texts;       /* names that the clusters have in common */
     json_t *templates, *releases; /* by name */
     json_t *catalogs[4];          /* by visibility; NULL: not made since the last change */
     json_t *definitions;          /* CRDs of managed clusters; NULL: not read yet */
