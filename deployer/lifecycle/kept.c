@@ -68,6 +68,7 @@ void kept_done(struct kept *kept)
 {
     free(kept->bytes);
     free(kept->uid);
+    json_decref(kept->parsed);
     *kept = (struct kept){0};
 }
 
@@ -91,18 +92,40 @@ bool kept_is_there(const struct kept *kept)
 
 json_t *kept_get(const struct kept *kept)
 {
+    if (kept->parsed)
+        return json_incref(kept->parsed);
     return kept->bytes ? unpack(kept) : NULL;
+}
+
+void kept_hold(struct kept *kept)
+{
+    if (!kept->parsed)
+        kept->parsed = kept_get(kept);
+}
+
+void kept_let_go(struct kept *kept)
+{
+    json_decref(kept->parsed);
+    kept->parsed = NULL;
+}
+
+static bool is_same_object(const struct kept *kept, const json_t *object)
+{
+    return kept->bytes && strcmp(kept->uid, doc_text_or(object, "metadata.uid", "")) == 0;
+}
+
+bool kept_has(const struct kept *kept, const json_t *object)
+{
+    return is_same_object(kept, object) && kept->version > 0 && version_of(object) == kept->version;
 }
 
 bool kept_is_newer_than(const struct kept *kept, const json_t *object)
 {
-    return kept->bytes && strcmp(kept->uid, doc_text_or(object, "metadata.uid", "")) == 0 &&
-           version_of(object) < kept->version;
+    return is_same_object(kept, object) && version_of(object) < kept->version;
 }
 
 void kept_take_answer(struct kept *kept, const json_t *object)
 {
-    if (kept->bytes && strcmp(kept->uid, doc_text_or(object, "metadata.uid", "")) == 0 &&
-        !kept_is_newer_than(kept, object))
+    if (is_same_object(kept, object) && !kept_is_newer_than(kept, object))
         kept_set(kept, object);
 }

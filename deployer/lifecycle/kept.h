@@ -13,14 +13,20 @@ struct kept {
     uint32_t length;  /* of the text; the same: it is not compressed */
     char *uid;        /* of the object */
     uint64_t version; /* resourceVersion as a number; 0: not numeric */
+    json_t *parsed;   /* NULL: it is not held */
 };
 
 /* NULL: forget it. */
 void kept_set(struct kept *kept, const json_t *object);
 void kept_done(struct kept *kept);
 bool kept_is_there(const struct kept *kept);
-/* A new reference; NULL if there is no object. */
+/* A new reference; NULL if there is no object. Must not be changed: others may have it, too. */
 json_t *kept_get(const struct kept *kept);
+/* Keeps the document parsed from now on, for somebody who reads it several times in a row. */
+void kept_hold(struct kept *kept);
+void kept_let_go(struct kept *kept);
+/* Whether this very version is kept. */
+bool kept_has(const struct kept *kept, const json_t *object);
 /* Whether the object is an older version than the one that is kept. */
 bool kept_is_newer_than(const struct kept *kept, const json_t *object);
 /* Takes the answer to a write over, unless the object was deleted, replaced or changed since. */

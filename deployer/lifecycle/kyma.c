@@ -375,6 +375,19 @@ static void pass_deletion(struct kyma *kyma, struct pass *pass)
         drop_finalizer(kyma, pass->object);
 }
 
+/* A pass looks at each Manifest several times. */
+static void hold_manifests(struct kyma *kyma)
+{
+    for (struct module *module = kyma->modules; module; module = module->next)
+        kept_hold(&module->manifest);
+}
+
+static void let_manifests_go(struct kyma *kyma)
+{
+    for (struct module *module = kyma->modules; module; module = module->next)
+        kept_let_go(&module->manifest);
+}
+
 static void pass_life(struct kyma *kyma, struct pass *pass)
 {
     bool is_remote = kyma_is_remote(kyma);
@@ -396,11 +409,13 @@ static void pass_life(struct kyma *kyma, struct pass *pass)
         return;
     choices = resolve(kyma, pass);
     await_window(kyma, &choices);
+    hold_manifests(kyma);
     if (pass->is_connected)
         kyma_sync_manifests(kyma, pass->object, &choices);
     if (pass->is_connected)
         step_modules(kyma, pass->object);
     report(kyma, pass, &choices);
+    let_manifests_go(kyma);
 }
 
 /* The Kyma is gone, perhaps by force. Its Manifests follow; nothing is left to report. */

@@ -32,6 +32,47 @@ static void only_newer_answers_are_taken(void **state)
     kept_done(&kept);
 }
 
+static void a_version_is_known_by_its_uid_and_number(void **state)
+{
+    cleanup_json json_t *first = parse(OBJECT("u", "5")), *newer = parse(OBJECT("u", "6"));
+    cleanup_json json_t *other = parse(OBJECT("v", "5")), *odd = parse(OBJECT("u", "x"));
+    struct kept kept = {0};
+
+    (void)state;
+    assert_false(kept_has(&kept, first));
+    kept_set(&kept, first);
+    assert_true(kept_has(&kept, first));
+    assert_false(kept_has(&kept, newer));
+    assert_false(kept_has(&kept, other));
+    kept_set(&kept, odd);
+    assert_false(kept_has(&kept, odd)); /* a version that is no number cannot be compared */
+    kept_done(&kept);
+}
+
+static void a_held_document_is_parsed_once_until_it_changes(void **state)
+{
+    cleanup_json json_t *first = parse(OBJECT("u", "5")), *newer = parse(OBJECT("u", "6"));
+    cleanup_json json_t *one = NULL, *two = NULL, *three = NULL, *four = NULL;
+    struct kept kept = {0};
+
+    (void)state;
+    kept_hold(&kept);
+    assert_null(kept_get(&kept));
+    kept_set(&kept, first);
+    kept_hold(&kept);
+    one = kept_get(&kept);
+    two = kept_get(&kept);
+    assert_ptr_equal(one, two);
+    kept_set(&kept, newer);
+    three = kept_get(&kept);
+    assert_true(json_equal(three, newer));
+    kept_hold(&kept);
+    kept_let_go(&kept);
+    four = kept_get(&kept);
+    assert_true(json_equal(four, newer) && four != three);
+    kept_done(&kept);
+}
+
 static void objects_of_any_size_are_read_as_they_were(void **state)
 {
     (void)state;
@@ -59,6 +100,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_newer_answers_are_taken),
+        cmocka_unit_test(a_version_is_known_by_its_uid_and_number),
+        cmocka_unit_test(a_held_document_is_parsed_once_until_it_changes),
         cmocka_unit_test(objects_of_any_size_are_read_as_they_were),
     };
 
