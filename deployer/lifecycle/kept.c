@@ -81,6 +81,7 @@ void kept_set(struct kept *kept, const json_t *object)
         fresh.uid = xstrdup(doc_text_or(object, "metadata.uid", ""));
         fresh.version = version_of(object);
     }
+    fresh.is_held = kept->is_held;
     kept_done(kept);
     *kept = fresh;
 }
@@ -90,23 +91,27 @@ bool kept_is_there(const struct kept *kept)
     return kept->bytes != NULL;
 }
 
-json_t *kept_get(const struct kept *kept)
+json_t *kept_get(struct kept *kept)
 {
-    if (kept->parsed)
-        return json_incref(kept->parsed);
-    return kept->bytes ? unpack(kept) : NULL;
+    json_t *object = json_incref(kept->parsed);
+
+    if (!object && kept->bytes)
+        object = unpack(kept);
+    if (kept->is_held && !kept->parsed)
+        kept->parsed = json_incref(object);
+    return object;
 }
 
 void kept_hold(struct kept *kept)
 {
-    if (!kept->parsed)
-        kept->parsed = kept_get(kept);
+    kept->is_held = true;
 }
 
-void kept_let_go(struct kept *kept)
+void kept_release(struct kept *kept)
 {
     json_decref(kept->parsed);
     kept->parsed = NULL;
+    kept->is_held = false;
 }
 
 static bool is_same_object(const struct kept *kept, const json_t *object)

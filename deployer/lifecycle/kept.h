@@ -13,18 +13,19 @@ struct kept {
     uint32_t length;  /* of the text; the same: it is not compressed */
     char *uid;        /* of the object */
     uint64_t version; /* resourceVersion as a number; 0: not numeric */
-    json_t *parsed;   /* NULL: it is not held */
+    json_t *parsed;   /* while it is held, once it has been read; or NULL */
+    bool is_held;
 };
 
 /* NULL: forget it. */
 void kept_set(struct kept *kept, const json_t *object);
 void kept_done(struct kept *kept);
 bool kept_is_there(const struct kept *kept);
-/* A new reference; NULL if there is no object. Must not be changed: others may have it, too. */
-json_t *kept_get(const struct kept *kept);
-/* Keeps the document parsed from now on, for somebody who reads it several times in a row. */
+/* A new reference to a document that must not be changed; NULL if there is no object. */
+json_t *kept_get(struct kept *kept);
+/* Until it is released, the object is parsed only once. For whoever reads it several times. */
 void kept_hold(struct kept *kept);
-void kept_let_go(struct kept *kept);
+void kept_release(struct kept *kept);
 /* Whether this very version is kept. */
 bool kept_has(const struct kept *kept, const json_t *object);
 /* Whether the object is an older version than the one that is kept. */

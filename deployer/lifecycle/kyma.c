@@ -375,19 +375,6 @@ static void pass_deletion(struct kyma *kyma, struct pass *pass)
         drop_finalizer(kyma, pass->object);
 }
 
-/* A pass looks at each Manifest several times. */
-static void hold_manifests(struct kyma *kyma)
-{
-    for (struct module *module = kyma->modules; module; module = module->next)
-        kept_hold(&module->manifest);
-}
-
-static void let_manifests_go(struct kyma *kyma)
-{
-    for (struct module *module = kyma->modules; module; module = module->next)
-        kept_let_go(&module->manifest);
-}
-
 static void pass_life(struct kyma *kyma, struct pass *pass)
 {
     bool is_remote = kyma_is_remote(kyma);
@@ -409,13 +396,11 @@ static void pass_life(struct kyma *kyma, struct pass *pass)
         return;
     choices = resolve(kyma, pass);
     await_window(kyma, &choices);
-    hold_manifests(kyma);
     if (pass->is_connected)
         kyma_sync_manifests(kyma, pass->object, &choices);
     if (pass->is_connected)
         step_modules(kyma, pass->object);
     report(kyma, pass, &choices);
-    let_manifests_go(kyma);
 }
 
 /* The Kyma is gone, perhaps by force. Its Manifests follow; nothing is left to report. */
@@ -444,6 +429,21 @@ static bool is_skipped(const json_t *object)
     return value && strcmp(value, "true") == 0;
 }
 
+static void release_documents(struct kyma *kyma)
+{
+    kept_release(&kyma->object);
+    for (struct module *module = kyma->modules; module; module = module->next)
+        kept_release(&module->manifest);
+}
+
+/* Each part of a pass reads the Manifests. Parsing them again would be most of its work. */
+static void hold_documents(struct kyma *kyma)
+{
+    kept_hold(&kyma->object);
+    for (struct module *module = kyma->modules; module; module = module->next)
+        kept_hold(&module->manifest);
+}
+
 void kyma_pass(struct kyma *kyma)
 {
     cleanup_json json_t *object = NULL;
@@ -454,15 +454,17 @@ void kyma_pass(struct kyma *kyma)
             kyma_leave(kyma);
         return;
     }
-    pass.object = object = kept_get(&kyma->object);
-    if (!object) {
+    if (!kept_is_there(&kyma->object)) {
         pass_orphan(kyma);
         return;
     }
+    hold_documents(kyma);
+    pass.object = object = kept_get(&kyma->object);
     pass.is_deleting = doc_text(object, "metadata.deletionTimestamp") != NULL;
     if (pass.is_deleting)
         pass_deletion(kyma, &pass);
     else if (!is_skipped(object))
         pass_life(kyma, &pass);
+    release_documents(kyma);
     json_decref(pass.remote);
 }

@@ -195,7 +195,7 @@ static void on_found(void *data, json_t *object, const struct error *err)
 }
 
 /* Whether the cluster had everything when its status was written, perhaps by another process. */
-static bool was_prepared(const struct kyma *kyma)
+static bool was_prepared(struct kyma *kyma)
 {
     cleanup_json json_t *object = kept_get(&kyma->object);
     const json_t *condition =
