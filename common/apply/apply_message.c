@@ -46,7 +46,7 @@ static void replace_end(char **text, const char *value)
 static void replace_line(char **text, const char *line)
 {
     cleanup_json json_t *value = json_string(line);
-    cleanup_wipe char *quoted = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+    cleanup_wipe char *quoted = value ? doc_dump(value) : NULL;
 
     replace_all(text, line);
     replace_end(text, line);

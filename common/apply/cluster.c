@@ -120,6 +120,7 @@ void cluster_pool_free(struct cluster_pool *pool)
     cluster_kinds_free_all(pool);
     cluster_traffic_free_all(pool);
     hash_table_done(&pool->by_identity);
+    text_pool_done(&pool->texts);
     http_client_free(pool->http);
     free(pool->user_agent);
     free(pool);

@@ -5,6 +5,7 @@
 #include "common/apply/cluster.h"
 #include "common/apply/cluster_traffic.h"
 #include "common/base/hash_table.h"
+#include "common/base/text_pool.h"
 #include "common/data/digest.h"
 
 enum {
@@ -54,6 +55,7 @@ struct cluster_pool {
     struct hash_table by_identity;
     struct hash_table kinds; /* by the identity of the server */
     struct cluster_kinds *longest_unused, *latest_unused;
+    struct text_pool texts;                   /* of streams */
     cluster_unauthorized_fn *on_unauthorized; /* or NULL */
     void *unauthorized_data;
     struct cluster_traffic *traffic[CLUSTER_TRAFFIC_MAX]; /* NULL: free */

@@ -116,19 +116,18 @@ char *cluster_stream_key(const char *namespace_name, const char *name)
 void cluster_stream_end_reading(struct cluster_interest *interest)
 {
     struct cluster_stream *stream = interest->stream;
-    const char *key = NULL;
-    json_t *version = NULL;
-    void *next = NULL;
+    struct text_map *versions = &stream->versions;
 
     interest->call = NULL;
     interest->list = NULL;
     if (--stream->reader_count || !stream->has_gone)
         return;
     stream->has_gone = false;
-    json_object_foreach_safe(stream->versions, next, key, version)
-    {
-        if (json_integer_value(version) < 0)
-            (void)json_object_del(stream->versions, key);
+    for (size_t i = 0; i < versions->count;) {
+        if (versions->entries[i].number < 0)
+            text_map_remove(versions, versions->entries[i].name);
+        else
+            i++;
     }
 }
 
@@ -143,16 +142,18 @@ void cluster_stream_stop_reading(struct cluster_interest *interest)
 
 void cluster_stream_free(struct cluster_stream *stream)
 {
+    struct text_pool *texts = stream->versions.pool;
+
     kube_watch_stop(stream->watch);
     loop_timer_stop(&stream->read_timer);
-    json_decref(stream->listed);
-    json_decref(stream->versions);
-    free(stream->group);
-    free(stream->version);
-    free(stream->plural);
-    free(stream->namespace_name);
-    free(stream->name);
-    free(stream->label_selector);
+    text_map_clear(&stream->listed);
+    text_map_clear(&stream->versions);
+    text_pool_give(texts, stream->group);
+    text_pool_give(texts, stream->version);
+    text_pool_give(texts, stream->plural);
+    text_pool_give(texts, stream->namespace_name);
+    text_pool_give(texts, stream->name);
+    text_pool_give(texts, stream->label_selector);
     free(stream->chains);
     free(stream);
 }
@@ -176,7 +177,7 @@ static void interest_free(struct cluster_interest *interest)
     if (interest->name && !has_interest(stream, interest->name)) {
         cleanup_free char *key = cluster_stream_key(stream->namespace_name, interest->name);
 
-        (void)json_object_del(stream->versions, key);
+        text_map_remove(&stream->versions, key);
     }
     free(interest->name);
     free(interest);
@@ -239,32 +240,31 @@ static void notify_state(struct cluster_stream *stream, const json_t *object, bo
 }
 
 /* 0 if it is not a number: then it cannot be compared. */
-static json_int_t version_of(const json_t *object)
+static int64_t version_of(const json_t *object)
 {
     uint64_t version = 0;
 
     (void)number_parse(doc_text_or(object, "metadata.resourceVersion", ""), INT64_MAX, &version);
-    return (json_int_t)version;
+    return (int64_t)version;
 }
 
 enum taken cluster_stream_take(struct cluster_stream *stream, const json_t *object, bool is_gone)
 {
     const char *name = doc_text_or(object, "metadata.name", "");
     cleanup_free char *key = cluster_stream_key(doc_text(object, "metadata.namespace"), name);
-    const json_t *known = json_object_get(stream->versions, key);
-    json_int_t last = json_integer_value(known);
-    json_int_t version = version_of(object);
+    const struct text_map_entry *known = text_map_find(&stream->versions, key);
+    int64_t last = known ? known->number : 0;
+    int64_t version = version_of(object);
     bool is_changed = !known || !version || version != llabs(last) || is_gone != (last < 0);
 
     if (!has_interest(stream, name) || (version && version < llabs(last)))
         return TAKEN_OUTDATED;
     if (stream->is_listing)
-        (void)json_object_set_new(stream->listed, key, json_true());
+        text_map_set(&stream->listed, key, 1);
     if (is_gone && !(version && stream->reader_count))
-        (void)json_object_del(stream->versions, key);
+        text_map_remove(&stream->versions, key);
     else
-        (void)json_object_set_new(stream->versions, key,
-                                  json_integer(is_gone ? -version : version));
+        text_map_set(&stream->versions, key, is_gone ? -version : version);
     stream->has_gone = stream->has_gone || is_gone;
     notify_state(stream, object, is_gone, is_changed);
     return is_changed ? TAKEN_CHANGED : TAKEN_SAME;
@@ -275,12 +275,12 @@ void cluster_stream_take_absence(struct cluster_stream *stream, const char *key)
     const char *slash = strchr(key, '/');
     cleanup_free char *namespace_name = xstrndup(key, (size_t)(slash - key));
     cleanup_json json_t *object = json_object();
-    bool is_changed = json_object_get(stream->versions, key) != NULL;
+    bool is_changed = text_map_find(&stream->versions, key) != NULL;
 
     doc_set_text(object, "metadata.name", slash + 1);
     if (namespace_name[0])
         doc_set_text(object, "metadata.namespace", namespace_name);
-    (void)json_object_del(stream->versions, key);
+    text_map_remove(&stream->versions, key);
     notify_state(stream, object, true, is_changed);
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "common/apply/cluster_internal.h"
+#include "common/base/text_map.h"
 #include "common/kube/list.h"
 #include "common/kube/watch.h"
 
@@ -16,18 +17,20 @@ struct cluster_stream {
     struct cluster *cluster;
     struct cluster_stream *next;
     struct cluster_connection *connection;
-    char *group, *version, *plural;
-    char *namespace_name, *name, *label_selector; /* or NULL */
+    /* Texts of the pool, so that the same watch in thousands of clusters does not take them again.
+     */
+    const char *group, *version, *plural;
+    const char *namespace_name, *name, *label_selector; /* or NULL */
     struct kube_watch *watch;
     bool has_begun;  /* a list has begun: an interest that joins now may miss objects of it */
     bool is_listing; /* it is not complete */
     bool is_denied;  /* the user may not list: objects are read one by one */
     struct loop_timer read_timer;
     size_t reader_count;
-    json_t *listed;   /* the objects that were reported since the list began */
-    json_t *versions; /* of what was reported: "namespace/name" -> number; negative: gone */
-    bool has_gone;    /* some of them are negative */
-    int depth;        /* of callbacks */
+    struct text_map listed;   /* the objects that were reported since the list began */
+    struct text_map versions; /* of what was reported, by "namespace/name"; negative: gone */
+    bool has_gone;            /* some of them are negative */
+    int depth;                /* of callbacks */
     struct cluster_interest *interests, *dead;
     size_t interest_count;
     /* The same interests by name. The first chain has those in all objects. */

@@ -121,8 +121,7 @@ static void on_read_timer(void *data)
 static void begin_list(struct cluster_stream *stream)
 {
     stream->has_begun = stream->is_listing = true;
-    json_decref(stream->listed);
-    stream->listed = json_object();
+    text_map_clear(&stream->listed);
     /* The list is for them as well. */
     foreach_interest(stream, interest)
     {
@@ -134,15 +133,16 @@ static void begin_list(struct cluster_stream *stream)
 
 static void end_list(struct cluster_stream *stream)
 {
-    cleanup_json json_t *known = json_copy(stream->versions);
-    const char *key = NULL;
-    json_t *version = NULL;
+    const struct text_map *versions = &stream->versions;
 
     stream->is_listing = stream->is_denied = false;
-    json_object_foreach(known, key, version)
-    {
-        if (json_integer_value(version) >= 0 && !json_object_get(stream->listed, key))
-            cluster_stream_take_absence(stream, key);
+    for (size_t i = 0; i < versions->count;) {
+        const struct text_map_entry *known = &versions->entries[i];
+
+        if (known->number >= 0 && !text_map_find(&stream->listed, known->name))
+            cluster_stream_take_absence(stream, known->name); /* removes it */
+        else
+            i++;
     }
     foreach_interest(stream, interest)
     {
@@ -156,20 +156,17 @@ static void end_list(struct cluster_stream *stream)
             continue;
         }
         own = cluster_stream_key(stream->namespace_name, interest->name);
-        if (!json_object_get(stream->listed, own))
+        if (!text_map_find(&stream->listed, own))
             cluster_stream_take_absence(stream, own);
     }
-    json_decref(stream->listed);
-    stream->listed = NULL;
+    text_map_clear(&stream->listed);
 }
 
 /* Versions will be used again, so that they cannot be compared any more. */
 static void forget_versions(struct cluster_stream *stream)
 {
-    const char *key = NULL;
-    json_t *version = NULL;
-
-    json_object_foreach(stream->versions, key, version)(void) json_integer_set(version, 0);
+    for (size_t i = 0; i < stream->versions.count; i++)
+        stream->versions.entries[i].number = 0;
 }
 
 static void on_event(void *data, enum kube_event event, const json_t *object,
@@ -214,11 +211,12 @@ static bool is_same(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static bool is_of(const struct cluster_stream *stream, const struct kind *kind,
+static bool is_of(const struct cluster_stream *stream, struct kube_resource resource,
                   const char *namespace_name, const char *label_selector)
 {
-    return strcmp(stream->group, kind->group) == 0 && strcmp(stream->version, kind->version) == 0 &&
-           strcmp(stream->plural, kind->plural) == 0 &&
+    return strcmp(stream->group, resource.group) == 0 &&
+           strcmp(stream->version, resource.version) == 0 &&
+           strcmp(stream->plural, resource.plural) == 0 &&
            is_same(stream->namespace_name, namespace_name) &&
            is_same(stream->label_selector, label_selector);
 }
@@ -228,6 +226,7 @@ static int stream_new(struct cluster *cluster, const struct kind *kind, const ch
                       struct cluster_stream **ret_stream, struct error *err)
 {
     struct cluster_stream *stream = xcalloc(1, sizeof(*stream));
+    struct text_pool *texts = &cluster->pool->texts;
     cleanup_free char *field_selector = name ? xasprintf("metadata.name=%s", name) : NULL;
     const struct kube_watch_options options = {
         .resource = kind_resource(kind),
@@ -241,13 +240,14 @@ static int stream_new(struct cluster *cluster, const struct kind *kind, const ch
     };
 
     stream->cluster = cluster;
-    stream->group = xstrdup(kind->group);
-    stream->version = xstrdup(kind->version);
-    stream->plural = xstrdup(kind->plural);
-    stream->namespace_name = xstrdup_or_null(namespace_name);
-    stream->name = xstrdup_or_null(name);
-    stream->label_selector = xstrdup_or_null(label_selector);
-    stream->versions = json_object();
+    stream->group = text_pool_take(texts, kind->group);
+    stream->version = text_pool_take(texts, kind->version);
+    stream->plural = text_pool_take(texts, kind->plural);
+    stream->namespace_name = text_pool_take(texts, namespace_name);
+    stream->name = text_pool_take(texts, name);
+    stream->label_selector = text_pool_take(texts, label_selector);
+    text_map_init(&stream->versions, texts);
+    text_map_init(&stream->listed, texts);
     loop_timer_init(&stream->read_timer, cluster->pool->loop, on_read_timer, stream);
     if (cluster_connection_for_watch(cluster, &stream->connection, err) < 0 ||
         kube_watch_start(stream->connection->kube, &options, &stream->watch, err) < 0) {
@@ -267,11 +267,9 @@ static void merge_singles(struct cluster_stream *wide)
     struct cluster_stream *next = NULL;
 
     for (struct cluster_stream *stream = wide->next; stream; stream = next) {
-        struct kind kind = {wide->group, wide->version, wide->plural, false};
-
         next = stream->next;
         if (!stream->name || stream->has_begun || stream->depth ||
-            !is_of(stream, &kind, wide->namespace_name, NULL))
+            !is_of(stream, resource_of(wide), wide->namespace_name, NULL))
             continue;
         cluster_stream_move(stream, wide);
         cluster_stream_close(stream);
@@ -288,7 +286,7 @@ static int find_stream(struct cluster *cluster, const struct kind *kind, const c
     size_t single_count = 0;
 
     for (struct cluster_stream *stream = cluster->streams; stream; stream = stream->next) {
-        if (!is_of(stream, kind, namespace_name, label_selector))
+        if (!is_of(stream, kind_resource(kind), namespace_name, label_selector))
             continue;
         if (!stream->name || (!is_wide && strcmp(stream->name, name) == 0)) {
             *ret_stream = stream;

@@ -16,7 +16,7 @@ static uint64_t hash_of(const char *key)
     return hash;
 }
 
-static uint64_t number_of(const char *hex)
+uint64_t accepted_number(const char *hex)
 {
     uint64_t number = 0;
 
@@ -69,7 +69,8 @@ void accepted_set(struct accepted *accepted, const char *key, const char *live, 
                 (accepted->count - place) * sizeof(*accepted->objects));
         accepted->count++;
     }
-    accepted->objects[place] = (struct accepted_object){hash, number_of(live), number_of(wanted)};
+    accepted->objects[place] =
+        (struct accepted_object){hash, accepted_number(live), accepted_number(wanted)};
 }
 
 void accepted_remove(struct accepted *accepted, const char *key)
@@ -88,12 +89,12 @@ bool accepted_is(const struct accepted *accepted, const char *key, const char *w
 {
     const struct accepted_object *object = accepted_find(accepted, key);
 
-    return object && object->live && object->wanted && object->wanted == number_of(wanted);
+    return object && object->live && object->wanted && object->wanted == accepted_number(wanted);
 }
 
 bool accepted_is_live(const struct accepted *accepted, const char *key, const char *live)
 {
     const struct accepted_object *object = accepted_find(accepted, key);
 
-    return object && object->live && object->live == number_of(live);
+    return object && object->live && object->live == accepted_number(live);
 }

@@ -20,10 +20,12 @@ struct accepted {
     size_t count;
 };
 
+/* Up to 16 hexadecimal digits, in lower case, as a number. NULL: 0. */
+uint64_t accepted_number(const char *hex);
 void accepted_done(struct accepted *accepted);
 /* NULL: it is not there. Borrowed until the next change. */
 const struct accepted_object *accepted_find(const struct accepted *accepted, const char *key);
-/* live and wanted are hashes: up to 16 hexadecimal digits, in lower case; NULL: 0. */
+/* live and wanted are hashes, see accepted_number(). */
 void accepted_set(struct accepted *accepted, const char *key, const char *live, const char *wanted);
 void accepted_remove(struct accepted *accepted, const char *key);
 /* Whether it is there, unchanged since it was accepted, and made of this content. */

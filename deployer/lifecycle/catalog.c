@@ -6,6 +6,8 @@
 
 #include "common/base/log.h"
 #include "common/base/memory.h"
+#include "common/base/number.h"
+#include "common/base/text_map.h"
 #include "common/data/doc.h"
 #include "deployer/lifecycle/catalog_object.h"
 #include "deployer/lifecycle/drift.h"
@@ -31,9 +33,9 @@ struct catalog_kind {
 
 struct catalog_sync {
     struct catalog_kind kinds[KINDS];
-    json_t *seen; /* "plural/name" -> hash of the wanted object that it equals, or "" */
+    struct text_map seen; /* "plural/name" -> hash of the wanted object that it equals, or 0 */
     /* The same -> resourceVersion of our last write: what the server made of it is accepted. */
-    json_t *versions;
+    struct text_map versions;
     struct kube_call *call;
     char *key;  /* of the object that is written */
     char *hash; /* of it; NULL: it is deleted */
@@ -63,7 +65,21 @@ static const json_t *wanted_for(struct lifecycle *lifecycle, const json_t *kyma)
     return lifecycle->catalogs[visibility];
 }
 
+static int64_t hash_of(const json_t *wanted)
+{
+    return (int64_t)accepted_number(doc_text(wanted, "hash"));
+}
+
 /* ---- What is there ---- */
+
+/* 0 if it is not a number. */
+static int64_t version_of(const json_t *object)
+{
+    uint64_t version = 0;
+
+    (void)number_parse(doc_text_or(object, "metadata.resourceVersion", ""), INT64_MAX, &version);
+    return (int64_t)version;
+}
 
 static void note(struct catalog_kind *kind, const json_t *live, bool is_gone)
 {
@@ -73,19 +89,17 @@ static void note(struct catalog_kind *kind, const json_t *live, bool is_gone)
         xasprintf("%s/%s", kinds[kind->number].plural, doc_text_or(live, "metadata.name", ""));
     cleanup_json json_t *object = kept_get(&kyma->object);
     const json_t *wanted = doc_member(wanted_for(kyma->lifecycle, object), key);
-    const char *version = json_string_value(json_object_get(sync->versions, key));
-    bool is_written =
-        version && strcmp(version, doc_text_or(live, "metadata.resourceVersion", "")) == 0;
+    const struct text_map_entry *written = text_map_find(&sync->versions, key);
+    bool is_written = written && written->number && written->number == version_of(live);
     bool is_same = wanted && drift_is_covered(live, doc_member(wanted, "object"));
 
     if (is_written && !is_gone)
         return;
 
     if (is_gone)
-        (void)json_object_del(sync->seen, key);
+        text_map_remove(&sync->seen, key);
     else
-        (void)json_object_set_new(sync->seen, key,
-                                  json_string(is_same ? doc_text_or(wanted, "hash", "") : ""));
+        text_map_set(&sync->seen, key, is_same ? hash_of(wanted) : 0);
     kyma_touch(kyma);
 }
 
@@ -117,8 +131,8 @@ void catalog_start(struct kyma *kyma)
     struct error err = {0};
 
     kyma->catalog = sync;
-    sync->seen = json_object();
-    sync->versions = json_object();
+    text_map_init(&sync->seen, &kyma->lifecycle->texts);
+    text_map_init(&sync->versions, &kyma->lifecycle->texts);
     retry_init(&sync->retry, 30 * 1000, 10 * 60 * 1000);
     loop_timer_init(&sync->timer, kyma->lifecycle->loop, on_timer, kyma);
     for (size_t i = 0; i < KINDS; i++) {
@@ -143,8 +157,8 @@ void catalog_stop(struct kyma *kyma)
         cluster_unwatch(sync->kinds[i].interest);
     kube_cancel(sync->call);
     loop_timer_stop(&sync->timer);
-    json_decref(sync->seen);
-    json_decref(sync->versions);
+    text_map_clear(&sync->seen);
+    text_map_clear(&sync->versions);
     free(sync->key);
     free(sync->hash);
     free(sync->problem);
@@ -175,13 +189,11 @@ static void on_written(void *data, json_t *object, const struct error *err)
     sync->problem = NULL;
     retry_reset(&sync->retry);
     if (sync->hash) {
-        (void)json_object_set_new(sync->seen, sync->key, json_string(sync->hash));
-        (void)json_object_set_new(
-            sync->versions, sync->key,
-            doc_new_text(doc_text_or(object, "metadata.resourceVersion", "")));
+        text_map_set(&sync->seen, sync->key, (int64_t)accepted_number(sync->hash));
+        text_map_set(&sync->versions, sync->key, version_of(object));
     } else {
-        (void)json_object_del(sync->seen, sync->key);
-        (void)json_object_del(sync->versions, sync->key);
+        text_map_remove(&sync->seen, sync->key);
+        text_map_remove(&sync->versions, sync->key);
     }
     kyma_touch(kyma);
 }
@@ -226,17 +238,16 @@ static const char *find_difference(const struct catalog_sync *sync, const json_t
     *ret_wanted = NULL;
     doc_foreach(wanted, key, value)
     {
-        const char *seen = json_string_value(json_object_get(sync->seen, key));
+        const struct text_map_entry *seen = text_map_find(&sync->seen, key);
 
-        if (!seen || strcmp(seen, doc_text_or(value, "hash", "")) != 0) {
+        if (!seen || seen->number != hash_of(value)) {
             *ret_wanted = value;
             return key;
         }
     }
-    doc_foreach(sync->seen, key, value)
-    {
-        if (!doc_member(wanted, key))
-            return key;
+    for (size_t i = 0; i < sync->seen.count; i++) {
+        if (!doc_member(wanted, sync->seen.entries[i].name))
+            return sync->seen.entries[i].name;
     }
     return NULL;
 }

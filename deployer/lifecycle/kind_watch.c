@@ -11,7 +11,7 @@
 struct kind_watch {
     struct kyma *kyma;
     struct kind_watch *next;
-    char *api_version, *kind;
+    const char *api_version, *kind; /* texts of the lifecycle */
     struct cluster_lookup *lookup;
     struct cluster_interest *interest;
     struct loop_timer timer; /* until the kind is looked up again */
@@ -122,8 +122,8 @@ void kind_watch_start(struct kyma *kyma, const char *api_version, const char *ki
         return;
     watch = xcalloc(1, sizeof(*watch));
     watch->kyma = kyma;
-    watch->api_version = xstrdup(api_version);
-    watch->kind = xstrdup(kind);
+    watch->api_version = text_pool_take(&kyma->lifecycle->texts, api_version);
+    watch->kind = text_pool_take(&kyma->lifecycle->texts, kind);
     loop_timer_init(&watch->timer, kyma->lifecycle->loop, on_timer, watch);
     watch->next = kyma->kinds;
     kyma->kinds = watch;
@@ -139,8 +139,8 @@ void kind_watch_stop_all(struct kyma *kyma)
         cluster_lookup_cancel(watch->lookup);
         cluster_unwatch(watch->interest);
         loop_timer_stop(&watch->timer);
-        free(watch->api_version);
-        free(watch->kind);
+        text_pool_give(&kyma->lifecycle->texts, watch->api_version);
+        text_pool_give(&kyma->lifecycle->texts, watch->kind);
         free(watch);
     }
 }

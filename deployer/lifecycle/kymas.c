@@ -106,6 +106,55 @@ void kymas_touch_all(struct lifecycle *lifecycle)
     kymas_foreach(lifecycle, kyma_touch);
 }
 
+/* ---- Slots ---- */
+
+static void pump_if_needed(struct lifecycle *lifecycle)
+{
+    if (lifecycle->slots.first && !loop_timer_is_running(&lifecycle->pump))
+        loop_timer_start(&lifecycle->pump, 0);
+}
+
+bool kymas_take_slot(struct module *module)
+{
+    struct lifecycle *lifecycle = module->kyma->lifecycle;
+
+    if (!apply_slots_take(&lifecycle->slots, &module->slot, loop_now_ms(lifecycle->loop))) {
+        apply_slots_wait(&lifecycle->slots, &module->kyma->waiter);
+        return false;
+    }
+    if (!loop_timer_is_running(&lifecycle->slot_timer))
+        loop_timer_start(&lifecycle->slot_timer, APPLY_SLOT_MS);
+    return true;
+}
+
+void kymas_give_slot(struct module *module)
+{
+    apply_slots_give(&module->kyma->lifecycle->slots, &module->slot);
+    pump_if_needed(module->kyma->lifecycle);
+}
+
+void kymas_on_slot_timer(void *data)
+{
+    struct lifecycle *lifecycle = data;
+    uint64_t next_ms = apply_slots_expire(&lifecycle->slots, loop_now_ms(lifecycle->loop));
+
+    if (next_ms)
+        loop_timer_start(&lifecycle->slot_timer, next_ms);
+    pump_if_needed(lifecycle);
+}
+
+void kymas_offer_slots(struct lifecycle *lifecycle)
+{
+    for (size_t taken = lifecycle->slots.count; taken < APPLY_SLOTS_MAX && lifecycle->slots.first;
+         taken++) {
+        struct apply_waiter *waiter = apply_slots_next(&lifecycle->slots);
+
+        kyma_touch((struct kyma *)(void *)((char *)waiter - offsetof(struct kyma, waiter)));
+    }
+}
+
+/* ---- The end ---- */
+
 static void unlink_kyma(struct kyma *kyma)
 {
     struct lifecycle *lifecycle = kyma->lifecycle;
@@ -116,6 +165,7 @@ static void unlink_kyma(struct kyma *kyma)
     *link = kyma->hash_next;
     lifecycle->kyma_count--;
     sharing_remove(kyma);
+    apply_slots_leave(&lifecycle->slots, &kyma->waiter);
     for (link = &lifecycle->queue_first; kyma->is_queued && *link; link = &(*link)->queue_next) {
         if (*link != kyma)
             continue;
@@ -163,6 +213,7 @@ void kymas_free_all(struct lifecycle *lifecycle)
     free(lifecycle->table);
     lifecycle->table = NULL;
     lifecycle->table_size = 0;
+    text_pool_done(&lifecycle->texts);
 }
 
 /* ---- Modules ---- */

@@ -66,6 +66,7 @@ static void on_pump(void *data)
         lifecycle->queue_wait_ms += loop_now_ms(lifecycle->loop) - kyma->queued_ms;
         kyma_pass(kyma);
     }
+    kymas_offer_slots(lifecycle);
     lifecycle->pass_ms += loop_now_ms(lifecycle->loop) - begin_ms;
     if (lifecycle->queue_first)
         loop_timer_start(&lifecycle->pump, 0);
@@ -220,6 +221,7 @@ static int start(struct process *process, const struct lifecycle_values *values,
         return -1;
     loop_timer_init(&lifecycle->pump, lifecycle->loop, on_pump, lifecycle);
     loop_timer_init(&lifecycle->trim_timer, lifecycle->loop, on_trim, lifecycle);
+    loop_timer_init(&lifecycle->slot_timer, lifecycle->loop, kymas_on_slot_timer, lifecycle);
     loop_timer_init(&lifecycle->definitions_timer, lifecycle->loop, on_definitions_timer,
                     lifecycle);
     loop_timer_start(&lifecycle->definitions_timer, 0);
@@ -256,6 +258,7 @@ static void process_done(struct process *process)
     sharing_stop(lifecycle);
     loop_timer_stop(&lifecycle->pump);
     loop_timer_stop(&lifecycle->trim_timer);
+    loop_timer_stop(&lifecycle->slot_timer);
     loop_timer_stop(&lifecycle->definitions_timer);
     lifecycle_close_clients(lifecycle);
     for (size_t i = 0; i < array_length(maps); i++)

@@ -17,6 +17,7 @@
 #include "common/apply/cluster.h"
 #include "common/apply/removal.h"
 #include "common/base/loop.h"
+#include "common/base/text_pool.h"
 #include "common/component/repository.h"
 #include "common/kube/client.h"
 #include "common/kube/lease.h"
@@ -25,6 +26,7 @@
 #include "common/net/retry.h"
 #include "common/oci/registry.h"
 #include "deployer/lifecycle/accepted.h"
+#include "deployer/lifecycle/apply_slots.h"
 #include "deployer/lifecycle/clusters_page.h"
 #include "deployer/lifecycle/failure.h"
 #include "deployer/lifecycle/kept.h"
@@ -107,7 +109,8 @@ struct kyma {
     struct kyma *share_next, **share_link; /* of the clusters in the same bucket */
     size_t bucket;
     bool is_queued;
-    uint64_t queued_ms; /* since when */
+    uint64_t queued_ms;         /* since when */
+    struct apply_waiter waiter; /* one of its modules is to be applied */
     uint32_t round;
     struct kept object;      /* in the control plane */
     struct access *accesses; /* Secrets */
@@ -169,6 +172,7 @@ struct module {
     struct inventory inventory; /* recorded or to be removed */
     char *owner_text;           /* of the marks that the objects carry */
     struct apply *apply;
+    struct apply_slot slot; /* while there is a plan */
     struct removal *removal;
     bool is_removing_last, is_pruning, is_dirty_only, is_deletion_seen;
     bool is_partial; /* some objects could not be applied yet */
@@ -219,6 +223,7 @@ struct lifecycle {
     struct source_state sources[SOURCE_COUNT];
     bool is_draining;
 
+    struct text_pool texts;       /* names that the clusters have in common */
     json_t *templates, *releases; /* by name */
     json_t *catalogs[4];          /* by visibility; NULL: not made since the last change */
     json_t *definitions;          /* CRDs of managed clusters; NULL: not read yet */
@@ -234,6 +239,8 @@ struct lifecycle {
     json_t *mandatory_counts; /* module -> number of Manifests that are mandatory */
     struct kyma *queue_first, **queue_end;
     struct loop_timer pump;
+    struct apply_slots slots;
+    struct loop_timer slot_timer; /* until a slot is taken back */
     struct loop_timer trim_timer; /* runs if memory may have become free */
     size_t connecting;
 
@@ -289,6 +296,12 @@ struct kyma *kyma_find(const struct lifecycle *lifecycle, const char *name);
 struct kyma *kyma_get(struct lifecycle *lifecycle, const char *name); /* made if there is none */
 void kyma_touch(struct kyma *kyma);
 void kymas_touch_all(struct lifecycle *lifecycle);
+/* Whether the module may be applied now. Otherwise its cluster is touched when it may. */
+bool kymas_take_slot(struct module *module);
+void kymas_give_slot(struct module *module);
+void kymas_on_slot_timer(void *data);
+/* Touches clusters that wait for a slot, as many as there are free ones. */
+void kymas_offer_slots(struct lifecycle *lifecycle);
 void kymas_foreach(struct lifecycle *lifecycle, void (*visit)(struct kyma *kyma));
 void kyma_free(struct kyma *kyma); /* also removes it from the table and the queue */
 void kymas_free_all(struct lifecycle *lifecycle);

@@ -29,6 +29,7 @@ static void end_work(struct module *module)
     plan_free(module->plan);
     plan_free(module->unchanged);
     module->plan = module->unchanged = NULL;
+    kymas_give_slot(module);
     inventory_done(&module->inventory);
     module->inventory = (struct inventory){0};
     json_decref(module->list);
@@ -381,6 +382,9 @@ void module_step(struct module *module, const json_t *object)
             return;
     }
     module->action = module_decide(&view, &rule);
+    /* Objects that somebody else has changed are few, and are corrected at once. */
+    if (module->action == MODULE_APPLY && !kymas_take_slot(module))
+        return;
     module->kyma->lifecycle->actions[module->action]++;
     if (module->action != MODULE_NOTHING && module->action != MODULE_REPORT)
         log_debug("module", log_text("manifest", module->name), log_text("rule", rule));

@@ -61,7 +61,7 @@ static void add_line(struct redaction *redaction, const char *line, size_t size)
     if (!memchr(line, '"', size) && !memchr(line, '\\', size) && !memchr(line, '\t', size))
         return;
     text = json_stringn(line, size);
-    quoted = text ? json_dumps(text, JSON_ENCODE_ANY) : NULL;
+    quoted = text ? doc_dump(text) : NULL;
     if (quoted)
         add(redaction, quoted + 1, strlen(quoted) - 2);
 }

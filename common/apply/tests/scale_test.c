@@ -123,15 +123,16 @@ static void take(struct cluster_stream *stream, size_t number, size_t version)
 static size_t cost_of_stream(size_t count)
 {
     struct stream_bench bench = {.connection = {.watch_count = 1}};
+    struct text_pool texts = {0};
     struct cluster_stream *stream = xcalloc(1, sizeof(*stream));
     struct cluster_interest **interests = xcalloc(count, sizeof(struct cluster_interest *));
 
     bench.cluster.streams = stream;
     stream->cluster = &bench.cluster;
     stream->connection = &bench.connection;
-    stream->namespace_name = xstrdup("example");
-    stream->listed = json_object();
-    stream->versions = json_object();
+    text_map_init(&stream->listed, &texts);
+    text_map_init(&stream->versions, &texts);
+    stream->namespace_name = text_pool_take(&texts, "example");
     comparisons = 0;
     for (size_t i = 0; i < count; i++) {
         interests[i] = xcalloc(1, sizeof(*interests[i]));
@@ -150,6 +151,8 @@ static size_t cost_of_stream(size_t count)
     /* The last one closed the stream. */
     assert_null(bench.cluster.streams);
     assert_int_equal(bench.connection.watch_count, 0);
+    assert_int_equal(texts.texts.count, 0);
+    text_pool_done(&texts);
     free(interests);
     return comparisons;
 }

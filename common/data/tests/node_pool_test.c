@@ -3,15 +3,35 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/base/memory.h"
 #include "common/data/node_pool.h"
 
-enum { SIZE_MOST = 400, ROUNDS = 3, MANY = 1000 };
+enum {
+    SIZE_MOST = 400,
+    ROUNDS = 3,
+    MANY = 1000,
+    PEAK = 400 * 1000,
+    PEAK_SIZE = 100, /* 40 MB in total, and an array of 3 MB for their addresses */
+    SLACK_KIB = 8 * 1024,
+};
+
+static size_t resident_kib(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%*u %lu", &pages), 1);
+    (void)fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE) / 1024;
+}
 
 /* A block that was freed with one size may be returned for another. The test fills every block; a
  * sanitizer or the checks of malloc() detect an overflow. */
@@ -56,11 +76,27 @@ static void no_block_is_handed_out_twice(void **state)
     }
 }
 
-/* Callers free() strings of jansson, and jansson may free memory of malloc(). */
-static void blocks_are_compatible_with_malloc_and_free(void **state)
+/* What was used at the peak is given back: the documents of thousands of clusters are in memory for
+ * a moment only. */
+static void memory_of_freed_documents_is_given_back(void **state)
+{
+    static void *pieces[PEAK];
+    size_t before = resident_kib();
+
+    (void)state;
+    for (size_t i = 0; i < PEAK; i++) {
+        pieces[i] = node_take(PEAK_SIZE);
+        memset(pieces[i], 1, PEAK_SIZE);
+    }
+    for (size_t i = 0; i < PEAK; i++)
+        node_give(pieces[i]);
+    assert_true(resident_kib() < before + SLACK_KIB);
+}
+
+/* jansson may have allocated before the pool is used. */
+static void memory_of_malloc_is_taken(void **state)
 {
     (void)state;
-    free(node_take(24));
     node_give(xstrdup("a"));
     node_give(xmalloc(1 << 20));
     node_give(node_take(0));
@@ -71,7 +107,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_has_the_requested_size),
         cmocka_unit_test(no_block_is_handed_out_twice),
-        cmocka_unit_test(blocks_are_compatible_with_malloc_and_free),
+        cmocka_unit_test(memory_of_freed_documents_is_given_back),
+        cmocka_unit_test(memory_of_malloc_is_taken),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

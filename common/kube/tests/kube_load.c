@@ -167,7 +167,7 @@ static void read_script(struct floor_bench *bench)
         fatal("stdin must be an array of 1 to 64 requests", NULL);
     json_array_foreach(script, i, step)
     {
-        bench->steps[bench->step_count++] = json_dumps(step, JSON_COMPACT);
+        bench->steps[bench->step_count++] = doc_dump(step);
     }
 }
 
