@@ -2,6 +2,7 @@
 """Hours in which nothing happens in the clusters, in simulated time: what the lifecycle manager does nevertheless."""
 
 import os
+import urllib.parse
 
 from bench.fleet_world import FleetWorld
 from bench.proc import memory
@@ -31,6 +32,7 @@ def test_watches_are_renewed_and_nothing_else_happens_for_hours():
         clock.pass_until(HOUR, TIMEOUT)
         bytes_before, descriptors_before = size(program)
         world.fleet.command("reset")
+        world.fleet.command("log", CLUSTERS)
         clock.pass_until(HOURS * HOUR, TIMEOUT)
         program.must_run()
         counters, control_plane = world.fleet.get("counters", world.managed), world.fleet.get("counters", 0)
@@ -40,6 +42,9 @@ def test_watches_are_renewed_and_nothing_else_happens_for_hours():
         assert {(row["verb"], row["code"]) for row in counters["byRequest"]} == {("watch", 200)}, counters
         assert (HOURS - 1) <= counters["requests"] / watches <= (HOURS - 1) * 2, (watches, counters)
         assert counters["handshakes"] == 0
+        # Watches that began together do not end together: each asks for a time of its own.
+        times = [int(urllib.parse.parse_qs(row["target"])["timeoutSeconds"][0]) for row in world.fleet.log(CLUSTERS)]
+        assert all(HOUR / 2 <= time < HOUR for time in times) and len(set(times)) > watches / CLUSTERS / 2, times
         # The Lease shows that hours passed in the program, too.
         leases = sum(row["count"] for row in control_plane["byRequest"] if row["resource"] == LEASES)
         assert leases > (HOURS - 1) * HOUR / 60, control_plane

@@ -28,7 +28,7 @@ AVAILABLE = {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1, "updated
     {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"}]}
 # Kinds without defaults that only a real server fills in.
 COMPARED = (("configmaps", f"{MODULE}-version"), ("configmaps", f"{MODULE}-settings-1"), ("rbac.authorization.k8s.io/v1/roles", MODULE), (KYMAS, "default"))
-TIMEOUT = 50
+TIMEOUT = 300
 # Watches end whenever the server likes, and whether a watch continues or begins with a list depends on what happened before.
 READS = ("get", "list", "watch")
 
@@ -61,19 +61,25 @@ class Servers:
             if reference:
                 yield entry["verb"], comparison_resource(reference), name_of(entry), entry["responseStatus"]["code"]
 
-    def writes(self):
-        """How often each write was sent, to each server."""
-        return [collections.Counter(request for request in requests if request[0] not in READS) for requests in (self.simulated(), self.real())]
+    def sent(self):
+        """To each server: how often each write was sent, and which kinds were read."""
+        for requests in (list(self.simulated()), list(self.real())):
+            yield (collections.Counter(request for request in requests if request[0] not in READS),
+                   collections.Counter({request[:2] for request in requests if request[0] in READS}))
 
     def check(self, step):
-        """Both have got the same writes, once all have arrived, and the same kinds were read."""
+        """Both have got the same requests, once all have arrived."""
+        def is_same():
+            simulated, real = self.sent()
+            # A real server on a busy machine may time out; then the request is repeated, and its codes are others.
+            if any(code >= 500 for *_, code in real[0]):
+                return {request[:3] for request in simulated[0]} == {request[:3] for request in real[0]} and simulated[1] == real[1]
+            return simulated == real
         try:
-            wait_until(lambda: self.writes()[0] == self.writes()[1], f"the same writes of both ({step})", timeout=TIMEOUT, interval=0.5)
+            wait_until(is_same, f"the same requests to both ({step})", timeout=TIMEOUT, interval=0.5)
         except TimeoutError as error:
-            raise AssertionError(f"{error}: {differences(*self.writes())}") from None
-        simulated, real = ({request[:2] for request in requests if request[0] in READS} for requests in (self.simulated(), self.real()))
-        assert simulated == real, (step, simulated ^ real)
-        assert self.writes()[0] or simulated, f"{step}: no request at all"
+            raise AssertionError(f"{error}: {[differences(*both) for both in zip(*self.sent())]}") from None
+        assert any(next(self.sent())), f"{step}: no request at all"
 
     def make_available(self):
         """What the controllers of a cluster do."""
