@@ -10,7 +10,7 @@ import os
 from bench import crds, fleet_modules, paths
 from bench.fleet import BUILD, Fleet
 from bench.fleet_modules import API, GROUP, NAMES
-from bench.kyma_view import KYMAS, KymaView
+from bench.kyma_view import KymaView
 from bench.process import Process
 from bench.registry import Registry
 

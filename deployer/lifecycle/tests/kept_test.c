@@ -45,7 +45,7 @@ static void a_version_is_known_by_its_uid_and_number(void **state)
     assert_false(kept_has(&kept, newer));
     assert_false(kept_has(&kept, other));
     kept_set(&kept, odd);
-    assert_false(kept_has(&kept, odd)); /* a version that is no number cannot be compared */
+    assert_false(kept_has(&kept, odd)); /* only numbers can be compared */
     kept_done(&kept);
 }
 
