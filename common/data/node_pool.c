@@ -14,7 +14,7 @@ enum {
     STEP = 16,
     CLASSES = 16,
     SLAB_SIZE = 64 * 1024,
-    SLABS = 64 * 1024, /* 4 GiB; after that malloc() is used */
+    SLABS = 16 * 1024, /* 1 GiB; after that malloc() is used */
     SPARE_MAX = 16,    /* empty slabs whose memory is kept for the next document */
 };
 

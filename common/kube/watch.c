@@ -12,10 +12,10 @@
 #include "common/kube/client_internal.h"
 #include "common/kube/list.h"
 #include "common/kube/object.h"
-#include "common/kube/request.h"
 #include "common/kube/split.h"
 #include "common/kube/status.h"
 #include "common/kube/watch_position.h"
+#include "common/kube/watch_target.h"
 #include "common/net/retry.h"
 
 enum {
@@ -32,9 +32,7 @@ enum {
 
 struct kube_watch {
     struct kube *kube;
-    char *group, *version, *plural;
-    char *namespace_name, *label_selector, *field_selector;
-    char *what, *path;
+    struct watch_target *target;
     bool is_watch_only, is_metadata_only;
     const char *const *skipped_members;
     size_t page_size;
@@ -68,14 +66,7 @@ static void destroy(struct kube_watch *watch)
     watch_position_done(&watch->position);
     free(watch->stream_err);
     free(watch->list_fault);
-    free(watch->group);
-    free(watch->version);
-    free(watch->plural);
-    free(watch->namespace_name);
-    free(watch->label_selector);
-    free(watch->field_selector);
-    free(watch->what);
-    free(watch->path);
+    free(watch->target);
     free(watch);
 }
 
@@ -84,11 +75,6 @@ static void keep_error(struct error **kept, const struct error *err)
 {
     free(*kept);
     *kept = err ? xmemdup(err, sizeof(*err)) : NULL;
-}
-
-static struct kube_resource resource_of(const struct kube_watch *watch)
-{
-    return (struct kube_resource){watch->group, watch->version, watch->plural};
 }
 
 static void enter(struct kube_watch *watch)
@@ -193,10 +179,10 @@ static void start_list(struct kube_watch *watch)
 {
     struct error err = {0};
     const struct kube_list_options options = {
-        .resource = resource_of(watch),
-        .namespace_name = watch->namespace_name,
-        .label_selector = watch->label_selector,
-        .field_selector = watch->field_selector,
+        .resource = watch_target_resource(watch->target),
+        .namespace_name = watch->target->namespace_name,
+        .label_selector = watch->target->label_selector,
+        .field_selector = watch->target->field_selector,
         .is_metadata_only = watch->is_metadata_only,
         .skipped_members = watch->skipped_members,
         .page_size = watch->page_size,
@@ -230,8 +216,8 @@ static void start_check(struct kube_watch *watch)
 {
     struct error err = {0};
     const struct kube_list_options options = {
-        .resource = resource_of(watch),
-        .namespace_name = watch->namespace_name,
+        .resource = watch_target_resource(watch->target),
+        .namespace_name = watch->target->namespace_name,
         .is_metadata_only = true,
         .page_size = 1,
         .is_first_page_only = true,
@@ -254,9 +240,10 @@ static void note_event(struct kube_watch *watch, const char *resource_version)
 
 static void take_error(struct kube_watch *watch, const json_t *status)
 {
+    cleanup_free char *what = xasprintf("watch %s", watch->target->plural);
     struct error err = {0};
 
-    (void)kube_status_error_object(status, watch->what, &err);
+    (void)kube_status_error_object(status, what, &err);
     keep_error(&watch->stream_err, &err);
 }
 
@@ -309,7 +296,7 @@ static int on_line(void *data, const char *text, size_t size)
     else if (kube_line_parse(text, size, watch->skipped_members, &type, &object, &fault, &err) == 0)
         take_event(watch, type, object, fault.kind == ERROR_NONE ? NULL : &fault);
     if (err.kind != ERROR_NONE) {
-        (void)error_wrap(&err, "%s", watch->what);
+        (void)error_wrap(&err, "watch %s", watch->target->plural);
         emit(watch, KUBE_EVENT_BROKEN, NULL, &err);
     }
     return watch->is_stopped ? -1 : 0;
@@ -378,11 +365,12 @@ static void on_stream_done(void *data, const struct http_response *response,
                            const struct error *transport)
 {
     struct kube_watch *watch = data;
+    cleanup_free char *what = xasprintf("watch %s", watch->target->plural);
     struct error err = {0};
 
     enter(watch);
     watch->http = NULL;
-    (void)!kube_http_result(watch->kube, response, transport, watch->what, &err);
+    (void)!kube_http_result(watch->kube, response, transport, what, &err);
     if (watch->stream_err)
         err = *watch->stream_err;
     resume_after_stream(watch, &err);
@@ -391,9 +379,9 @@ static void on_stream_done(void *data, const struct http_response *response,
 
 static void start_stream(struct kube_watch *watch)
 {
-    cleanup_free char *url = kube_watch_url(
-        watch->path, watch->position.version, watch->label_selector, watch->field_selector,
-        watch->stream_s + (uint32_t)(watch->retry.seed % watch->stream_s));
+    cleanup_free char *url =
+        watch_target_url(watch->target, kube_server(watch->kube), watch->position.version,
+                         watch->stream_s + (uint32_t)(watch->retry.seed % watch->stream_s));
     struct error err = {0};
     const struct http_header accept = {
         "Accept",
@@ -406,6 +394,7 @@ static void start_stream(struct kube_watch *watch)
         .headers = &accept,
         .header_count = 1,
         .stall_timeout_ms = STREAM_STALL_MS,
+        .is_headless = true,
         .on_data = on_stream_data,
         .on_done = on_stream_done,
         .data = watch,
@@ -418,7 +407,7 @@ static void start_stream(struct kube_watch *watch)
     watch->has_bookmarks = watch->position.version != NULL;
     watch->stream_start_ms = loop_now_ms(kube_loop(watch->kube));
     if (kube_http_start(watch->kube, &request, &watch->http, &err) < 0) {
-        (void)error_wrap(&err, "%s", watch->what);
+        (void)error_wrap(&err, "watch %s", watch->target->plural);
         retry_after_error(watch, &err);
     }
 }
@@ -446,22 +435,14 @@ int kube_watch_start(struct kube *kube, const struct kube_watch_options *options
                      struct kube_watch **ret_watch, struct error *err)
 {
     struct kube_watch *watch = NULL;
-    char *path = NULL;
+    struct watch_target *target = NULL;
 
     /* Reject invalid names here, so that later errors can only come from outside. */
-    if (kube_path_make(kube_server(kube), &options->resource, options->namespace_name, NULL, NULL,
-                       &path, err) < 0)
+    if (watch_target_new(options, kube_server(kube), &target, err) < 0)
         return -1;
     watch = xcalloc(1, sizeof(*watch));
     watch->kube = kube;
-    watch->path = path;
-    watch->group = xstrdup_or_null(options->resource.group);
-    watch->version = xstrdup(options->resource.version);
-    watch->plural = xstrdup(options->resource.plural);
-    watch->namespace_name = xstrdup_or_null(options->namespace_name);
-    watch->label_selector = xstrdup_or_null(options->label_selector);
-    watch->field_selector = xstrdup_or_null(options->field_selector);
-    watch->what = xasprintf("watch %s", options->resource.plural);
+    watch->target = target;
     watch->is_watch_only = options->is_watch_only;
     watch->is_metadata_only = options->is_metadata_only;
     watch->skipped_members = options->skipped_members;

@@ -20,7 +20,7 @@ enum {
     TCP_USER_TIMEOUT_MS = 30000,
     KEEPALIVE_IDLE_S = 15,
     KEEPALIVE_INTERVAL_S = 5,
-    IDLE_HANDLES_MAX = 32,
+    IDLE_HANDLES_MAX = 8, /* a handle that has connected takes 200 KB */
 };
 
 /* A multi handle and so a set of connections. A stream that times out does not close the HTTP/2

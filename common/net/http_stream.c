@@ -48,6 +48,11 @@ static bool keep_header(struct exchange *exchange, const uint8_t *text, size_t s
     return false;
 }
 
+static bool is_kept(const struct http_call *call)
+{
+    return !call->request.is_headless || call->response.status / 100 != 2;
+}
+
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
                      size_t name_length, const uint8_t *value, size_t value_length, uint8_t flags,
                      void *data)
@@ -65,8 +70,9 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     if (is_status)
         begin_response(exchange, (const char *)value);
     if (!http_take_header(exchange->call, name_length + value_length) ||
-        (!is_status && (!keep_header(exchange, name, name_length + 1) ||
-                        !keep_header(exchange, value, value_length + 1))))
+        (!is_status && is_kept(exchange->call) &&
+         (!keep_header(exchange, name, name_length + 1) ||
+          !keep_header(exchange, value, value_length + 1))))
         exchange_end(exchange, HTTP_END_STOPPED);
     return 0;
 }

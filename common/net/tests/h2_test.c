@@ -202,6 +202,36 @@ static void a_header_without_a_value_is_an_empty_string(void **state)
     assert_string_equal(call->header, "");
 }
 
+static void headers_that_nobody_reads_are_not_kept(void **state)
+{
+    static const struct {
+        const char *path;
+        bool is_headless;
+        int status;
+        const char *value;
+    } cases[] = {
+        {"/1", false, 200, "3"},
+        {"/2", true, 200, NULL},
+        {"/3", true, 429, "3"}, /* an error is for the retry */
+    };
+    struct h2_bench *bench = *state;
+
+    for (size_t i = 0; i < array_length(cases); i++) {
+        struct h2_call *call = h2_call_new(bench, cases[i].path);
+
+        call->header_name = "Retry-After";
+        call->request.is_headless = cases[i].is_headless;
+        h2_call_start(call);
+        h2_answer(h2_run_until_request(bench, cases[i].path), cases[i].status, "retry-after: 3\r\n",
+                  "");
+        h2_run_until_done(call);
+        if (cases[i].value)
+            assert_string_equal(call->header, cases[i].value);
+        else
+            assert_null(call->header);
+    }
+}
+
 static void informational_responses_are_skipped(void **state)
 {
     struct h2_bench *bench = *state;
@@ -299,6 +329,7 @@ int main(void)
         test(sequential_calls_reuse_the_connection_and_are_counted),
         test(header_names_are_case_insensitive_and_may_repeat),
         test(a_header_without_a_value_is_an_empty_string),
+        test(headers_that_nobody_reads_are_not_kept),
         test(informational_responses_are_skipped),
         test(trailers_are_accepted),
         test(success_is_streamed_and_everything_else_collected),
