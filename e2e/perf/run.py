@@ -102,8 +102,9 @@ def main():
         process.stop_all()
     report.table(results)
     if not options.quick:
-        report.page(results, HERE.parents[1] / "docs")
-        if "fleet" in results:
+        if any(name in report.PARTS for name in (results if options.page else options.sections or names)):
+            report.page(results, HERE.parents[1] / "docs")
+        if results.get("fleet"):
             report_fleet.page(results, HERE.parents[1] / "docs")
     if failed:
         sys.exit(f"failed: {' '.join(failed)}")
