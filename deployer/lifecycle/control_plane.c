@@ -86,7 +86,9 @@ static void set_kyma(struct source_state *state, const json_t *object, bool is_g
     if (!kyma)
         return;
     kyma->round = state->round;
-    if (!is_gone && !state->is_rewound && kept_is_newer_than(&kyma->object, object))
+    /* The event of our own write says nothing that its response did not. */
+    if (!is_gone && !state->is_rewound &&
+        (kept_is_newer_than(&kyma->object, object) || kept_has(&kyma->object, object)))
         return;
     kept_set(&kyma->object, is_gone ? NULL : object);
     note_names(kyma, object);
@@ -128,6 +130,7 @@ static void set_manifest(struct source_state *state, const json_t *object, bool 
     const char *owner = label_of(object, KYMA_LABEL_KYMA_NAME);
     struct kyma *kyma = is_gone ? kyma_find(lifecycle, owner) : kyma_get(lifecycle, owner);
     struct module *module = NULL;
+    bool is_known = false;
 
     if (!kyma || !*owner)
         return;
@@ -142,7 +145,9 @@ static void set_manifest(struct source_state *state, const json_t *object, bool 
     } else if (state->is_rewound || !kept_is_newer_than(&module->manifest, object)) {
         if (!kept_is_there(&module->manifest))
             count_mandatory(lifecycle, object, 1);
-        kept_set(&module->manifest, object);
+        is_known = !state->is_rewound && kept_has(&module->manifest, object);
+        if (!is_known)
+            kept_set(&module->manifest, object);
         module->is_awaited = false;
         module->is_mandatory = *label_of(object, KYMA_LABEL_MANDATORY) != '\0';
         module->reported_state = MODULE_PROCESSING;
@@ -151,7 +156,8 @@ static void set_manifest(struct source_state *state, const json_t *object, bool 
         free(module->module_name);
         module->module_name = xstrdup(label_of(object, KYMA_LABEL_MODULE_NAME));
     }
-    kyma_touch(kyma);
+    if (!is_known) /* otherwise it is the event of our own write, whose response we had */
+        kyma_touch(kyma);
 }
 
 /* ---- Access Secrets ---- */

@@ -204,15 +204,23 @@ void kept_release(struct kept *kept)
     kept->is_held = false;
 }
 
+static bool is_same_object(const struct kept *kept, const json_t *object)
+{
+    return kept->bytes && strcmp(kept->uid, doc_text_or(object, "metadata.uid", "")) == 0;
+}
+
+bool kept_has(const struct kept *kept, const json_t *object)
+{
+    return is_same_object(kept, object) && kept->version > 0 && version_of(object) == kept->version;
+}
+
 bool kept_is_newer_than(const struct kept *kept, const json_t *object)
 {
-    return kept->bytes && strcmp(kept->uid, doc_text_or(object, "metadata.uid", "")) == 0 &&
-           version_of(object) < kept->version;
+    return is_same_object(kept, object) && version_of(object) < kept->version;
 }
 
 void kept_take_answer(struct kept *kept, const json_t *object)
 {
-    if (kept->bytes && strcmp(kept->uid, doc_text_or(object, "metadata.uid", "")) == 0 &&
-        !kept_is_newer_than(kept, object))
+    if (is_same_object(kept, object) && !kept_is_newer_than(kept, object))
         kept_set(kept, object);
 }

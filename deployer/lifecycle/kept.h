@@ -26,6 +26,8 @@ json_t *kept_get(struct kept *kept);
 /* Until it is released, the object is parsed only once. For whoever reads it several times. */
 void kept_hold(struct kept *kept);
 void kept_release(struct kept *kept);
+/* Whether this very version is kept. */
+bool kept_has(const struct kept *kept, const json_t *object);
 /* Whether the object is an older version than the one that is kept. */
 bool kept_is_newer_than(const struct kept *kept, const json_t *object);
 /* Takes the answer to a write over, unless the object was deleted, replaced or changed since. */

@@ -232,7 +232,8 @@ static void on_remote(void *data, const json_t *object, const struct error *err)
         return;
     }
     kyma_heard(kyma);
-    if (object && kept_is_newer_than(&kyma->remote, object))
+    if (object && (kept_is_newer_than(&kyma->remote, object) ||
+                   (kyma->is_remote_known && kept_has(&kyma->remote, object))))
         return;
     kyma->is_remote_known = true;
     kept_set(&kyma->remote, object);

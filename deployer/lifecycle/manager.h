@@ -45,6 +45,7 @@ enum {
     LIFECYCLE_PASSES_MAX = 32,      /* passes in one turn of the loop */
     LIFECYCLE_CLUSTERS_MAX = 20000, /* open connections; more clusters have to be shared */
     LIFECYCLE_LIST_PAGE = 200,
+    LIFECYCLE_STREAM_S = 1800,      /* a watch in a cluster is renewed after 30 to 60 minutes */
     LIFECYCLE_AWAY_MS = 10 * 1000,  /* a cluster that is silent for this long is reported */
     LIFECYCLE_ESTABLISHED_MS = 500, /* until the server serves a kind that was just defined */
     LIFECYCLE_RETRY_MS = 1000,

@@ -22,11 +22,11 @@ FLEET = BUILD / "e2e" / "fleet" / "fleet"
 class Fleet:
     """Starts when constructed. Clusters are numbered from 0; a range is a number or a pair (first, last)."""
 
-    def __init__(self, clusters, *flags):
+    def __init__(self, clusters, *flags, variables=None):
         self.count = clusters
         self.port, self.control_port = ports.free_port(), ports.free_port()
         self.process = Process("fleet", [FLEET, "--clusters", clusters, "--port", self.port,
-                                         "--control-port", self.control_port, *flags])
+                                         "--control-port", self.control_port, *flags], env={**os.environ, **(variables or {})})
         self.process.wait_until(self._ready, "ready")
 
     def _ready(self):

@@ -10,13 +10,13 @@ import os
 from bench import crds, fleet_modules, paths
 from bench.fleet import BUILD, Fleet
 from bench.fleet_modules import API, GROUP, NAMES
+from bench.kyma_view import KymaView
 from bench.process import Process
 from bench.registry import Registry
-from bench.waiting import wait_until
 
 PROGRAM = BUILD / "deployer" / "longshore"
 NAMESPACE = "kcp-system"
-KYMAS, RELEASES = f"{API}/kymas", f"{API}/modulereleasemetas"
+RELEASES = f"{API}/modulereleasemetas"
 
 
 def kyma_name(cluster):
@@ -24,16 +24,20 @@ def kyma_name(cluster):
 
 
 class FleetWorld:
-    def __init__(self, clusters, modules, *flags, spare=0):
-        """spare: clusters without a Kyma, after the others."""
+    def __init__(self, clusters, modules, *flags, spare=0, variables=None):
+        """spare: clusters without a Kyma, after the others. variables: of the environment of all programs."""
         self.count, self.modules = clusters, NAMES[:modules]
-        self.fleet = Fleet(clusters + 1 + spare, *flags)
+        self.variables = variables or {}
+        self.fleet = Fleet(clusters + 1 + spare, *flags, variables=self.variables)
         self.kcp = self.fleet.client(0)
         self.managed = (1, clusters)
         self.registry = Registry()
         self.programs = []
+        self._view = None
 
     def close(self):
+        if self._view:
+            self._view.close()
         for process in [*self.programs, self.fleet.process]:
             process.stop(grace=60)
         self.registry.close()
@@ -79,32 +83,22 @@ class FleetWorld:
     def start(self, *flags, variables=None):
         process = Process("longshore-lifecycle", [
             PROGRAM, "lifecycle", f"--kubeconfig={self.fleet.kubeconfig_file(0)}", f"--namespace={NAMESPACE}",
-            f"--oci-registry-host={self.registry.url}", "--metrics-address=off", "--health-address=off", *flags], env={**os.environ, **(variables or {})})
+            f"--oci-registry-host={self.registry.url}", "--metrics-address=off", "--health-address=off", *flags], env={**os.environ, **self.variables, **(variables or {})})
         self.programs.append(process)
         return process
 
-    def states(self):
-        """How many Kymas have each state."""
-        counts = {}
-        for thing in self.kcp.items(KYMAS, NAMESPACE):
-            state = thing.get("status", {}).get("state", "")
-            counts[state] = counts.get(state, 0) + 1
-        return counts
+    @property
+    def view(self):
+        """Of the Kymas in the control plane."""
+        if not self._view:
+            self._view = KymaView(self.kcp, NAMESPACE)
+        return self._view
 
     def wait_ready(self, program, count=None, timeout=600):
-        def is_ready():
-            assert program.running, program.log.read_text()[-4000:]
-            return self.states().get("Ready", 0) >= (self.count if count is None else count)
-        try:
-            wait_until(is_ready, "Kymas Ready", timeout=timeout, interval=0.5)
-        except TimeoutError as error:
-            raise TimeoutError(f"{error}: {self.states()}") from None
+        wanted = self.count if count is None else count
+        self.view.wait(lambda: self.view.states["Ready"] >= wanted, f"{wanted} Kymas Ready", program, timeout)
 
     def wait_version(self, program, module, version, count=None, timeout=600):
         """Until the Kymas report this version of the module as Ready."""
-        def is_there():
-            assert program.running, program.log.read_text()[-4000:]
-            found = sum(any(m["name"] == module and m.get("version") == version and m["state"] == "Ready" for m in thing["status"].get("modules", []))
-                        for thing in self.kcp.items(KYMAS, NAMESPACE))
-            return found >= (self.count if count is None else count)
-        wait_until(is_there, f"{module} {version}", timeout=timeout, interval=0.5)
+        wanted = self.count if count is None else count
+        self.view.wait(lambda: self.view.versions[module, version] >= wanted, f"{module} {version} on {wanted} clusters", program, timeout)

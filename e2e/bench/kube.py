@@ -205,13 +205,19 @@ class Client:
 
     # --- conveniences ---
 
-    def create_many(self, things, namespace=None, connections=8):
+    def create_many(self, things, namespace=None):
         """Creates many objects on several connections at once, for tests with thousands of objects."""
+        return self._for_all(self.create, things, namespace)
+
+    def apply_many(self, things):
+        return self._for_all(self.apply, things, None)
+
+    def _for_all(self, verb, things, namespace, connections=8):
         things = list(things)
         if things:
             self.resource_of(things[0])  # look up the resource once, not in each thread
         with concurrent.futures.ThreadPoolExecutor(connections) as pool:
-            return list(pool.map(lambda thing: self.create(thing, namespace), things))
+            return list(pool.map(lambda thing: verb(thing, namespace), things))
 
     def logs(self, pod, namespace, container):
         _, data = self.raw("GET", self.path("pods", pod, namespace, "log"), query={"container": container})

@@ -350,6 +350,16 @@ static bool is_refused(const struct api_call *call, const json_t *before, const 
     const char *uid = doc_text_or(after, "metadata.uid", "");
     const char *old_uid = doc_text_or(before, "metadata.uid", "");
 
+    if (uid[0] && strcmp(uid, old_uid) != 0 && strcmp(call->method, "PATCH") == 0) {
+        json_t *causes = json_array();
+
+        /* The API server says it twice. */
+        for (int i = 0; i < 2; i++)
+            reply_add_cause(causes, "FieldValueInvalid", "metadata.uid",
+                            "Invalid value: \"%s\": field is immutable", uid);
+        api_reply_invalid(call, call->name, causes, reply);
+        return true;
+    }
     if (uid[0] && strcmp(uid, old_uid) != 0) {
         cleanup_free char *text = xasprintf(
             "Precondition failed: UID in precondition: %s, UID in object meta: %s", uid, old_uid);
@@ -372,19 +382,34 @@ static void count_generation(const struct api_call *call, const json_t *before, 
         doc_set_new(after, "metadata.generation", json_integer(generation + 1));
 }
 
+/* Whether the last finalizer of a deleted object was removed, and the object with it. */
+static bool is_end(const struct api_call *call, json_t *after, struct reply *reply)
+{
+    struct cluster *cluster = call->cluster;
+    struct record *record = NULL;
+
+    if (call->is_dry_run ||
+        !removal_replaces(cluster, call->resource, call->namespace_name, call->name, after))
+        return false;
+    record = record_new(cluster->store.pool, after);
+    api_reply_object(call, 200, record, reply);
+    record_release(cluster->store.pool, record);
+    return true;
+}
+
 static void finish_change(const struct api_call *call, const json_t *before, json_t *after,
                           struct reply *reply)
 {
     struct cluster *cluster = call->cluster;
 
+    if (is_end(call, after, reply))
+        return;
     if (json_equal(doc_writable(before), after))
         api_reply_object(
             call, 200, store_get(&cluster->store, call->resource, call->namespace_name, call->name),
             reply);
     else
         commit(call, after, 200, reply);
-    if (!call->is_dry_run)
-        (void)removal_finish(cluster, call->resource, call->namespace_name, call->name);
 }
 
 void api_change_object(const struct api_call *call, const json_t *before, json_t *after,

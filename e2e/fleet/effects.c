@@ -191,3 +191,12 @@ bool removal_finish(struct cluster *cluster, const struct resource *resource,
     remove_now(cluster, resource, namespace_name, name);
     return true;
 }
+
+bool removal_replaces(struct cluster *cluster, const struct resource *resource,
+                      const char *namespace_name, const char *name, const json_t *object)
+{
+    if (!doc_text(object, "metadata.deletionTimestamp") || is_held(cluster, resource, object))
+        return false;
+    remove_now(cluster, resource, namespace_name, name);
+    return true;
+}

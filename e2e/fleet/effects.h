@@ -23,6 +23,11 @@ bool removal_start(struct cluster *cluster, const struct resource *resource,
 bool removal_finish(struct cluster *cluster, const struct resource *resource,
                     const char *namespace_name, const char *name);
 
+/* The same instead of storing object, the next version of it: a watch sees only that the previous
+ * version is deleted. False: something holds the object. */
+bool removal_replaces(struct cluster *cluster, const struct resource *resource,
+                      const char *namespace_name, const char *name, const json_t *object);
+
 /* namespaces.c. A namespace that is marked: removes its objects, and itself when it is empty. */
 void namespace_progress(struct cluster *cluster, const char *name);
 bool namespace_is_terminating(const struct cluster *cluster, const char *name);

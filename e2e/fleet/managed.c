@@ -332,6 +332,8 @@ json_t *managed_apply(const struct shape *shape, const json_t *live, const json_
             own && !change.changed && !change.removed && json_equal(set_of(own), applied);
 
         entry = is_same ? json_copy(own) : make_entry(by, APPLY);
+        if (live && !own && !change.changed && !change.removed)
+            (void)json_object_del(entry, "time"); /* who changes no value leaves no time */
         (void)json_object_set(entry, "fieldsV1", applied);
         insert_entry(result, entry);
     }

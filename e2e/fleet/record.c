@@ -185,7 +185,9 @@ static void put_managers(struct buffer *out, const struct record *record)
             put_text(out, ",");
         put_bytes(out, manager->entry->bytes, manager->entry->size - 1);
         timestamp_format(manager->time_s * 1000, time);
-        put_format(out, ",\"time\":\"%s\"}", time);
+        if (manager->time_s > 0)
+            put_format(out, ",\"time\":\"%s\"", time);
+        put_text(out, "}");
     }
     put_text(out, "]");
 }

@@ -21,7 +21,7 @@ struct record_part {
 /* One entry of metadata.managedFields; entry is its JSON without the time. */
 struct record_manager {
     struct text *entry;
-    int64_t time_s;
+    int64_t time_s; /* 0: none */
 };
 
 struct record {

@@ -32,6 +32,23 @@ static void only_newer_answers_are_taken(void **state)
     kept_done(&kept);
 }
 
+static void a_version_is_known_by_its_uid_and_number(void **state)
+{
+    cleanup_json json_t *first = parse(OBJECT("u", "5")), *newer = parse(OBJECT("u", "6"));
+    cleanup_json json_t *other = parse(OBJECT("v", "5")), *odd = parse(OBJECT("u", "x"));
+    struct kept kept = {0};
+
+    (void)state;
+    assert_false(kept_has(&kept, first));
+    kept_set(&kept, first);
+    assert_true(kept_has(&kept, first));
+    assert_false(kept_has(&kept, newer));
+    assert_false(kept_has(&kept, other));
+    kept_set(&kept, odd);
+    assert_false(kept_has(&kept, odd)); /* only numbers can be compared */
+    kept_done(&kept);
+}
+
 static void objects_of_any_size_are_read_as_they_were(void **state)
 {
     (void)state;
@@ -87,6 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_newer_answers_are_taken),
+        cmocka_unit_test(a_version_is_known_by_its_uid_and_number),
         cmocka_unit_test(objects_of_any_size_are_read_as_they_were),
         cmocka_unit_test(a_held_object_is_parsed_once_and_follows_changes),
     };

@@ -2,6 +2,7 @@
 """The simulated fleet answers as a real API server."""
 
 import copy
+import itertools
 import json
 import pathlib
 import re
@@ -74,7 +75,7 @@ class Player:
         try:
             connection.request("GET", path + "?" + urllib.parse.urlencode(query), headers=self.headers(row))
             answer = connection.getresponse()
-            return [json.loads(answer.readline()) for _ in range(row.events)]
+            return [json.loads(line) for line in itertools.islice(iter(answer.readline, b""), row.events)]
         finally:
             connection.close()
 

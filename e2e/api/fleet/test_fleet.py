@@ -43,6 +43,10 @@ def test_clusters_are_separate_and_each_shows_its_own_faults(make_fleet):
         with pytest.raises(TimeoutError):
             fleet.client(number).raw("GET", "/version", timeout=1)
     assert code_of(kubes[6]) == 200
+    fleet.command("fault", 6, type="slow", delay=60000)
+    with pytest.raises(TimeoutError):
+        fleet.client(6).raw("GET", "/version", timeout=1)
+    fleet.command("heal", 6)
     fleet.command("fault", 6, type="slow", delay=300)
     assert code_of(kubes[6]) == 200
     fleet.command("fault", 7, type="reset")
@@ -71,11 +75,16 @@ def test_watches_end_when_a_cluster_restarts_and_expire_on_command(make_fleet):
     version = kube.create(ANY, "default")["metadata"]["resourceVersion"]
     stream = kube.watch("configmaps", "default", resourceVersion="1")
     assert next(stream)[0] == "ADDED"
+    fleet.client(0).create(ANY, "default")
+    other = fleet.client(0).watch("configmaps", "default", resourceVersion="1")
+    assert next(other)[0] == "ADDED"
     assert fleet.get("counters", 1)["openWatches"] == 1
     fleet.command("restart", 1)
     with contextlib.suppress(ConnectionError, http.client.HTTPException, ssl.SSLError):
         assert next(stream, None) is None
     wait_until(lambda: fleet.get("counters", 1)["openWatches"] == 0, "the watch has ended")
+    fleet.client(0).delete("configmaps", "any", "default")
+    assert next(other)[0] == "DELETED", "the other cluster did not restart"
     assert [event for event, _ in kube.watch("configmaps", "default", resourceVersion=version, timeoutSeconds="1")] == []
     fleet.command("expire", 1)
     kube = fleet.client(1)

@@ -6,7 +6,8 @@ import pytest
 from bench import load, ports
 from bench.browser import Browser
 from bench.fleet_modules import API, GROUP, SYSTEM
-from bench.fleet_world import KYMAS, NAMESPACE, FleetWorld, kyma_name
+from bench.fleet_world import NAMESPACE, FleetWorld, kyma_name
+from bench.kyma_view import KYMAS
 from bench.page_client import PageClient
 from bench.page_view import PAGE_ROWS, assert_no_other_hosts, fill, fresh, names, wait_empty, wait_state, wait_total
 from bench.waiting import wait_until
