@@ -30,9 +30,7 @@ def killer(world):
         document = token_kubeconfig(world.control_plane, world.namespace, control_plane)
         made.kubeconfig = world.control_plane.directory / f"crash-{world.namespace}.json"
         made.kubeconfig.write_text(json.dumps(document))
-        access = token_kubeconfig(world.cluster, "default", cluster)
-        world._embed(access)
-        made.access = json.dumps(access)
+        world.access_through(cluster)
         yield made
         made.left = None
         for program in world.programs:
@@ -74,7 +72,6 @@ def is_installed(world, version):
 def test_installation_update_disabling_and_deletion_survive_crashes(world, killer):
     """C8: the default resource always goes before its operator."""
     world.catalog()
-    world.access("fleet-0001", killer.access)
     world.kyma()
     crashes = crash_until(world, killer, is_installed(world, "1.0.0"))
     assert crashes >= 5
