@@ -20,6 +20,7 @@ int lifecycle_open_clients(struct lifecycle *lifecycle, const char *kubeconfig,
     lifecycle->pool = cluster_pool_new(lifecycle->loop, LIFECYCLE_USER_AGENT);
     /* Every cluster stays connected. */
     cluster_pool_set_max(lifecycle->pool, LIFECYCLE_CLUSTERS_MAX);
+    cluster_pool_set_stream_s(lifecycle->pool, LIFECYCLE_STREAM_S);
     lifecycle->store = module_store_new(&(struct module_store_options){
         .loop = lifecycle->loop,
         .registry = lifecycle->registry,

@@ -146,7 +146,7 @@ static const struct {
      "CRDs are not synchronized to the SKR", "CRDs synchronization state is unknown"},
     {"Modules", "all modules are in ready state", "not all modules are in ready state",
      "modules state is unknown"},
-    {"ModuleCatalog", "module templates are synchronized",
+    {KYMA_CONDITION_CATALOG, "module templates are synchronized",
      "module templates are out of sync and need to be resynchronized",
      "module templates synchronization state is unknown"},
 };

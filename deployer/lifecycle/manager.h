@@ -43,6 +43,7 @@ enum {
     LIFECYCLE_PASSES_MAX = 32,      /* passes in one turn of the loop */
     LIFECYCLE_CLUSTERS_MAX = 20000, /* open connections; more clusters have to be shared */
     LIFECYCLE_LIST_PAGE = 200,
+    LIFECYCLE_STREAM_S = 3600,      /* watches of clusters are renewed after one to two hours */
     LIFECYCLE_AWAY_MS = 10 * 1000,  /* a cluster that is silent for this long is reported */
     LIFECYCLE_ESTABLISHED_MS = 500, /* until the server serves a kind that was just defined */
     LIFECYCLE_RETRY_MS = 1000,
@@ -360,7 +361,9 @@ void kyma_delete_manifests(struct kyma *kyma);
 /* catalog.c */
 void catalog_start(struct kyma *kyma);
 void catalog_stop(struct kyma *kyma);
-/* Starts the next write, if any. Whether the catalog of the cluster is as it should be. */
+bool catalog_is_known(const struct kyma *kyma); /* it has been read */
+/* Starts the next write, if any. Whether the catalog of the cluster is as it should be. It must be
+ * known. */
 bool catalog_sync(struct kyma *kyma, const json_t *object);
 
 bool catalog_is_busy(const struct kyma *kyma);

@@ -64,12 +64,15 @@ static bool reads_pods(struct module *module, const json_t *live)
     };
     struct error ignored = {0};
 
+    /* An answer about what it was before would hide what it is now. */
+    kube_cancel(module->pods_call);
+    module->pods_call = NULL;
+    json_decref(module->workload);
+    module->workload = NULL;
     if (doc_integer_or(live, "status.readyReplicas", 0) ==
             doc_integer_or(live, "spec.replicas", 1) ||
         !doc_get(live, "status.observedGeneration"))
         return false;
-    kube_cancel(module->pods_call);
-    json_decref(module->workload);
     module->workload = json_incref(doc_writable(live));
     return kube_start(cluster_kube(module->kyma->cluster), &request, &module->pods_call,
                       &ignored) == 0;
