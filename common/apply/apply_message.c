@@ -68,25 +68,42 @@ static void replace_value(char **text, const char *value)
         replace_line(text, line);
 }
 
+/* A value that is not a text is invalid, and the API server quotes it when it says so. */
+static void replace_invalid(char **text, const json_t *value)
+{
+    cleanup_wipe char *number = json_is_number(value) ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+    const char *key = NULL;
+    size_t i;
+    json_t *member = NULL;
+
+    if (number)
+        replace_all(text, number);
+    if (json_is_string(value))
+        replace_value(text, json_string_value(value));
+    doc_foreach(json_is_object(value) ? value : NULL, key, member)
+    {
+        replace_invalid(text, member);
+    }
+    json_array_foreach(doc_writable(value), i, member) replace_invalid(text, member);
+}
+
 /* Admission webhooks may quote what they refuse. */
 static void redact(const json_t *secret, char **text)
 {
     const char *key = NULL;
     json_t *value = NULL;
 
-    doc_foreach(doc_member(secret, "stringData"), key, value)
-    {
-        if (json_is_string(value))
-            replace_value(text, json_string_value(value));
-    }
+    replace_invalid(text, doc_member(secret, "stringData"));
     doc_foreach(doc_member(secret, "data"), key, value)
     {
         cleanup_buffer struct buffer decoded = {0};
         struct error ignored = {0};
         const char *encoded = json_string_value(value);
 
-        if (!encoded)
+        if (!encoded) {
+            replace_invalid(text, value);
             continue;
+        }
         replace_value(text, encoded);
         buffer_init(&decoded, VALUE_MAX);
         if (base64_decode(encoded, strlen(encoded), &decoded, &ignored) == 0 && decoded.data)

@@ -257,14 +257,19 @@ bool catalog_is_busy(const struct kyma *kyma)
     return kyma->catalog && kyma->catalog->call;
 }
 
+bool catalog_is_known(const struct kyma *kyma)
+{
+    const struct catalog_sync *sync = kyma->catalog;
+
+    return sync && sync->kinds[0].is_listed && sync->kinds[1].is_listed;
+}
+
 bool catalog_sync(struct kyma *kyma, const json_t *object)
 {
     struct catalog_sync *sync = kyma->catalog;
     const json_t *wanted = NULL;
     const char *key = NULL;
 
-    if (!sync || !sync->kinds[0].is_listed || !sync->kinds[1].is_listed)
-        return false;
     key = find_difference(sync, wanted_for(kyma->lifecycle, object), &wanted);
     if (key && !sync->call && !loop_timer_is_running(&sync->timer))
         send(kyma, key, wanted);

@@ -16,6 +16,7 @@ struct kind_watch {
     struct cluster_interest *interest;
     struct loop_timer timer; /* until the kind is looked up again */
     bool is_listed;
+    struct accepted shown; /* objects of the first list, until it is complete */
 };
 
 static struct kind_watch *find(const struct kyma *kyma, const char *api_version, const char *kind)
@@ -51,6 +52,25 @@ static struct module *owner_of(const struct kyma *kyma, const struct object_ref 
     return slash ? module_find(kyma, slash + 1) : NULL;
 }
 
+/* Objects that were applied before the watch began may have been deleted by then. */
+static void first_list_ends(struct kind_watch *watch)
+{
+    watch->is_listed = true;
+    for (struct module *module = watch->kyma->modules; module; module = module->next)
+        module_on_list(module, watch->api_version, watch->kind, &watch->shown);
+    accepted_done(&watch->shown);
+}
+
+static void note_shown(struct kind_watch *watch, const struct object_ref *ref, bool is_there)
+{
+    cleanup_free char *key = object_ref_key(ref);
+
+    if (is_there)
+        accepted_set(&watch->shown, key, NULL, NULL);
+    else
+        accepted_remove(&watch->shown, key);
+}
+
 static void on_object(void *data, const json_t *object, const struct error *err)
 {
     struct kind_watch *watch = data;
@@ -65,7 +85,8 @@ static void on_object(void *data, const json_t *object, const struct error *err)
     }
     kyma_heard(kyma);
     if (!object) {
-        watch->is_listed = true;
+        if (!watch->is_listed)
+            first_list_ends(watch);
         kyma_touch(kyma);
         return;
     }
@@ -74,6 +95,8 @@ static void on_object(void *data, const json_t *object, const struct error *err)
     free(ref.kind);
     ref.api_version = xstrdup(watch->api_version);
     ref.kind = xstrdup(watch->kind);
+    if (!watch->is_listed)
+        note_shown(watch, &ref, !err);
     module = owner_of(kyma, &ref, object);
     if (module)
         module_on_object(module, &ref, err ? NULL : object);
@@ -139,6 +162,7 @@ void kind_watch_stop_all(struct kyma *kyma)
         cluster_lookup_cancel(watch->lookup);
         cluster_unwatch(watch->interest);
         loop_timer_stop(&watch->timer);
+        accepted_done(&watch->shown);
         text_pool_give(&kyma->lifecycle->texts, watch->api_version);
         text_pool_give(&kyma->lifecycle->texts, watch->kind);
         free(watch);

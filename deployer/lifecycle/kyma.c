@@ -7,6 +7,7 @@
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 #include "deployer/lifecycle/kyma_status.h"
+#include "deployer/lifecycle/list.h"
 #include "deployer/lifecycle/manager.h"
 #include "deployer/lifecycle/names.h"
 #include "deployer/lifecycle/state_event.h"
@@ -375,6 +376,18 @@ static void pass_deletion(struct kyma *kyma, struct pass *pass)
         drop_finalizer(kyma, pass->object);
 }
 
+/* Until the catalog of the cluster has been read, what was reported of it stays: a restart must not
+ * make clusters look as if something was wrong with them. */
+static bool sync_catalog(struct kyma *kyma, const json_t *object)
+{
+    const json_t *reported =
+        list_find(doc_get(object, "status.conditions"), "type", KYMA_CONDITION_CATALOG);
+
+    if (!catalog_is_known(kyma))
+        return strcmp(doc_text_or(reported, "status", ""), "True") == 0;
+    return catalog_sync(kyma, object);
+}
+
 static void pass_life(struct kyma *kyma, struct pass *pass)
 {
     bool is_remote = kyma_is_remote(kyma);
@@ -390,7 +403,7 @@ static void pass_life(struct kyma *kyma, struct pass *pass)
         /* Nothing is done in a cluster whose Kyma is not there, or is another one's. */
         pass->is_connected = kyma_keep_remote(kyma, pass->object, pass->remote);
         if (pass->is_connected)
-            pass->catalog = catalog_sync(kyma, pass->object) ? STEP_DONE : STEP_FAILED;
+            pass->catalog = sync_catalog(kyma, pass->object) ? STEP_DONE : STEP_FAILED;
     }
     if (!pass->is_connected && !kyma->problem)
         return;

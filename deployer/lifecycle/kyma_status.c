@@ -43,6 +43,12 @@ static enum module_state state_of(const json_t *manifest)
     return state == MODULE_READY && is_outdated(manifest) ? MODULE_PROCESSING : state;
 }
 
+/* The Manifest of another version says nothing about this one. */
+static bool is_of_version(const json_t *manifest, const char *version)
+{
+    return strcmp(doc_text_or(manifest, "spec.version", ""), version) == 0;
+}
+
 static void set_state(json_t *entry, enum module_state state, const char *message)
 {
     doc_set_text(entry, "state", module_state_name(state));
@@ -91,8 +97,7 @@ static json_t *installed_entry(const struct module_choice *choice, const json_t 
                     tracked(resource, doc_text_or(resource, "apiVersion", ""),
                             doc_text_or(resource, "kind", ""), false));
     describe_manifest(entry, manifest);
-    /* The Manifest of the last version says nothing about this one. */
-    if (manifest && strcmp(doc_text_or(manifest, "spec.version", ""), choice->version) != 0)
+    if (manifest && !is_of_version(manifest, choice->version))
         set_state(entry, MODULE_PROCESSING, NULL);
     return entry;
 }
@@ -107,7 +112,12 @@ static json_t *module_entry(const struct module_choice *choice, const json_t *ma
         return installed_entry(choice, manifest);
     case CHOICE_KEEP:
         entry = choice->entry ? json_deep_copy(choice->entry) : new_entry(choice);
-        set_state(entry, choice->has_state ? choice->state : state_of(manifest), choice->message);
+        set_state(entry,
+                  choice->has_state ? choice->state
+                  : manifest && !is_of_version(manifest, doc_text_or(entry, "version", ""))
+                      ? MODULE_PROCESSING
+                      : state_of(manifest),
+                  choice->message);
         doc_set_new(entry, "maintenance", json_boolean(choice->is_maintenance));
         return entry;
     case CHOICE_FAIL:
@@ -146,7 +156,7 @@ static const struct {
      "CRDs are not synchronized to the SKR", "CRDs synchronization state is unknown"},
     {"Modules", "all modules are in ready state", "not all modules are in ready state",
      "modules state is unknown"},
-    {"ModuleCatalog", "module templates are synchronized",
+    {KYMA_CONDITION_CATALOG, "module templates are synchronized",
      "module templates are out of sync and need to be resynchronized",
      "module templates synchronization state is unknown"},
 };

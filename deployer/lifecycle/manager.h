@@ -52,6 +52,8 @@ enum {
     LIFECYCLE_REPORT_MS = 900,            /* changes of a status are collected for this time */
     LIFECYCLE_WINDOW_MS = 10 * 60 * 1000, /* between looks at the clock until a window begins */
     LIFECYCLE_WATCH_MS = 2000, /* from Ready to the watches on the rest of a module's objects */
+    /* The same for a module that is not Ready, perhaps because one of its objects was deleted. */
+    LIFECYCLE_WATCH_UNREADY_MS = 10 * 1000,
 };
 
 enum source {
@@ -182,9 +184,11 @@ struct module {
     struct cluster_lookup *lookup;
 
     /* What is known of the cluster. */
-    char *applied_ref;             /* content that is applied completely; NULL: none */
-    struct accepted accepted;      /* objects that are there */
-    json_t *dirty;                 /* keys of objects that have to be applied again; NULL: none */
+    char *applied_ref;        /* content that is applied completely; NULL: none */
+    struct accepted accepted; /* objects that are there */
+    json_t *dirty; /* keys of objects that have to be applied again; true: since the apply that is
+                      under way began. NULL: none */
+    bool has_applied;              /* some objects, since it was connected */
     bool is_watching;              /* all its kinds */
     struct state_verdict *manager; /* NULL: unknown */
     struct state_verdict *resource;
@@ -370,7 +374,9 @@ void kyma_delete_manifests(struct kyma *kyma);
 /* catalog.c */
 void catalog_start(struct kyma *kyma);
 void catalog_stop(struct kyma *kyma);
-/* Starts the next write, if any. Whether the catalog of the cluster is as it should be. */
+bool catalog_is_known(const struct kyma *kyma); /* it has been read */
+/* Starts the next write, if any. Whether the catalog of the cluster is as it should be. It must be
+ * known. */
 bool catalog_sync(struct kyma *kyma, const json_t *object);
 
 bool catalog_is_busy(const struct kyma *kyma);
@@ -392,6 +398,9 @@ void module_on_watch_timer(void *data);
 /* A write to the Manifest; answers are taken over. */
 void module_write(struct module *module, enum kube_verb verb, const char *subresource,
                   const json_t *body, const char *field_manager);
+/* The names end with NULL. */
+void module_write_finalizers(struct module *module, const json_t *manifest,
+                             const char *const *added, const char *const *removed);
 
 /* module_report.c */
 void module_report(struct module *module, const json_t *manifest, const struct module_view *view);
@@ -405,28 +414,38 @@ int module_object_in_cluster(const json_t *object, const struct module_owner *ow
 struct plan_input module_plan_input(const json_t *object);
 void module_apply(struct module *module, const json_t *manifest, const json_t *objects,
                   bool is_dirty_only);
+/* The marks of the module's objects; borrowed from the module. */
+struct apply_owner module_owner_mark(struct module *module);
 
 /* module_remove.c */
-void module_watch_resources(struct module *module, const json_t *manifest);
-void module_delete_resource(struct module *module, const json_t *manifest);
 /* Removes recorded objects in two steps, and then records what is left. */
 void module_remove_objects(struct module *module, const json_t *list);
 void module_hand_over(struct module *module, const json_t *manifest);
 
 /* module_observe.c */
 void module_on_object(struct module *module, const struct object_ref *ref, const json_t *live);
+/* The first list of a watch on a kind is complete: what was applied before and is not among the
+ * objects shown was deleted, or has lost its label. */
+void module_on_list(struct module *module, const char *api_version, const char *kind,
+                    const struct accepted *shown);
+void module_set_dirty(struct module *module, const char *key);
 bool module_has_object(const struct module *module, const char *key);
 void module_watch_kinds(struct module *module, const json_t *manifest, bool is_manager_only);
-/* Reads the default resource once; it is watched from then on only if it has a state, and with the
- * rest of the module's objects. */
-void module_look_at_resource(struct module *module, const json_t *manifest);
-void module_create_resource(struct module *module, const json_t *manifest);
 /* Marks recorded objects as dirty that no watch has shown. */
 void module_find_missing(struct module *module, const json_t *manifest);
 enum module_answer module_content(const struct module *module, const json_t *manifest,
                                   const json_t **ret_objects, struct error *err);
-/* The marks of the module's objects; borrowed from the module. */
-struct apply_owner module_owner_mark(struct module *module);
+void module_set_verdict(struct state_verdict **place, struct state_verdict verdict);
+
+/* module_resource.c */
+/* Reads the default resource once; it is watched from then on only if it has a state, and with the
+ * rest of the module's objects. */
+void module_look_at_resource(struct module *module, const json_t *manifest);
+void module_watch_resource(struct module *module, const json_t *manifest);
+void module_create_resource(struct module *module, const json_t *manifest);
+/* For a deletion: all of the module's kind, and the default one. */
+void module_watch_resources(struct module *module, const json_t *manifest);
+void module_delete_resource(struct module *module, const json_t *manifest);
 
 /* events.c */
 /* event: the result of state_event() about the object, a Kyma or one of its Manifests. */

@@ -69,6 +69,7 @@ void module_stop(struct module *module)
     module->failure = FAILURE_NONE;
     module->is_resource_looked_at = false;
     module->is_watching = module->are_resources_known = module->is_resource_deleted = false;
+    module->has_applied = false;
 }
 
 void module_succeeded(struct module *module)
@@ -153,7 +154,7 @@ void module_write(struct module *module, enum kube_verb verb, const char *subres
                             subresource, body, field_manager, on_written, module);
 }
 
-static void write_finalizers(struct module *module, const json_t *manifest,
+void module_write_finalizers(struct module *module, const json_t *manifest,
                              const char *const *added, const char *const *removed)
 {
     cleanup_json json_t *list = json_array();
@@ -186,7 +187,7 @@ static void add_finalizers(struct module *module, const json_t *manifest, bool h
     const char *const added[] = {MANIFEST_FINALIZER, MANIFEST_LABEL_FINALIZER,
                                  has_resource ? MANIFEST_RESOURCE_FINALIZER : NULL, NULL};
 
-    write_finalizers(module, manifest, added, no_finalizers);
+    module_write_finalizers(module, manifest, added, no_finalizers);
 }
 
 static void drop_finalizers(struct module *module, const json_t *manifest)
@@ -194,14 +195,14 @@ static void drop_finalizers(struct module *module, const json_t *manifest)
     static const char *const ours[] = {MANIFEST_FINALIZER, MANIFEST_LABEL_FINALIZER,
                                        MANIFEST_RESOURCE_FINALIZER, NULL};
 
-    write_finalizers(module, manifest, no_finalizers, ours);
+    module_write_finalizers(module, manifest, no_finalizers, ours);
 }
 
 static void drop_resource_finalizer(struct module *module, const json_t *manifest)
 {
     static const char *const one[] = {MANIFEST_RESOURCE_FINALIZER, NULL};
 
-    write_finalizers(module, manifest, no_finalizers, one);
+    module_write_finalizers(module, manifest, no_finalizers, one);
 }
 
 static void mark(struct module *module, const json_t *manifest)

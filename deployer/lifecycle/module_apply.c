@@ -32,16 +32,19 @@ struct apply_owner module_owner_mark(struct module *module)
 
 static void accept_results(struct module *module, const struct apply_result *result)
 {
+    module->has_applied = true;
     for (size_t i = 0; i < result->count; i++) {
         const struct plan_object *object = &module->plan->objects[i];
         cleanup_free char *key = object_ref_key(&object->ref);
         cleanup_free char *live = NULL, *wanted = NULL;
 
         if (result->objects[i].outcome == APPLY_FAILED) {
-            if (!module->dirty)
-                module->dirty = json_object();
-            (void)json_object_set_new(module->dirty, key, json_true());
+            module_set_dirty(module, key);
             continue;
+        }
+        if (json_is_true(json_object_get(module->dirty, key))) {
+            (void)json_object_set_new(module->dirty, key, json_false());
+            continue; /* somebody has changed or deleted it since */
         }
         live = drift_hash(result->objects[i].object);
         wanted = merge_hash(object->manifest);
@@ -183,7 +186,14 @@ static void start_apply(struct module *module)
     };
     const struct inventory none = {0};
     struct error err = {0};
+    const char *key;
+    json_t *value;
 
+    doc_foreach(module->dirty, key, value)
+    {
+        (void)json_object_set_new(module->dirty, key,
+                                  json_false()); /* it is older than the apply */
+    }
     module->unchanged = take_unchanged(module, module->plan);
     module->inventory = plan_record(module->plan, &none);
     if (apply_start(&options, &module->apply, &err) < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Removes what a module has in a cluster, or hands it over. Only what is recorded in the Manifest
- * counts: the registry is not needed. */
+/* Removes the objects that a module has in a cluster, or hands them over. Only what is recorded in
+ * the Manifest counts: the registry is not needed. */
 #include <string.h>
 
 #include "common/apply/merge.h"
@@ -11,118 +11,6 @@
 #include "deployer/lifecycle/manifest_status.h"
 #include "deployer/lifecycle/names.h"
 #include "deployer/lifecycle/synced.h"
-
-/* ---- Resources of the module's kind ---- */
-
-static void on_resource(void *data, const json_t *object, const struct error *err)
-{
-    struct module *module = data;
-    cleanup_free char *key = NULL;
-
-    if (!object && err)
-        return; /* it is tried again; that something cannot be read does not mean it is not there */
-    if (!object) {
-        module->are_resources_known = true;
-        kyma_touch(module->kyma);
-        return;
-    }
-    key = xasprintf("%s/%s", doc_text_or(object, "metadata.namespace", ""),
-                    doc_text_or(object, "metadata.name", ""));
-    if (err)
-        (void)json_object_del(module->resources, key);
-    else
-        (void)json_object_set_new(
-            module->resources, key,
-            json_boolean(doc_text(object, "metadata.deletionTimestamp") != NULL));
-    kyma_touch(module->kyma);
-}
-
-static void on_kind_to_watch(void *data, const struct kind *kind, const struct error *err)
-{
-    struct module *module = data;
-    struct error failure = {0};
-
-    module->lookup = NULL;
-    if (!kind && err->kind == ERROR_NOT_FOUND) {
-        module->are_resources_known = true; /* the kind does not exist, so neither does any */
-        kyma_touch(module->kyma);
-        return;
-    }
-    if (!kind) {
-        module_fail(module, err);
-        return;
-    }
-    if (cluster_watch(module->kyma->cluster, kind, NULL, NULL, NULL, on_resource, module,
-                      &module->resources_interest, &failure) < 0)
-        module_fail(module, &failure);
-}
-
-void module_watch_resources(struct module *module, const json_t *manifest)
-{
-    struct error err = {0};
-
-    if (module->resources_interest)
-        return;
-    if (!module->resources)
-        module->resources = json_object();
-    if (cluster_find_kind(module->kyma->cluster, NULL,
-                          doc_text_or(manifest, "spec.resource.apiVersion", ""),
-                          doc_text_or(manifest, "spec.resource.kind", ""), on_kind_to_watch, module,
-                          &module->lookup, &err) < 0)
-        module_fail(module, &err);
-}
-
-static void on_deleted(void *data, json_t *object, const struct error *err)
-{
-    struct module *module = data;
-
-    (void)object;
-    module->call = NULL;
-    if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
-        module_fail(module, err);
-        return;
-    }
-    module->is_resource_deleted = true; /* the watch says when it is gone */
-    module_succeeded(module);
-}
-
-static void on_kind_to_delete(void *data, const struct kind *kind, const struct error *err)
-{
-    struct module *module = data;
-    cleanup_json json_t *manifest = kept_get(&module->manifest);
-    const json_t *resource = doc_get(manifest, "spec.resource");
-    struct kube_request request = {
-        .verb = KUBE_DELETE,
-        .name = doc_text(resource, "metadata.name"),
-        .grace_seconds = -1,
-        .may_send = kyma_may_send,
-        .may_send_data = module->kyma,
-        .on_done = on_deleted,
-        .data = module,
-    };
-    struct error failure = {0};
-
-    module->lookup = NULL;
-    if (!kind) {
-        module_fail(module, err);
-        return;
-    }
-    request.resource = kind_resource(kind);
-    request.namespace_name = kind->is_namespaced ? doc_text(resource, "metadata.namespace") : NULL;
-    if (kube_start(cluster_kube(module->kyma->cluster), &request, &module->call, &failure) < 0)
-        module_fail(module, &failure);
-}
-
-void module_delete_resource(struct module *module, const json_t *manifest)
-{
-    struct error err = {0};
-
-    if (cluster_find_kind(module->kyma->cluster, NULL,
-                          doc_text_or(manifest, "spec.resource.apiVersion", ""),
-                          doc_text_or(manifest, "spec.resource.kind", ""), on_kind_to_delete,
-                          module, &module->lookup, &err) < 0)
-        module_fail(module, &err);
-}
 
 /* ---- Objects ---- */
 
@@ -268,20 +156,11 @@ static void on_kind_to_hand_over(void *data, const struct kind *kind, const stru
 
 static void drop_label_finalizer(struct module *module)
 {
+    static const char *const none[] = {NULL};
+    static const char *const label[] = {MANIFEST_LABEL_FINALIZER, NULL};
     cleanup_json json_t *manifest = kept_get(&module->manifest);
-    cleanup_json json_t *left = json_array();
-    cleanup_json json_t *body = NULL;
-    size_t i;
-    json_t *one;
 
-    json_array_foreach(doc_writable(doc_get(manifest, "metadata.finalizers")), i, one)
-    {
-        if (strcmp(json_string_value(one), MANIFEST_LABEL_FINALIZER) != 0)
-            json_array_append(left, one);
-    }
-    body = json_pack("{s:{s:O, s:s}}", "metadata", "finalizers", left, "resourceVersion",
-                     doc_text_or(manifest, "metadata.resourceVersion", ""));
-    module_write(module, KUBE_PATCH_MERGE, NULL, body, KYMA_FIELD_MANAGER_APPLIER);
+    module_write_finalizers(module, manifest, none, label);
 }
 
 static void hand_over_next(struct module *module)

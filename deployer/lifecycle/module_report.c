@@ -131,8 +131,10 @@ void module_report(struct module *module, const json_t *manifest, const struct m
         module->event = state_event(KIND_MANIFEST, doc_get(manifest, "status"), status);
         module_write(module, KUBE_PATCH_MERGE, "status", body, KYMA_FIELD_MANAGER_APPLIER);
     }
-    if (is_ready && !module->is_watching && !loop_timer_is_running(&module->watch_timer))
-        loop_timer_start(&module->watch_timer, LIFECYCLE_WATCH_MS);
+    if (view->is_applied && !view->is_deleting && !module->is_watching &&
+        !loop_timer_is_running(&module->watch_timer))
+        loop_timer_start(&module->watch_timer,
+                         is_ready ? LIFECYCLE_WATCH_MS : LIFECYCLE_WATCH_UNREADY_MS);
 }
 
 /* Also describes again what a removal waits for. */

@@ -11,7 +11,8 @@
 #define KIND_MANIFEST "Manifest"
 
 #define KYMA_CONDITION_CRDS "CRDsSync" /* the definitions of Kyma's kinds are in the cluster */
-#define KYMA_NAMESPACE "kyma-system"   /* in a managed cluster */
+#define KYMA_CONDITION_CATALOG "ModuleCatalog"
+#define KYMA_NAMESPACE "kyma-system" /* in a managed cluster */
 #define KYMA_CONTROL_PLANE_NAMESPACE "kcp-system"
 #define KYMA_REMOTE_NAME "default"
 

@@ -108,15 +108,25 @@ static void messages_name_the_object_and_have_the_words_of_the_server(void **sta
         {{.kind = ERROR_INVALID, .text = "create secrets 'a/s': refused: {\\\"user\\"},
          "Secret a/s: cannot be created: refused: [redacted]",
          ERROR_INVALID},
+        /* Values that are not texts. */
+        {{.kind = ERROR_INVALID,
+          .text =
+              "create secrets 'a/s': .stringData.n: expected string, got 47110815, 815047, hidden"},
+         "Secret a/s: cannot be created: .stringData.n: expected string, got [redacted], "
+         "[redacted], "
+         "[redacted]",
+         ERROR_INVALID},
         /* Values that are too short to be secrets would tear the text apart. */
         {{.kind = ERROR_INVALID, .text = "create secrets 'a/s': bad, red"},
          "Secret a/s: cannot be created: bad, red",
          ERROR_INVALID},
     };
     cleanup_json json_t *manifest =
-        parse("{'stringData': {'a': 'hunter2', 'short': 'bad', 'odd': 5, 'part': 'redacted', "
+        parse("{'stringData': {'a': 'hunter2', 'short': 'bad', 'odd': 5, 'n': 47110815, 'part': "
+              "'redacted', "
               "'lines': '{\\u0022user\\u0022: \\u0022me\\u0022}\\nsecond line\\n'}, "
-              "'data': {'b': 'aHVudGVyMw==', 'c': '!!!', 'd': 7, 'e': ''}}");
+              "'data': {'b': 'aHVudGVyMw==', 'c': '!!!', 'd': 7, 'f': {'x': [815047, 'hidden']}, "
+              "'e': ''}}");
     cleanup_json json_t *patch = parse("{'stringData': {'p': 'p@ssw0rd'}}");
     struct plan_object object = {.manifest = manifest,
                                  .patch_after = patch,

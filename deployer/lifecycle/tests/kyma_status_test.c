@@ -114,7 +114,10 @@ static void choices_become_entries(void **state)
         const char *module_state, *version, *kyma_state;
     } rows[] = {
         {CHOICE_KEEP, true, MANIFEST("Ready", ""), "Warning", "0.9.0", "Warning"},
-        {CHOICE_KEEP, false, MANIFEST("Ready", ""), "Ready", "0.9.0", "Ready"},
+        {CHOICE_KEEP, false, "{'harbour':{'spec':{'version':'0.9.0'},'status':{'state':'Ready'}}}",
+         "Ready", "0.9.0", "Ready"},
+        /* The Manifest was not written before a crash, or has been written since. */
+        {CHOICE_KEEP, false, MANIFEST("Ready", ""), "Processing", "0.9.0", "Processing"},
         {CHOICE_FAIL, true, MANIFEST("Ready", ""), "Warning", "0.9.0", "Warning"},
         {CHOICE_REVOKE, true, "{}", "Warning", "", "Warning"},
         {CHOICE_RELEASE, false, "{}", "Unmanaged", "1.0.0", "Ready"},

@@ -77,6 +77,7 @@ def check_size(program):
 
 
 def test_300_clusters(world):
+    """C4, C6: of the complaints in ../lifecycle/README.md."""
     world.prepare()
     world.fleet.command("reset")
     mark = world.registry.mark()

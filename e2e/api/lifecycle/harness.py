@@ -212,6 +212,12 @@ class LifecycleWorld:
         self.kcp.apply({"apiVersion": "v1", "kind": "Secret", "data": data,
                         "metadata": {"name": name or kyma, "namespace": self.namespace, "labels": {f"{GROUP}/kyma-name": kyma}}})
 
+    def access_through(self, proxy, kyma="fleet-0001"):
+        """Access to the managed cluster through a proxy that terminates TLS."""
+        document = token_kubeconfig(self.cluster, "default", proxy)
+        self._embed(document)
+        self.access(kyma, json.dumps(document))
+
     def kyma(self, name="fleet-0001", modules=("harbour",), labels=None, **spec):
         listed = [m if isinstance(m, dict) else {"name": m, "managed": True} for m in modules]
         return self.kcp.create({"apiVersion": API, "kind": "Kyma", "metadata": {"name": name, "namespace": self.namespace, "labels": labels or {}},

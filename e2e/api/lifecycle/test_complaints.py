@@ -3,9 +3,14 @@
 
 import contextlib
 import json
+import os
+import pathlib
+import re
 import socket
 import threading
+import urllib.request
 
+from bench import ports
 from bench.waiting import wait_until
 from faults.proxy import Action, FaultProxy, PASS, status
 from lifecycle_harness import DEFINITIONS, GROUP, HARBOURS, KYMAS, MANIFESTS, SYSTEM, config_map, token_kubeconfig
@@ -189,9 +194,25 @@ def test_a_deletion_needs_neither_the_registry_nor_luck(world):
         program.stop()
 
 
+def connections(program):
+    """Descriptors of sockets: those of the control plane, the cluster and the registry."""
+    links = []
+    for entry in pathlib.Path(f"/proc/{program.pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            links.append(os.readlink(entry))
+    return {link for link in links if link.startswith("socket:")}
+
+
+def metric(port, name):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+        found = re.findall(rf"^{name}(?:{{[^}}]*}})? (\S+)$", answer.read().decode(), re.MULTILINE)
+    return sum(float(value) for value in found)
+
+
 def test_a_terminating_namespace_costs_a_handful_of_requests(world):
-    """C1: no storm of requests or log lines, no new connections, and other clusters are fine."""
-    program = world.start()
+    """C1: no storm of requests, log lines or passes, no new connections, and other clusters are fine."""
+    port = ports.free_port()
+    program = world.start(f"--metrics-address=127.0.0.1:{port}")
     world.ready()
     wait_until(lambda: any(r.startswith("watch configmaps") for r in world.requests(0)), "watches")
     world.skr.delete("namespaces", SYSTEM)
@@ -201,9 +222,11 @@ def test_a_terminating_namespace_costs_a_handful_of_requests(world):
         world.skr.delete("services", "harbour-webhook", SYSTEM)
         message = world.wait_state("Error")["modules"][0]["message"]
         assert "being terminated" in message and "ConfigMap" in message, message
-        own = world.control_plane.audit.mark()
+        own, open_before, passes = world.control_plane.audit.mark(), connections(program), metric(port, "workqueue_adds_total")
         wait_until(lambda: world.control_plane.audit.count(own, resource="leases", user=program.user) >= 5, "renewals")
         assert len(world.requests(mark)) <= 10, world.requests(mark)
         assert len(program.output().splitlines()) - lines <= 20
+        assert connections(program) <= open_before, "a new connection"
+        assert metric(port, "workqueue_adds_total") - passes <= 50, "the cluster is looked at without end"
     finally:
         world.close_namespace()

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program is killed before and after requests to either cluster, again and again, each time at a later one, until what it does
-needs fewer requests than that. Nothing is lost, nothing is left behind, and the module's resource goes before its operator."""
+"""The program is killed before, or after, every write to either cluster: each run gets one write further than the one before. A crash at
+a read leaves the same behind as a crash after the write before it, so reads are not counted. Nothing is lost, nothing is left behind,
+and the module's resource goes before its operator."""
 
 import json
-import os
+import re
 
 import pytest
 
@@ -11,28 +12,40 @@ from bench.audit import resource_of
 from bench.waiting import wait_until
 from controller_killer import Killer, PASS
 from faults.proxy import FaultProxy
-from lifecycle_harness import DEPLOYMENTS, HARBOURS, KYMAS, MANAGER, SYSTEM, token_kubeconfig
+from lifecycle_harness import API, AVAILABLE, DEPLOYMENTS, GROUP, KYMAS, MANIFESTS, SYSTEM, config_map, token_kubeconfig
 
-# Every request is tried; `LONGSHORE_CRASH_STEP=4` tries every fourth.
-STEP = int(os.environ.get("LONGSHORE_CRASH_STEP", "1"))
-SEVEN = {"ClusterRole", "ClusterRoleBinding", "ConfigMap", "CustomResourceDefinition", "Deployment", "Service", "ServiceAccount"}
+PIERS, OPERATOR = f"{GROUP}/v1alpha1/piers", "pier-operator"
+RESOURCE = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "Pier", "metadata": {"name": "pier", "namespace": SYSTEM, "finalizers": ["example.com/operator"]}}
+DEFINITION = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"piers.{GROUP}"}, "spec": {
+    "group": GROUP, "scope": "Namespaced", "names": {"plural": "piers", "kind": "Pier"}, "versions": [{"name": "v1alpha1", "served": True, "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}
+DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": OPERATOR, "namespace": SYSTEM}, "spec": {
+    "selector": {"matchLabels": {"app": "pier"}}, "template": {"metadata": {"labels": {"app": "pier"}}, "spec": {
+        "containers": [{"name": "operator", "image": "example.com/pier:1.0.0"}]}}}}
+VERSIONS = {"1.0.0": ["pier-settings", "pier-old"], "1.1.0": ["pier-settings", "pier-new"]}
+# More than any of the four operations needs.
+CRASHES_MAX = 100
+# More than a run has: it is not killed.
+ALL_WRITES = 1000
 
 
-@pytest.fixture
-def killer(world):
-    """Kills the program at a request of either proxy that is not about its Lease."""
-    made = Killer("before")
+@pytest.fixture(params=["before", "after"])
+def killer(world, request):
+    """Kills the program at a write of either proxy that is not about its Lease."""
+    made = Killer(request.param)
+    made.writes = []
 
     def plan(request):
-        return PASS if "/leases" in request.path else made.plan(request)
+        if request.method == "GET" or "/leases" in request.path or "/events" in request.path:
+            return PASS
+        if made.left is not None:
+            made.writes.append((request.method, request.path, request.body))
+        return made.plan(request)
 
     with FaultProxy(world.control_plane, plan) as control_plane, FaultProxy(world.cluster, plan) as cluster:
-        document = token_kubeconfig(world.control_plane, world.namespace, control_plane)
         made.kubeconfig = world.control_plane.directory / f"crash-{world.namespace}.json"
-        made.kubeconfig.write_text(json.dumps(document))
-        access = token_kubeconfig(world.cluster, "default", cluster)
-        world._embed(access)
-        made.access = json.dumps(access)
+        made.kubeconfig.write_text(json.dumps(token_kubeconfig(world.control_plane, world.namespace, control_plane)))
+        world.access_through(cluster)
         yield made
         made.left = None
         for program in world.programs:
@@ -40,85 +53,117 @@ def killer(world):
             program.stop()
 
 
-def run(world, killer):
-    """Starts the program. It may be killed before it leads."""
-    world.forget_lease()
-    killer.controller = world.start(kubeconfig_path=killer.kubeconfig, is_waiting=False)
-    killer.controller.expected = False
+class Crashes:
+    def __init__(self, world, killer):
+        self.world, self.killer = world, killer
+
+    def check(self):
+        """What holds at every moment, whatever was killed."""
+        world = self.world
+        listed = [f"{s['kind']}/{s['name']}" for m in world.kcp.items(MANIFESTS, world.namespace) for s in m.get("status", {}).get("synced", [])]
+        kinds = {"configmaps": "ConfigMap", "deployments": "Deployment", "customresourcedefinitions": "CustomResourceDefinition"}
+        for found in world.objects():
+            kind, _, name = found.partition("/")
+            assert f"{kinds[kind]}/{name}" in listed, f"{found} exists, and no Manifest lists it"
+        resource = world.left(PIERS)
+        assert not resource or world.skr.find(DEPLOYMENTS, OPERATOR, SYSTEM), "the operator is gone before its resource"
+        if resource or listed:
+            assert world.kcp.get(KYMAS, "fleet-0001", world.namespace)["metadata"].get("finalizers"), "the Kyma would not wait"
+
+    def play_controllers(self):
+        """The Deployment controller, and the operator, which is done with a resource that is being deleted."""
+        world = self.world
+        manager = world.skr.find(DEPLOYMENTS, OPERATOR, SYSTEM)
+        generation = manager["metadata"]["generation"] if manager else None
+        if manager and manager.get("status", {}).get("observedGeneration") != generation:
+            world.skr.patch(DEPLOYMENTS, OPERATOR, {"status": {**AVAILABLE, "observedGeneration": generation}}, SYSTEM, "status")
+        for resource in world.left(PIERS):
+            if resource["metadata"].get("deletionTimestamp"):
+                assert manager, "the operator is gone before its resource"
+                world.skr.patch(PIERS, "pier", {"metadata": {"finalizers": None}}, SYSTEM)
+
+    def run(self, number, is_over):
+        """Runs the program until its write of this number, or the end. Returns its writes, or None if it got to the end."""
+        def ends():
+            self.play_controllers()
+            return self.killer.has_killed.is_set() or is_over()
+
+        self.killer.writes = []
+        self.killer.arm(number)
+        self.world.forget_lease()
+        self.killer.controller = self.world.start(kubeconfig_path=self.killer.kubeconfig, is_waiting=False)
+        self.killer.controller.expected = False
+        wait_until(ends, f"a crash at write {number}, or the end")
+        if self.killer.has_killed.is_set():
+            return self.killer.writes[:number]
+        self.killer.left = None
+        self.killer.controller.kill()
+        return None
+
+    def until(self, is_over):
+        """Runs the program again and again, each time until one write more is done. Returns the writes at which it was killed."""
+        number, done, killed_at = 1, [], []
+        is_before = self.killer.moment == "before"
+        for _ in range(CRASHES_MAX):
+            writes = self.run(number, is_over)
+            self.check()
+            if writes is None:
+                return killed_at
+            killed_at.append(writes[-1][:2])
+            # Writes without effect, which every run repeats: the next one gets past them, and does one more.
+            repeated = next((n for n, (one, other) in enumerate(zip(done, writes)) if one != other), min(len(done), len(writes)))
+            number = repeated + (2 if is_before else 1)
+            done = writes[:-1] if is_before else writes
+        raise AssertionError(f"not done after {CRASHES_MAX} crashes: {killed_at}")
+
+    def is_installed(self, version):
+        def check():
+            status = self.world.kcp.find(KYMAS, "fleet-0001", self.world.namespace).get("status", {})
+            module = (status.get("modules") or [{}])[0]
+            return status.get("state") == "Ready" and module.get("state") == "Ready" and module.get("version") == version
+        return check
 
 
-def crash_until(world, killer, is_over, first=1, check=lambda: None):
-    """Kills the program at a later and later request until is_over. Returns the number of crashes."""
-    number, crashes = first, 0
-    while True:
-        killer.moment = "before" if crashes % 2 else "after"
-        killer.arm(number)
-        run(world, killer)
-        wait_until(lambda: killer.has_killed.is_set() or is_over(), f"crash {number} or the end")
-        check()
-        if not killer.has_killed.is_set():
-            killer.left = None
-            return crashes
-        crashes, number = crashes + 1, number + STEP
-
-
-def is_installed(world, version):
-    def check():
-        if world.skr.find(DEPLOYMENTS, MANAGER, SYSTEM):
-            world.roll_out()
-        module = world.module() or {}
-        return world.status().get("state") == "Ready" and module.get("version") == version and module.get("state") == "Ready"
-    return check
+def expected(version):
+    return sorted([f"configmaps/{name}" for name in VERSIONS[version]] + [f"customresourcedefinitions/piers.{GROUP}", f"deployments/{OPERATOR}"])
 
 
 def test_installation_update_disabling_and_deletion_survive_crashes(world, killer):
     """C8: the default resource always goes before its operator."""
-    world.catalog()
-    world.access("fleet-0001", killer.access)
-    world.kyma()
-    crashes = crash_until(world, killer, is_installed(world, "1.0.0"))
-    assert crashes >= 5
-    assert {s["kind"] for s in world.manifest()["status"]["synced"]} == SEVEN and len(world.objects()) == 7
-    assert world.skr.find(HARBOURS, "harbour", SYSTEM)
+    for version, names in VERSIONS.items():
+        world.publish("pier", [DEFINITION, DEPLOYMENT, *(config_map(name, version=version) for name in names)], version=version, data=RESOURCE)
+    component = f"example.com/module/{world.namespace}/pier"
+    world.kcp.apply({"apiVersion": API, "kind": "ModuleReleaseMeta", "metadata": {"name": "pier", "namespace": world.namespace}, "spec": {
+        "moduleName": "pier", "ocmComponentName": component, "channels": [{"channel": "regular", "version": "1.0.0"}, {"channel": "fast", "version": "1.1.0"}]}})
+    world.kyma(modules=["pier"])
+    runs, mark = Crashes(world, killer), world.cluster.audit.mark()
 
-    killer.controller.kill()
-    world.enable([{"name": "harbour", "channel": "fast", "managed": True}])
-    crash_until(world, killer, is_installed(world, "1.1.0"))
-    assert len(world.objects()) == 7 and "configmaps/harbour-tuning" in world.objects()
-    assert len(world.manifest()["status"]["synced"]) == 7
+    crashes = {"install": runs.until(runs.is_installed("1.0.0"))}
+    assert world.objects() == expected("1.0.0") and len(world.manifest("pier")["status"]["synced"]) == 4
+    uids = {t["metadata"]["name"]: t["metadata"]["uid"] for t in [*world.left(PIERS), world.skr.get(DEPLOYMENTS, OPERATOR, SYSTEM)]}
+    assert len(uids) == 2
 
-    killer.controller.kill()
-    world.skr.patch(HARBOURS, "harbour", {"metadata": {"finalizers": ["example.com/operator"]}}, SYSTEM)
+    world.enable([{"name": "pier", "channel": "fast", "managed": True}])
+    crashes["update"] = runs.until(runs.is_installed("1.1.0"))
+    assert world.objects() == expected("1.1.0") and len(world.manifest("pier")["status"]["synced"]) == 4
+    assert world.skr.get("configmaps", "pier-settings", SYSTEM)["data"] == {"version": "1.1.0"}
+    assert uids == {t["metadata"]["name"]: t["metadata"]["uid"] for t in [*world.left(PIERS), world.skr.get(DEPLOYMENTS, OPERATOR, SYSTEM)]}
+
     world.enable([])
+    crashes["disable"] = runs.until(lambda: world.manifest("pier") is None and not world.status().get("modules") and world.status()["state"] == "Ready")
+    assert world.objects() == [] and world.left(PIERS) == []
 
-    def operator_is_there():
-        """The operator removes its finalizer when the resource is being deleted, and must be there until then."""
-        resource = world.left(HARBOURS)
-        if resource:
-            assert world.skr.find(DEPLOYMENTS, MANAGER, SYSTEM), "the operator is gone before its resource"
-        if resource and resource[0]["metadata"].get("deletionTimestamp") and killer.patience > 2:
-            world.skr.patch(HARBOURS, "harbour", {"metadata": {"finalizers": None}}, SYSTEM)
-        killer.patience += 1
-
-    killer.patience = 0
-
-    def is_disabled():
-        if killer.patience > 4:
-            operator_is_there()
-        return world.manifest() is None and not world.status().get("modules")
-
-    crash_until(world, killer, is_disabled, check=operator_is_there)
-    assert world.objects() == [] and world.status()["state"] in ("Ready", "Processing")
-
-    killer.controller.kill()
-    killer.left = None
-    run(world, killer)
-    world.enable(["harbour"])
-    wait_until(is_installed(world, "1.0.0"), "installed again")
-    killer.controller.kill()
-    mark = world.cluster.audit.mark()
+    world.enable([{"name": "pier", "channel": "fast", "managed": True}])
+    assert runs.run(ALL_WRITES, runs.is_installed("1.1.0")) is None
     world.kcp.delete(KYMAS, "fleet-0001", world.namespace)
-    crash_until(world, killer, lambda: world.kcp.find(KYMAS, "fleet-0001", world.namespace) is None)
-    assert world.objects() == [] and world.left(KYMAS) == []
+    crashes["delete"] = runs.until(lambda: world.kcp.find(KYMAS, "fleet-0001", world.namespace) is None)
+    assert world.objects() == [] and world.left(KYMAS) == [] and world.kcp.items(MANIFESTS, world.namespace) == []
+
+    # Each operation has at least so many writes; a killer that does not kill would pass everything else.
+    least = {"install": 15, "update": 5, "disable": 6, "delete": 8}
+    assert all(len(set(crashes[name])) >= count for name, count in least.items()), crashes
     deleted = [resource_of(e) for e in world.cluster.audit.entries(mark, verb="delete") if e["responseStatus"]["code"] == 200]
-    assert deleted.index("harbours") < deleted.index("deployments"), deleted
+    assert re.findall("piers|deployments", " ".join(deleted)) == ["piers", "deployments"] * 2, deleted
+    created = [e for e in world.cluster.audit.entries(mark, verb="create", resource="piers") if e["responseStatus"]["code"] == 201]
+    assert len(created) == 2, "one resource for each of the two installations"
+    print({name: len(found) for name, found in crashes.items()})

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The life of modules in a managed cluster beyond the scenarios."""
 
+import re
 import threading
 
+from bench.audit import resource_of
 from bench.waiting import wait_until
+from faults.proxy import Action, FaultProxy, PASS
 from lifecycle_harness import (AVAILABLE, DEPLOYMENTS, GROUP, HARBOURS, KYMAS, LABEL, MANAGER, MANIFESTS, RELEASES, SYSTEM, TEMPLATES)
 
 
@@ -49,8 +52,15 @@ def versions(world):
     return found
 
 
+def wait_for_renewal(world, program):
+    """Some seconds, after which the last status and the last Event have been written."""
+    own = world.control_plane.audit.mark()
+    wait_until(lambda: world.control_plane.audit.count(own, resource="leases", user=program.user) >= 2, "renewals")
+
+
 def test_drift_is_corrected_and_silence_is_kept(world):
     """C5, C15: what others change comes back, what the module leaves to others stays, and an idle cluster causes no requests."""
+    start = world.cluster.audit.mark()
     program = world.start()
     world.ready()
     watched(world)
@@ -69,20 +79,24 @@ def test_drift_is_corrected_and_silence_is_kept(world):
     manager = world.skr.get(DEPLOYMENTS, MANAGER, SYSTEM)
     assert manager["spec"]["minReadySeconds"] == 7 and manager["metadata"]["annotations"]["theirs"] == "stays"
     # Silence: nothing but the Lease. The last Event may still be under way before.
-    own = world.control_plane.audit.mark()
-    wait_until(lambda: world.control_plane.audit.count(own, resource="leases", user=program.user) >= 1, "a renewal")
+    wait_for_renewal(world, program)
     before, output = versions(world), len(program.output())
     mark, own = world.cluster.audit.mark(), world.control_plane.audit.mark()
     wait_until(lambda: world.control_plane.audit.count(own, resource="leases", user=program.user) >= 3, "three renewals")
     assert world.requests(mark) == []
     assert [e["verb"] for e in world.control_plane.audit.entries(own, user=program.user) if e["objectRef"]["resource"] != "leases"] == []
     assert versions(world) == before and len(program.output()) == output
+    # Nothing but renewed watches comes later: less than two in five minutes.
+    lives = {resource_of(e): int(re.search(r"timeoutSeconds=(\d+)", e["requestURI"]).group(1))
+             for e in world.cluster.audit.entries(start, verb="watch", user=world.user)}
+    assert len(lives) >= 8 and sum(300 / life for life in lives.values()) < 2, lives
 
 
 def test_a_restart_changes_nothing_and_finds_what_happened_meanwhile(world):
     first = world.start()
     world.ready()
     watched(world)
+    wait_for_renewal(world, first)
     before = versions(world)
     first.stop()
     second = world.start()
@@ -97,6 +111,33 @@ def test_a_restart_changes_nothing_and_finds_what_happened_meanwhile(world):
     world.start()
     wait_until(lambda: world.skr.find("configmaps", "harbour-settings", SYSTEM), "the ConfigMap")
     wait_until(lambda: world.skr.get("rbac.authorization.k8s.io/v1/clusterroles", "harbour-manager")["rules"], "the rules")
+
+
+def test_a_restart_does_not_report_what_it_has_not_read_yet(world):
+    """C10: the catalog of the cluster is read late. The Kyma stays Ready meanwhile."""
+    held = []
+
+    def plan(request):
+        is_held = is_restarted.is_set() and request.path.endswith("/moduletemplates") and not held
+        return Action(delay=3, before=lambda: held.append(True)) if is_held else PASS
+
+    is_restarted = threading.Event()
+    with FaultProxy(world.cluster, plan) as proxy:
+        world.access_through(proxy)
+        program = world.start()
+        world.catalog()
+        world.kyma()
+        world.roll_out()
+        world.wait_state("Ready")
+        wait_for_renewal(world, program)
+        version = world.kcp.get(KYMAS, "fleet-0001", world.namespace)["metadata"]["resourceVersion"]
+        program.stop()
+        is_restarted.set()
+        program = world.start()
+        wait_until(lambda: held, "the catalog is read")
+        wait_for_renewal(world, program)
+        assert world.kcp.get(KYMAS, "fleet-0001", world.namespace)["metadata"]["resourceVersion"] == version
+        program.stop()
 
 
 def test_a_rotated_secret_is_used_for_the_next_request(world):

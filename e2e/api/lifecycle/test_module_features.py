@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maintenance windows."""
+"""Maintenance windows, and descriptors in templates."""
 
 import datetime
 import json
@@ -56,3 +56,18 @@ def test_an_update_with_downtime_waits_for_its_window(world):
     world.skr.patch(KYMAS, "default", {"spec": {"skipMaintenanceWindows": True}}, SYSTEM)
     wait_until(lambda: world.module("dock")["version"] == "1.2.0" and world.module("dock")["state"] == "Ready", "updated")
     assert len(world.kcp.items(MANIFESTS, world.namespace, labelSelector=f"{GROUP}/module-name=dock")) == 1
+
+
+def test_a_descriptor_in_the_template_is_not_read_from_the_registry(world):
+    """As templates were written before descriptors moved to the registry: only the layer with the objects is read."""
+    world.catalog()
+    world.apply("modules/harbour/moduletemplate-1.0.0-inline-descriptor.yaml")
+    world.access("fleet-0001")
+    world.kyma()
+    mark = world.registry.mark()
+    world.start()
+    world.roll_out()
+    world.wait_state("Ready")
+    reads = [path for method, path, status in world.registry.requests(mark) if method == "GET" and "harbour" in path]
+    assert [path.rpartition("/")[2] for path in reads] == [world.manifest()["spec"]["install"]["source"]["ref"]], reads
+    assert len(world.objects()) == 7
