@@ -71,7 +71,7 @@ static void replace_value(char **text, const char *value)
 /* A value that is not a text is invalid, and the API server quotes it when it says so. */
 static void replace_invalid(char **text, const json_t *value)
 {
-    cleanup_wipe char *number = json_is_number(value) ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+    cleanup_wipe char *number = json_is_number(value) ? doc_dump(value) : NULL;
     const char *key = NULL;
     size_t i;
     json_t *member = NULL;
