@@ -3,6 +3,13 @@
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
 export LONGSHORE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore
+# Objects of the three builds are kept outside the checkout, if ccache is installed. Relative paths, so that every clone finds them.
+ifneq ($(shell command -v ccache),)
+export CMAKE_C_COMPILER_LAUNCHER ?= ccache
+export CCACHE_DIR ?= $(LONGSHORE_CACHE)/ccache
+export CCACHE_BASEDIR ?= $(CURDIR)
+export CCACHE_NOHASHDIR ?= 1
+endif
 # Debian's own interpreter: the one that Debian's python3-pytest goes with.
 PYTHON := /usr/bin/python3
 # Of the two that releases are made for.
