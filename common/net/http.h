@@ -74,7 +74,7 @@ struct http_request {
     size_t body_max;             /* 0: 4 MiB */
     int redirects_max;           /* 0: redirects are not followed */
     bool is_plain_http_allowed;  /* otherwise http:// URLs are refused */
-    bool is_headless;            /* nobody reads the headers of a 2xx response: a call that lives
+    bool is_headless;            /* the headers of a 2xx response are not needed: a call that lives
                                   * for long need not keep them */
     bool is_multiplexed;         /* share one HTTP/2 connection with all such calls to this
                                   * server, if the server supports it */

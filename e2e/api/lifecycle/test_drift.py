@@ -56,7 +56,7 @@ def test_an_object_that_is_deleted_while_others_are_applied_comes_back(world):
     def delete():
         uids.append(wait_until(lambda: world.skr.find("configmaps", "late-a", SYSTEM), "the first object")["metadata"]["uid"])
         world.skr.delete("configmaps", "late-a", SYSTEM)
-        time.sleep(1)  # for the event; if it takes longer, the deletion is found all the same
+        time.sleep(1)  # for the event; if it takes longer, the deletion is found anyway
 
     def plan(request):
         return Action(before=delete) if request.method == "PATCH" and "/configmaps/late-b" in request.path and not uids else PASS
