@@ -164,6 +164,7 @@ static void apply_free(struct apply *apply)
             job_clear(&apply->jobs[i]);
     }
     loop_timer_stop(&apply->timer);
+    apply_places_free(apply);
     apply_result_free(apply->result);
     cluster_put(apply->cluster);
     free(apply);
@@ -225,6 +226,7 @@ int apply_start(const struct apply_options *options, struct apply **ret_apply, s
     apply->result->count = options->plan->count;
     apply->result->objects = xcalloc(options->plan->count + 1, sizeof(*apply->result->objects));
     apply->result->inventory = inventory_copy(options->recorded);
+    apply_places_init(apply);
     loop_timer_init(&apply->timer, kube_loop(cluster_kube(apply->cluster)), on_pump, apply);
     loop_timer_start(&apply->timer, 0);
     *ret_apply = apply;
@@ -248,7 +250,7 @@ static void describe_job(const struct apply_job *job, struct summary *summary)
 
     if (job->interest)
         state = xstrdup("is not established yet");
-    else if (job->call)
+    else if (job->call || job->place)
         state = xasprintf("waits for a response of server '%s'", server);
     else
         state = xasprintf("waits until its kind is known to server '%s'", server);

@@ -4,8 +4,10 @@
  * the others. The caller has recorded the plan (plan_record()) before.
  *
  * An object whose recorded entry has no uid is created; if it exists, or has a uid, it is read and
- * changed if needed. A change that meets a conflict is repeated with the new state, a few times.
- * With STRATEGY_APPLY an object without uid is applied at once. */
+ * changed if needed. If two or more objects of a kind and namespace have a uid, one list with the
+ * owner's label reads them, and what it does not return is read by name. A change that meets a
+ * conflict is repeated with the new state, a few times. With STRATEGY_APPLY an object without uid
+ * is applied at once. */
 #pragma once
 
 #include <jansson.h>

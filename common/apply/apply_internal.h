@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside common/apply: one object that is being applied. Private to apply.c, apply_object.c,
- * apply_crd.c and apply_message.c. */
+/* Inside common/apply: one object that is being applied. Private to apply.c and apply_*.c. */
 #pragma once
 
 #include "common/apply/apply.h"
@@ -26,7 +25,9 @@ struct apply_job {
     const char *doing;          /* for messages: "created" */
     int tries, served_tries;
     bool has_taken_over;
+    bool is_listed; /* live comes from a list, and may be older than an object that was just read */
     struct kube_call *call;
+    struct apply_place *place;         /* whose list it waits for, or NULL */
     struct cluster_interest *interest; /* in a CRD that is not established */
     struct loop_timer timer;
     struct error waiting_err; /* why it is waiting, or ERROR_NONE */
@@ -36,6 +37,7 @@ struct apply {
     struct apply_options options;
     struct cluster *cluster;
     struct apply_result *result;
+    struct apply_place *places; /* where recorded objects are listed, see apply_list.c */
     enum plan_group group;
     size_t next; /* object to begin with */
     size_t running;
@@ -56,6 +58,14 @@ struct inventory_entry *apply_job_entry(const struct apply_job *job);
 
 /* apply_object.c */
 void apply_job_begin(struct apply_job *job);
+/* Continues with an object of a list. NULL: it was not in the list, or there is none, which says
+ * nothing about the object: it is read by its name. */
+void apply_job_listed(struct apply_job *job, json_t *object);
+/* apply_list.c: calls apply_job_listed() at once or when the list of its kind and namespace has
+ * ended. */
+void apply_job_read(struct apply_job *job);
+void apply_places_init(struct apply *apply);
+void apply_places_free(struct apply *apply);
 /* apply_crd.c: waits until it is established, then ends the job. */
 void apply_job_wait_established(struct apply_job *job);
 

@@ -317,6 +317,11 @@ static void send_change(struct apply_job *job, const struct merge_result *change
         doc_set_text(change->body, "metadata.uid", doc_text_or(job->live, "metadata.uid", ""));
         send_apply(job, change->body);
     } else {
+        /* Unlike a PUT, a patch would be applied to whatever the object has become since the list.
+         */
+        if (job->is_listed)
+            doc_set_text(change->body, "metadata.resourceVersion",
+                         doc_text_or(job->live, "metadata.resourceVersion", ""));
         send_request(job, change->is_patch ? KUBE_PATCH_MERGE : KUBE_UPDATE, change->body,
                      on_changed, "changed");
     }
@@ -400,8 +405,20 @@ static void on_read(void *data, json_t *object, const struct error *err)
     }
 }
 
+void apply_job_listed(struct apply_job *job, json_t *object)
+{
+    const struct error none = {0};
+
+    job->is_listed = object != NULL;
+    if (object)
+        on_read(job, object, &none);
+    else
+        send_read(job);
+}
+
 static void send_read(struct apply_job *job)
 {
+    job->is_listed = false;
     send_request(job, KUBE_GET, NULL, on_read, "read");
 }
 
@@ -437,7 +454,7 @@ void apply_job_begin(struct apply_job *job)
                         job);
     }
     if (is_read_first(job))
-        send_read(job);
+        apply_job_read(job);
     else
         send_create(job);
 }

@@ -2,18 +2,11 @@
 """Both modes with helm 4, whose options and outputs differ. LONGSHORE_HELM=4 runs the other tests with it."""
 
 from api.helm.harness import chart_archive, raw
+from api.helm.templates import CONFIG, HOOK, SCHEMA, STUCK
 from bench.waiting import wait_until
 
-CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata: {color: {{ .Values.color | quote }}}\n"
 SUB = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: sub}\ndata: {word: {{ .Values.word }}, helm: {{ .Capabilities.HelmVersion.Version | quote }}}\n"
-STUCK = """{{ if .Values.stuck }}
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: never-bound}
-spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
-{{ end }}"""
-HOOK = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {helm.sh/hook: pre-install}}\n"
-CHART = chart_archive({"values.yaml": {"color": "red"}, "values.schema.json": '{"properties": {"color": {"type": "string"}}}',
+CHART = chart_archive({"values.yaml": {"color": "red"}, "values.schema.json": SCHEMA,
                        "templates/config.yaml": CONFIG, "templates/stuck.yaml": STUCK, "templates/hook.yaml": HOOK,
                        "charts/sub/Chart.yaml": {"apiVersion": "v2", "name": "sub", "version": "0.1.0"},
                        "charts/sub/values.yaml": {"word": "default"}, "charts/sub/templates/sub.yaml": SUB},

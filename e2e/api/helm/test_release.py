@@ -4,29 +4,9 @@
 import json
 
 from api.helm.harness import VERSION, chart_archive, raw
+from api.helm.templates import CONFIG, DEPLOYMENT, HOOK, SCHEMA, STUCK
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
-
-DEPLOYMENT = """
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: "{{ .Release.Name }}"}
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: a}}
-  template:
-    metadata: {labels: {app: a}}
-    spec: {containers: [{name: a, image: "example.com/a:1"}]}
-"""
-CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata: {color: {{ .Values.color | quote }}}\n"
-HOOK = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {helm.sh/hook: pre-install}}\ndata: {a: b}\n"
-STUCK = """{{ if .Values.stuck }}
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: never-bound}
-spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
-{{ end }}"""
-SCHEMA = '{"type": "object", "properties": {"color": {"type": "string"}}}'
 
 CHART = chart_archive({"values.yaml": {"color": "red", "more": {"default": "kept"}}, "values.schema.json": SCHEMA,
                        "templates/deployment.yaml": DEPLOYMENT, "templates/config.yaml": CONFIG, "templates/hook.yaml": HOOK})

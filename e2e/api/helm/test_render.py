@@ -229,8 +229,8 @@ RUN = [*READ, "get contexts", "list secrets", "patch secrets", "create pods", "p
 
 
 def test_a_job_costs_a_run_and_one_request_for_each_changed_object(world):
-    """The target: two requests for its capabilities, and one for each object that is new. Others are compared, with a request
-    each, and only those that differ are written, with another one."""
+    """The target: two requests for its capabilities and one for each object that is new or changed. What was there before is compared,
+    with one list for each kind and namespace, so that drift is found."""
     archive = chart_archive({f"templates/{n}.yaml": config_map(n, a=f"{{{{ .Values.{n} }}}}") for n in ("a", "b", "c")})
     capabilities = ["get /apis", "get /version"]
     world.start()
@@ -249,5 +249,11 @@ def test_a_job_costs_a_run_and_one_request_for_each_changed_object(world):
     assert theirs == sorted([*capabilities, *["create configmaps"] * 3])
     for job, values, changed in (("job-2", "111", 0), ("job-3", "121", 1), ("job-4", "232", 3)):
         theirs, ours = counted(job, **dict(zip("abc", values)))
-        assert theirs == sorted([*capabilities, *["get configmaps"] * 3, *["update configmaps"] * changed]), job
+        assert theirs == sorted([*capabilities, "list configmaps", *["update configmaps"] * changed]), job
         assert ours == sorted(RUN), job
+    world.kube.patch("configmaps", "b", {"data": {"a": "drifted"}}, world.space)
+    theirs, _ = counted("job-5", a="2", b="3", c="2")
+    assert theirs == sorted([*capabilities, "list configmaps", "update configmaps"]) and world.found("b")["data"] == {"a": "3"}
+    world.kube.patch("configmaps", "b", {"metadata": {"labels": None}, "data": {"a": "drifted"}}, world.space)
+    theirs, _ = counted("job-6", a="2", b="3", c="2")
+    assert theirs == sorted([*capabilities, "list configmaps", "get configmaps", "update configmaps"]) and world.found("b")["data"] == {"a": "3"}

@@ -36,12 +36,23 @@ def test_a_job_sends_as_few_requests_as_documented(world):
 
 
 def test_a_further_object_costs_one_request(world):
-    """F9, F10: 100 objects of a kind are 100 requests, applied and deleted."""
+    """F9, F10: 100 objects of a kind are 100 requests, applied and deleted. A later job reads all of them with one list."""
     controller = world.start()
     mark = world.cluster.audit.mark()
     world.deploy("item", [managed(world.config(f"cm-{n}")) for n in range(100)])
     world.succeeded("item", timeout=120)
     assert world.requests(world.cluster, world.user, mark) == ["create configmaps"] * 100
     assert world.cluster.audit.count(mark, user=world.user, verb="get") <= 2
+
+    def again(job, changed):
+        manifests = [managed(world.config(f"cm-{n}", **({"data": {"answer": job}} if n < changed else {}))) for n in range(100)]
+        mark = world.cluster.audit.mark()
+        world.update("item", manifests, job=job)
+        world.succeeded("item", job, timeout=120)
+        sent = world.requests(world.cluster, world.user, mark)
+        return world.cluster.audit.count(mark, user=world.user, verb="list"), sent
+
+    assert again("job-2", 0) == (1, [])
+    assert again("job-3", 7) == (1, ["update configmaps"] * 7)
     ours, theirs = world.count(controller, lambda: world.removed("item"))
     assert theirs == ["delete configmaps"] * 100 and len(ours) == 4, ours

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Templates and the schema of the charts that tests of releases use."""
+
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: "{{ .Release.Name }}"}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: a}}
+  template:
+    metadata: {labels: {app: a}}
+    spec: {containers: [{name: a, image: "example.com/a:1"}]}
+"""
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata: {color: {{ .Values.color | quote }}}\n"
+HOOK = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {helm.sh/hook: pre-install}}\ndata: {a: b}\n"
+STUCK = """{{ if .Values.stuck }}
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: never-bound}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+{{ end }}"""
+SCHEMA = '{"type": "object", "properties": {"color": {"type": "string"}}}'
