@@ -96,6 +96,11 @@ void cluster_pool_set_stream_s(struct cluster_pool *pool, uint32_t stream_s)
     pool->stream_s = stream_s;
 }
 
+void cluster_pool_limit_bookmarks(struct cluster_pool *pool)
+{
+    pool->has_few_bookmarks = true;
+}
+
 void cluster_pool_on_unauthorized(struct cluster_pool *pool,
                                   cluster_unauthorized_fn *on_unauthorized, void *data)
 {

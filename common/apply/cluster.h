@@ -30,6 +30,9 @@ void cluster_pool_set_max(struct cluster_pool *pool, size_t clusters_max);
 /* How long a stream of events lives before it is renewed, see struct kube_watch_options: with
  * thousands of clusters most requests would be renewals. */
 void cluster_pool_set_stream_s(struct cluster_pool *pool, uint32_t stream_s);
+/* Only one watch of each cluster asks for bookmarks. With thousands of clusters they would be most
+ * of what is received. */
+void cluster_pool_limit_bookmarks(struct cluster_pool *pool);
 /* on_unauthorized is called from the loop, possibly again and again, if a cluster has answered 401
  * to a lookup or watch of somebody who waits for an object: the credentials are not valid any more,
  * and without others nobody will learn anything of the object. It must not give back the

@@ -40,7 +40,8 @@ struct cluster {
     struct kube_call *discovery;                   /* the request that is under way, or NULL */
     char *discovered_version;                      /* its apiVersion; NULL: all groups */
     struct cluster_stream *streams;
-    struct cluster_traffic *traffic; /* of its server; NULL: it was never opened */
+    struct cluster_stream *bookmarked; /* the one with bookmarks if only one has them, or NULL */
+    struct cluster_traffic *traffic;   /* of its server; NULL: it was never opened */
 };
 
 struct cluster_pool {
@@ -49,6 +50,7 @@ struct cluster_pool {
     struct http_client *http; /* NULL: not needed yet */
     size_t clusters_max;
     uint32_t stream_s; /* 0: the default */
+    bool has_few_bookmarks;
     struct cluster *clusters;
     struct cluster *longest_idle, *latest_idle;
     size_t count, used_count;

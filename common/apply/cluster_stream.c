@@ -165,6 +165,11 @@ void cluster_stream_close(struct cluster_stream *stream)
     while (*link != stream)
         link = &(*link)->next;
     *link = stream->next;
+    if (stream->cluster->bookmarked == stream) {
+        stream->cluster->bookmarked = stream->cluster->streams;
+        if (stream->cluster->streams)
+            kube_watch_want_bookmarks(stream->cluster->streams->watch);
+    }
     stream->connection->watch_count--;
     cluster_stream_free(stream);
 }

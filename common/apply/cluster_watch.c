@@ -204,6 +204,19 @@ static void on_event(void *data, enum kube_event event, const json_t *object,
     cluster_stream_leave(stream);
 }
 
+/* Nothing shows whether the other streams stall as well. */
+static void on_stalled(void *data)
+{
+    struct cluster_stream *stalled = data;
+
+    if (stalled != stalled->cluster->bookmarked)
+        return;
+    for (struct cluster_stream *stream = stalled->cluster->streams; stream; stream = stream->next) {
+        if (stream != stalled)
+            kube_watch_renew(stream->watch);
+    }
+}
+
 /* ---- Which stream ---- */
 
 static bool is_same(const char *a, const char *b)
@@ -235,6 +248,8 @@ static int stream_new(struct cluster *cluster, const struct kind *kind, const ch
         .field_selector = field_selector,
         .skipped_members = SKIPPED_MEMBERS,
         .stream_s = cluster->pool->stream_s,
+        .is_without_bookmarks = cluster->pool->has_few_bookmarks && cluster->bookmarked,
+        .on_stalled = on_stalled,
         .on_event = on_event,
         .data = stream,
     };
@@ -255,6 +270,8 @@ static int stream_new(struct cluster *cluster, const struct kind *kind, const ch
         return -1;
     }
     stream->connection->watch_count++;
+    if (cluster->pool->has_few_bookmarks && !cluster->bookmarked)
+        cluster->bookmarked = stream;
     stream->next = cluster->streams;
     cluster->streams = stream;
     *ret_stream = stream;

@@ -48,7 +48,7 @@ static void report(struct follow *follow, const json_t *object, const struct err
 static void report_and_retry(struct follow *follow, const struct error *err)
 {
     if (follow->is_starting) {
-        follow->failure = xmemdup(err, sizeof(*err));
+        error_keep(&follow->failure, err);
         loop_timer_start(&follow->timer, 0);
         return;
     }

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/base/memory.h"
 #include "common/base/utf8.h"
 
 enum { TEXT_SIZE = sizeof(((struct error *)NULL)->text) };
@@ -138,4 +140,10 @@ const char *error_kind_name(enum error_kind kind)
         return "internal";
     }
     return "internal";
+}
+
+void error_keep(struct error **kept, const struct error *err)
+{
+    free(*kept);
+    *kept = err ? xmemdup(err, sizeof(*err)) : NULL;
 }

@@ -56,6 +56,8 @@ void error_write(struct error *err, enum error_kind kind, const char *format, ..
     printf_like(3, 4);
 void error_write_errno(struct error *err, int os, const char *format, ...) printf_like(3, 4);
 void error_prefix(struct error *err, const char *format, ...) printf_like(2, 3);
+/* Replaces an error in memory of its own by a copy of err, or by NULL if err is NULL. */
+void error_keep(struct error **kept, const struct error *err);
 
 /* The stable lower-case name of a kind, for logs and metrics. */
 const char *error_kind_name(enum error_kind kind);

@@ -240,8 +240,8 @@ void kube_wire_done(struct kube_wire *wire)
     *wire = (struct kube_wire){0};
 }
 
-char *kube_watch_url(const char *path, const char *version, const char *label_selector,
-                     const char *field_selector, uint32_t seconds)
+char *kube_watch_url(const char *path, const char *version, bool has_bookmarks,
+                     const char *label_selector, const char *field_selector, uint32_t seconds)
 {
     char *url = xstrdup(path);
     char text[16];
@@ -253,7 +253,7 @@ char *kube_watch_url(const char *path, const char *version, const char *label_se
      * old etcd (without progress notifications) cannot provide; it refuses bookmarks as well then.
      */
     kube_query_add(&url, "resourceVersion", version ? version : "0");
-    kube_query_add(&url, "allowWatchBookmarks", version ? "true" : NULL);
+    kube_query_add(&url, "allowWatchBookmarks", has_bookmarks ? "true" : NULL);
     kube_query_add(&url, "timeoutSeconds", text);
     kube_query_add(&url, "labelSelector", label_selector);
     kube_query_add(&url, "fieldSelector", field_selector);

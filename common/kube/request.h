@@ -24,8 +24,8 @@ int kube_path_make(const char *server, const struct kube_resource *resource,
 
 /* The URL of a stream of events. version: where to resume, or NULL for all objects and then
  * changes. Selectors may be NULL. */
-char *kube_watch_url(const char *path, const char *version, const char *label_selector,
-                     const char *field_selector, uint32_t seconds);
+char *kube_watch_url(const char *path, const char *version, bool has_bookmarks,
+                     const char *label_selector, const char *field_selector, uint32_t seconds);
 
 /* Appends "?key=<escaped value>" or "&key=...". Does nothing if value is NULL or empty. */
 void kube_query_add(char **url, const char *key, const char *value);

@@ -25,6 +25,8 @@ enum {
     /* Bookmarks come about once a minute. Without them the connection may be dead; resuming from
      * the last resourceVersion is cheap. */
     STREAM_STALL_MS = 150000,
+    /* A stream without bookmarks may be silent until its end, which may come a little late. */
+    STREAM_END_GRACE_MS = 60000,
     /* A stream that ends sooner than this without an event counts as a failure. */
     STREAM_SHORT_MS = 1000,
     TOO_LARGE_TRIES = 4,
@@ -33,11 +35,12 @@ enum {
 struct kube_watch {
     struct kube *kube;
     struct watch_target *target;
-    bool is_watch_only, is_metadata_only;
+    bool is_watch_only, is_metadata_only, is_without_bookmarks;
     const char *const *skipped_members;
     size_t page_size;
     uint32_t stream_s;
     kube_known_fn *is_known;
+    void (*on_stalled)(void *data);
     kube_watch_fn *on_event;
     void *data;
 
@@ -51,6 +54,7 @@ struct kube_watch {
     bool has_event;     /* the stream has delivered an event or bookmark */
     bool has_bookmarks; /* the stream was started with bookmarks */
     bool has_new_token;
+    /* Errors are large and rare, so a watch has no room for them. */
     struct error *stream_err; /* from an ERROR event, or NULL */
     struct error *list_fault; /* an object of the list was skipped; or NULL */
     int depth;
@@ -68,13 +72,6 @@ static void destroy(struct kube_watch *watch)
     free(watch->list_fault);
     free(watch->target);
     free(watch);
-}
-
-/* Errors are large and rare, so a watch has no room for them. err may be NULL. */
-static void keep_error(struct error **kept, const struct error *err)
-{
-    free(*kept);
-    *kept = err ? xmemdup(err, sizeof(*err)) : NULL;
 }
 
 static void enter(struct kube_watch *watch)
@@ -131,7 +128,7 @@ static void on_listed_item(void *data, const json_t *object, const struct error 
 
     note_received(watch);
     if (!object) {
-        keep_error(&watch->list_fault,
+        error_keep(&watch->list_fault,
                    err); /* reported after SYNCED: BROKEN here would mean a new list */
         return;
     }
@@ -194,7 +191,7 @@ static void start_list(struct kube_watch *watch)
     emit(watch, KUBE_EVENT_LISTING, NULL, NULL);
     if (watch->is_stopped)
         return;
-    keep_error(&watch->list_fault, NULL);
+    error_keep(&watch->list_fault, NULL);
     if (kube_list_start(watch->kube, &options, &watch->list, &err) < 0)
         retry_after_error(watch, &err);
 }
@@ -244,7 +241,7 @@ static void take_error(struct kube_watch *watch, const json_t *status)
     struct error err = {0};
 
     (void)kube_status_error_object(status, what, &err);
-    keep_error(&watch->stream_err, &err);
+    error_keep(&watch->stream_err, &err);
 }
 
 static void take_event(struct kube_watch *watch, enum kube_line_type type, const json_t *object,
@@ -356,6 +353,8 @@ static void resume_after_stream(struct kube_watch *watch, const struct error *er
         schedule(watch, retry_next_ms(&watch->retry, err));
     } else if (err->os == ETIMEDOUT && !is_short) {
         schedule(watch, 0); /* http.c uses a new connection */
+        if (watch->has_bookmarks && watch->on_stalled && !watch->is_stopped)
+            watch->on_stalled(watch->data);
     } else {
         retry_after_error(watch, err);
     }
@@ -379,9 +378,10 @@ static void on_stream_done(void *data, const struct http_response *response,
 
 static void start_stream(struct kube_watch *watch)
 {
-    cleanup_free char *url =
-        watch_target_url(watch->target, kube_server(watch->kube), watch->position.version,
-                         watch->stream_s + (uint32_t)(watch->retry.seed % watch->stream_s));
+    uint32_t seconds = watch->stream_s + (uint32_t)(watch->retry.seed % watch->stream_s);
+    bool has_bookmarks = watch->position.version && !watch->is_without_bookmarks;
+    cleanup_free char *url = watch_target_url(watch->target, kube_server(watch->kube),
+                                              watch->position.version, has_bookmarks, seconds);
     struct error err = {0};
     const struct http_header accept = {
         "Accept",
@@ -393,7 +393,9 @@ static void start_stream(struct kube_watch *watch)
         .url = url,
         .headers = &accept,
         .header_count = 1,
-        .stall_timeout_ms = STREAM_STALL_MS,
+        .stall_timeout_ms = watch->is_without_bookmarks
+                                ? (uint64_t)seconds * 1000 + STREAM_END_GRACE_MS
+                                : STREAM_STALL_MS,
         .is_headless = true,
         .on_data = on_stream_data,
         .on_done = on_stream_done,
@@ -402,9 +404,9 @@ static void start_stream(struct kube_watch *watch)
 
     line_split_done(&watch->split);
     line_split_init(&watch->split, KUBE_OBJECT_MAX);
-    keep_error(&watch->stream_err, NULL);
+    error_keep(&watch->stream_err, NULL);
     watch->has_event = false;
-    watch->has_bookmarks = watch->position.version != NULL;
+    watch->has_bookmarks = has_bookmarks;
     watch->stream_start_ms = loop_now_ms(kube_loop(watch->kube));
     if (kube_http_start(watch->kube, &request, &watch->http, &err) < 0) {
         (void)error_wrap(&err, "watch %s", watch->target->plural);
@@ -448,6 +450,8 @@ int kube_watch_start(struct kube *kube, const struct kube_watch_options *options
     watch->skipped_members = options->skipped_members;
     watch->page_size = options->page_size;
     watch->stream_s = options->stream_s ? options->stream_s : STREAM_S;
+    watch->is_without_bookmarks = options->is_without_bookmarks;
+    watch->on_stalled = options->on_stalled;
     watch->is_known = options->is_known;
     watch->on_event = options->on_event;
     watch->data = options->data;
@@ -459,6 +463,21 @@ int kube_watch_start(struct kube *kube, const struct kube_watch_options *options
     loop_timer_start(&watch->timer, 0);
     *ret_watch = watch;
     return 0;
+}
+
+void kube_watch_renew(struct kube_watch *watch)
+{
+    if (!watch->http)
+        return;
+    http_cancel(watch->http);
+    watch->http = NULL;
+    watch->position.is_unverified = true; /* the server may have been away */
+    schedule(watch, 0);
+}
+
+void kube_watch_want_bookmarks(struct kube_watch *watch)
+{
+    watch->is_without_bookmarks = false;
 }
 
 uint64_t kube_watch_idle_ms(const struct kube_watch *watch)

@@ -52,6 +52,14 @@ struct kube_watch_options {
     /* The server is asked to end a stream after this plus a random part of it, so that watches that
      * began together are not renewed together. 0: 300 s. */
     uint32_t stream_s;
+    /* The server sends no bookmarks. A stream without events then continues from an old version,
+     * which the server may have forgotten (410), so that it is listed again; and it is noticed only
+     * at its end that the stream stalls. For whoever has so many watches that bookmarks are most of
+     * the load, and a watch with bookmarks on the same connection, see on_stalled. */
+    bool is_without_bookmarks;
+    /* Nothing, not even a bookmark, was received for too long on a stream with bookmarks, which is
+     * being renewed: streams of the same server without bookmarks should be, too. NULL is fine. */
+    void (*on_stalled)(void *data);
     kube_watch_fn *on_event;
     void *data;
 };
@@ -60,6 +68,10 @@ struct kube_watch;
 
 int kube_watch_start(struct kube *kube, const struct kube_watch_options *options,
                      struct kube_watch **ret_watch, struct error *err) must_check;
+/* Begins a new stream where the present one is, if there is one. Not from inside on_event. */
+void kube_watch_renew(struct kube_watch *watch);
+/* Asks for bookmarks from the next stream on. */
+void kube_watch_want_bookmarks(struct kube_watch *watch);
 /* Time since an object, a bookmark (about one per minute) or a list was received; error responses
  * do not count. 0 for NULL. */
 uint64_t kube_watch_idle_ms(const struct kube_watch *watch);

@@ -53,7 +53,7 @@ struct kube_resource watch_target_resource(const struct watch_target *target)
 }
 
 char *watch_target_url(const struct watch_target *target, const char *server, const char *version,
-                       uint32_t seconds)
+                       bool has_bookmarks, uint32_t seconds)
 {
     const struct kube_resource resource = watch_target_resource(target);
     cleanup_free char *path = NULL;
@@ -61,5 +61,6 @@ char *watch_target_url(const struct watch_target *target, const char *server, co
 
     /* Cannot fail: watch_target_new() has made the same path. */
     (void)!kube_path_make(server, &resource, target->namespace_name, NULL, NULL, &path, &ignored);
-    return kube_watch_url(path, version, target->label_selector, target->field_selector, seconds);
+    return kube_watch_url(path, version, has_bookmarks, target->label_selector,
+                          target->field_selector, seconds);
 }

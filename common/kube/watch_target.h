@@ -18,4 +18,4 @@ int watch_target_new(const struct kube_watch_options *options, const char *serve
 struct kube_resource watch_target_resource(const struct watch_target *target);
 /* See kube_watch_url(). server is the one of watch_target_new(). Belongs to the caller. */
 char *watch_target_url(const struct watch_target *target, const char *server, const char *version,
-                       uint32_t seconds);
+                       bool has_bookmarks, uint32_t seconds);

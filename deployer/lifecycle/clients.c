@@ -21,6 +21,7 @@ int lifecycle_open_clients(struct lifecycle *lifecycle, const char *kubeconfig,
     /* Every cluster stays connected. */
     cluster_pool_set_max(lifecycle->pool, LIFECYCLE_CLUSTERS_MAX);
     cluster_pool_set_stream_s(lifecycle->pool, LIFECYCLE_STREAM_S);
+    cluster_pool_limit_bookmarks(lifecycle->pool);
     lifecycle->store = module_store_new(&(struct module_store_options){
         .loop = lifecycle->loop,
         .registry = lifecycle->registry,

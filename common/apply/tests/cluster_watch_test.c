@@ -291,8 +291,59 @@ static void watches_are_limited_and_spread_over_connections(void **state)
     cluster_unwatch(refused.interest);
 }
 
+static void one_watch_of_a_cluster_has_bookmarks_if_they_are_limited(void **state)
+{
+    struct api_bench *bench = *state;
+    struct seen seen[3] = {{.text = ""}};
+
+    cluster_pool_limit_bookmarks(bench->pool);
+    seen_watch(bench, "x", NULL, &seen[0]);
+    seen_watch(bench, "y", NULL, &seen[1]);
+    seen_watch(bench, NULL, "l=m", &seen[2]);
+    seen_run_until_watched(bench, 3);
+    assert_int_equal(api_bench_count(bench, "watch=true"), 3);
+    assert_int_equal(api_bench_count(bench, "allowWatchBookmarks=true"), 1);
+    /* Another one takes over when that one ends. */
+    cluster_unwatch(seen[0].interest);
+    seen_break_watches(bench);
+    while (api_bench_count(bench, "watch=true") < 5)
+        api_bench_run_once(bench);
+    assert_int_equal(api_bench_count(bench, "allowWatchBookmarks=true"), 2);
+    seen_stop(&seen[1], 2);
+    assert_null(bench->cluster->bookmarked);
+}
+
+/* A server that sends nothing any more is noticed by the absence of bookmarks, and what the other
+ * streams have missed is not known. */
+static void when_bookmarks_stop_all_watches_of_the_cluster_are_renewed(void **state)
+{
+    struct api_bench *bench = *state;
+    struct seen seen[2] = {{.text = ""}};
+
+    cluster_pool_limit_bookmarks(bench->pool);
+    seen_watch(bench, "x", NULL, &seen[0]);
+    seen_watch(bench, "y", NULL, &seen[1]);
+    seen_run_until_watched(bench, 2);
+    /* Longer than the stall timeout, which is checked in four steps. */
+    for (int step = 0; step < 5; step++) {
+        api_bench_run_idle(bench);
+        assert_int_equal(api_bench_count(bench, "watch=true"), 2);
+        clock_fake_advance(&bench->clock, 40000);
+    }
+    /* The client backs off, but not for as long as a stream without bookmarks may be silent. */
+    for (int step = 0; step < 60 && api_bench_count(bench, "watch=true") < 4; step++) {
+        api_bench_run_idle(bench);
+        clock_fake_advance(&bench->clock, 1000);
+    }
+    assert_int_equal(api_bench_count(bench, "watch=true"), 4);
+    assert_int_equal(api_bench_count(bench, "allowWatchBookmarks=true"), 2);
+    seen_stop(seen, array_length(seen));
+}
+
 int main(void)
 {
+#define test_fake(name_)                                                                           \
+    cmocka_unit_test_setup_teardown(name_, api_bench_setup_fake, api_bench_teardown)
 #define test(name_) cmocka_unit_test_setup_teardown(name_, api_bench_setup, api_bench_teardown)
     const struct CMUnitTest tests[] = {
         test(one_object_is_followed_through_its_life),
@@ -306,6 +357,8 @@ int main(void)
         test(interests_can_end_and_begin_in_callbacks),
         test(odd_names_are_watched_without_a_field_selector_or_refused),
         test(watches_are_limited_and_spread_over_connections),
+        test(one_watch_of_a_cluster_has_bookmarks_if_they_are_limited),
+        test_fake(when_bookmarks_stop_all_watches_of_the_cluster_are_renewed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,6 +133,21 @@ static void every_kind_has_a_different_name(void **state)
     }
 }
 
+static void a_kept_error_is_a_copy_until_another_or_none_replaces_it(void **state)
+{
+    struct error err = {.kind = ERROR_GONE, .text = "first"};
+    struct error *kept = NULL;
+
+    (void)state;
+    error_keep(&kept, &err);
+    (void)error_set(&err, ERROR_INVALID, "second");
+    assert_string_equal(kept->text, "first");
+    error_keep(&kept, &err);
+    assert_int_equal(kept->kind, ERROR_INVALID);
+    error_keep(&kept, NULL);
+    assert_null(kept);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +158,7 @@ int main(void)
         cmocka_unit_test(truncation_never_splits_a_character),
         cmocka_unit_test(errno_determines_the_kind_and_is_described),
         cmocka_unit_test(every_kind_has_a_different_name),
+        cmocka_unit_test(a_kept_error_is_a_copy_until_another_or_none_replaces_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
