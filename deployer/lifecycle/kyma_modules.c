@@ -12,28 +12,45 @@
 
 /* ---- Writes ---- */
 
+static void forget_failed_write(struct module *module)
+{
+    if (!module->has_write_failed)
+        return;
+    module->has_write_failed = false;
+    loop_timer_stop(&module->timer);
+    module_succeeded(module);
+}
+
 static void on_written(void *data, json_t *object, const struct error *err)
 {
     struct module *module = data;
 
     module->call = NULL;
-    if (err->kind == ERROR_NONE && kept_is_there(&module->manifest)) {
-        kept_take_answer(&module->manifest, object);
-    } else if (err->kind == ERROR_NONE) {
-        module->is_awaited = true; /* the watch shows it */
+    if (err->kind == ERROR_NONE) {
+        module->written_generation = module->sent_generation;
+        forget_failed_write(module);
+        if (kept_is_there(&module->manifest))
+            kept_take_answer(&module->manifest, object);
+        else
+            module->is_awaited = true; /* the watch shows it */
     } else if (err->kind != ERROR_NOT_FOUND && err->kind != ERROR_CONFLICT) {
+        module->has_write_failed = true;
         module_fail(module, err);
         return;
     }
     kyma_touch(module->kyma);
 }
 
-static void apply_manifest(struct kyma *kyma, const json_t *wanted, const char *reason)
+static void apply_manifest(struct kyma *kyma, const json_t *wanted, int64_t generation,
+                           const char *reason)
 {
     struct module *module = module_get(kyma, doc_text_or(wanted, "metadata.name", ""));
 
-    if (module->call || module->is_awaited || loop_timer_is_running(&module->timer))
+    /* A timer that runs for another reason is about the content that is replaced now. */
+    if (module->call || module->is_awaited ||
+        (module->has_write_failed && loop_timer_is_running(&module->timer)))
         return;
+    module->sent_generation = generation;
     log_info("writing a Manifest", log_text("manifest", module->name), log_text("reason", reason),
              log_text("version", doc_text_or(wanted, "spec.version", "")));
     module->call =
@@ -103,6 +120,26 @@ static void spoil(struct module_choice *choice, const char *message)
                    (int)sizeof(choice->message) - 1, message);
 }
 
+/* The status names a version and a template only when the Manifest has them: they decide whether an
+ * update is a downgrade or needs a maintenance window, and whether the Manifest is written again
+ * after a crash. */
+static void describe_unwritten(struct module_choice *choice, const struct module *module,
+                               const json_t *existing)
+{
+    const char *problem = module ? module->problem : NULL;
+
+    if (problem && !existing) {
+        spoil(choice, problem);
+    } else if (choice->entry) {
+        choice->kind = CHOICE_KEEP;
+        choice->has_state = false;
+        if (problem && module->has_write_failed) {
+            spoil(choice, problem);
+            choice->kind = CHOICE_KEEP;
+        }
+    }
+}
+
 /* The name of the Manifest is added to wanted, so that it stays. */
 static void install(struct kyma *kyma, const json_t *object, struct module_choice *choice,
                     bool is_mandatory, json_t *wanted_names)
@@ -115,6 +152,7 @@ static void install(struct kyma *kyma, const json_t *object, struct module_choic
     cleanup_json json_t *existing = module ? kept_get(&module->manifest) : NULL;
     cleanup_json json_t *wanted = NULL;
     const char *difference = NULL;
+    int64_t generation = 0;
     struct error err = {0};
     enum module_answer answer = lifecycle_find_source(lifecycle, choice, &inlined, &source, &err);
 
@@ -130,13 +168,17 @@ static void install(struct kyma *kyma, const json_t *object, struct module_choic
         }
         return;
     }
+    generation = doc_integer_or(choice->template, "metadata.generation", 0);
     wanted =
         manifest_object(object, choice, is_mandatory, lifecycle->options.repository_name, source);
-    difference = manifest_difference(existing, wanted, choice);
+    difference =
+        manifest_difference(existing, wanted, choice, module ? module->written_generation : 0);
     if (difference && !(existing && doc_text(existing, "metadata.deletionTimestamp")))
-        apply_manifest(kyma, wanted, difference);
-    if (!existing && module && module->problem)
-        spoil(choice, module->problem);
+        apply_manifest(kyma, wanted, generation, difference);
+    else if (!difference && module)
+        forget_failed_write(module);
+    if (difference)
+        describe_unwritten(choice, module, existing);
 }
 
 /* ---- Mandatory modules ---- */

@@ -87,9 +87,13 @@ static json_t *installed_entry(const struct module_choice *choice, const json_t 
     json_t *entry = new_entry(choice);
     const json_t *resource = doc_get(manifest, "spec.resource");
 
-    doc_set_text(entry, "version", choice->version);
-    doc_set_new(entry, "template",
-                tracked(choice->template, KYMA_API_VERSION, KIND_MODULE_TEMPLATE, true));
+    /* The version that is installed decides about the next one; a Manifest that has not been
+     * written yet installs nothing. */
+    if (manifest && is_of_version(manifest, choice->version)) {
+        doc_set_text(entry, "version", choice->version);
+        doc_set_new(entry, "template",
+                    tracked(choice->template, KYMA_API_VERSION, KIND_MODULE_TEMPLATE, true));
+    }
     if (manifest)
         doc_set_new(entry, "manifest", tracked(manifest, KYMA_API_VERSION, KIND_MANIFEST, false));
     if (json_is_object(resource) && !choice->is_resource_ignored)

@@ -164,6 +164,8 @@ struct module {
     uint64_t unready_since_ms; /* on the clock of the loop; 0: it is Ready */
     uint64_t took_ms;          /* until it was Ready, the last time */
     bool is_awaited;           /* the Manifest was written, and the watch has not shown it yet */
+    bool has_write_failed;     /* the problem is that the Manifest cannot be written */
+    int64_t sent_generation, written_generation; /* of the template that the Manifest is made of */
 
     /* Work under way: at most one of these. */
     enum module_action action;
@@ -392,6 +394,9 @@ void module_step(struct module *module, const json_t *object);
 void module_connected(struct module *module);
 void module_stop(struct module *module); /* ends its work and forgets the cluster */
 void module_fail(struct module *module, const struct error *err);
+/* For the callback of a request about an object that may be gone. Returns whether the request
+ * succeeded or the object does not exist; if not, the module has failed. */
+bool module_end_call(struct module *module, const struct error *err);
 void module_succeeded(struct module *module);
 void module_on_timer(void *data);
 void module_on_watch_timer(void *data);

@@ -120,8 +120,10 @@ static bool is_unmanaged(const json_t *manifest)
 }
 
 const char *manifest_difference(const json_t *existing, const json_t *wanted,
-                                const struct module_choice *choice)
+                                const struct module_choice *choice, int64_t written_generation)
 {
+    int64_t generation = doc_integer_or(choice->template, "metadata.generation", 0);
+
     if (!existing)
         return "it does not exist";
     if (is_unmanaged(existing))
@@ -135,9 +137,8 @@ const char *manifest_difference(const json_t *existing, const json_t *wanted,
     /* The original overlooks a policy that is changed alone. */
     if (!is_same_text(existing, wanted, "spec.customResourcePolicy"))
         return "its customResourcePolicy differs";
-    if (choice->entry &&
-        doc_integer_or(choice->entry, "template.metadata.generation", 0) !=
-            doc_integer_or(choice->template, "metadata.generation", 0) &&
+    if (choice->entry && written_generation != generation &&
+        doc_integer_or(choice->entry, "template.metadata.generation", 0) != generation &&
         is_same_label(existing, wanted, KYMA_LABEL_MANDATORY) &&
         !doc_member(doc_get(wanted, "metadata.labels"), KYMA_LABEL_MANDATORY))
         return "its template has changed";

@@ -16,6 +16,7 @@ json_t *manifest_object(const json_t *kyma, const struct module_choice *choice, 
                         const char *repository, const struct module_source *source);
 
 /* Why an existing Manifest has to be written; NULL: it does not. For logs: "its version differs".
- * What it carries beyond the wanted object is left alone. */
+ * What it carries beyond the wanted object is left alone. written_generation: of the template that
+ * this process has written it with, or 0. The status of the Kyma names it only afterwards. */
 const char *manifest_difference(const json_t *existing, const json_t *wanted,
-                                const struct module_choice *choice);
+                                const struct module_choice *choice, int64_t written_generation);

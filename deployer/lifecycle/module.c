@@ -110,6 +110,15 @@ void module_fail(struct module *module, const struct error *err)
     kyma_touch(module->kyma);
 }
 
+bool module_end_call(struct module *module, const struct error *err)
+{
+    module->call = NULL;
+    if (err->kind == ERROR_NONE || err->kind == ERROR_NOT_FOUND)
+        return true;
+    module_fail(module, err);
+    return false;
+}
+
 void module_on_timer(void *data)
 {
     struct module *module = data;

@@ -112,11 +112,8 @@ static void on_handed_over(void *data, json_t *object, const struct error *err)
     struct module *module = data;
 
     (void)object;
-    module->call = NULL;
-    if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
-        module_fail(module, err);
+    if (!module_end_call(module, err))
         return;
-    }
     module->next_entry++;
     hand_over_next(module);
 }

@@ -268,11 +268,8 @@ static void on_deleted(void *data, json_t *object, const struct error *err)
     struct module *module = data;
 
     (void)object;
-    module->call = NULL;
-    if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
-        module_fail(module, err);
+    if (!module_end_call(module, err))
         return;
-    }
     module->is_resource_deleted = true; /* the watch says when it is gone */
     module_succeeded(module);
 }

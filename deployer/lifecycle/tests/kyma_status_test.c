@@ -124,7 +124,12 @@ static void choices_become_entries(void **state)
         {CHOICE_REMOVE, false, MANIFEST("Ready", ""), "Deleting", "0.9.0", "Processing"},
         {CHOICE_REMOVE, false, MANIFEST("Warning", "waits"), "Warning", "0.9.0", "Warning"},
         {CHOICE_REMOVE, false, "{}", "", "", "Ready"},
-        {CHOICE_INSTALL, false, "{}", "Processing", "1.0.0", "Processing"},
+        /* No version is installed before the Manifest is written. */
+        {CHOICE_INSTALL, false, "{}", "Processing", "", "Processing"},
+        {CHOICE_INSTALL, false,
+         "{'harbour':{'spec':{'version':'0.9.0'},'status':{'state':'Ready'}}}", "Processing", "",
+         "Processing"},
+        {CHOICE_INSTALL, false, MANIFEST("Ready", ""), "Ready", "1.0.0", "Ready"},
     };
     cleanup_json json_t *kyma = parse("{'spec':{'channel':'regular'}}");
     cleanup_json json_t *template = parse(TEMPLATE);

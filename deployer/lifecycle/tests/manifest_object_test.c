@@ -105,13 +105,13 @@ static void only_what_matters_is_a_difference(void **state)
     struct module_choice choice = choice_of(template, entry);
 
     (void)state;
-    assert_string_equal(manifest_difference(NULL, wanted, &choice), "it does not exist");
+    assert_string_equal(manifest_difference(NULL, wanted, &choice, 0), "it does not exist");
     for (size_t i = 0; i < array_length(rows); i++) {
         cleanup_json json_t *changed = json_deep_copy(existing);
         const char *difference;
 
         doc_set_text(changed, rows[i].path, rows[i].value);
-        difference = manifest_difference(changed, wanted, &choice);
+        difference = manifest_difference(changed, wanted, &choice, 0);
         if (rows[i].expected)
             assert_string_equal(difference, rows[i].expected);
         else
@@ -119,15 +119,17 @@ static void only_what_matters_is_a_difference(void **state)
     }
     json_object_set_new(doc_writable(doc_get(existing, "metadata.labels")),
                         "operator.kyma-project.io/channel", json_string("fast"));
-    assert_string_equal(manifest_difference(existing, wanted, &choice), "its channel differs");
+    assert_string_equal(manifest_difference(existing, wanted, &choice, 0), "its channel differs");
     json_object_set_new(doc_writable(doc_get(existing, "metadata.annotations")),
                         "operator.kyma-project.io/is-unmanaged", json_string("true"));
-    assert_null(manifest_difference(existing, wanted, &choice));
+    assert_null(manifest_difference(existing, wanted, &choice, 0));
 
     choice.entry = old_entry;
-    assert_string_equal(manifest_difference(wanted, wanted, &choice), "its template has changed");
+    assert_string_equal(manifest_difference(wanted, wanted, &choice, 0),
+                        "its template has changed");
+    assert_null(manifest_difference(wanted, wanted, &choice, 3)); /* it was written since */
     choice.entry = NULL;
-    assert_null(manifest_difference(wanted, wanted, &choice));
+    assert_null(manifest_difference(wanted, wanted, &choice, 0));
 }
 
 int main(void)

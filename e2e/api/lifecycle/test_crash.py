@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program is killed before, or after, every write to either cluster: each run gets one write further than the one before. A crash at
-a read leaves the same behind as a crash after the write before it, so reads are not counted. Nothing is lost, nothing is left behind,
-and the module's resource goes before its operator."""
+"""The program is killed before and after every request to the control plane, the managed cluster and the registry: reads, lists, starts of watches, writes, the Lease and Events.
+Nothing is lost, nothing is left behind, and the module's resource goes before its operator.
+
+All crashes of an operation happen one after the other in the same clusters. A program is killed at the first request that has not been interrupted in this
+operation yet: the first time before the server gets it, the next time after the server has executed it. The program that is started next finds what the
+killed one left. So an operation with n different requests takes 2n short runs, instead of 2n installations."""
 
 import json
 import re
+import threading
 
 import pytest
 
 from bench.audit import resource_of
 from bench.waiting import wait_until
-from controller_killer import Killer, PASS
-from faults.proxy import FaultProxy
+from faults.proxy import Action, FaultProxy, PASS
 from lifecycle_harness import API, AVAILABLE, DEPLOYMENTS, GROUP, KYMAS, MANIFESTS, SYSTEM, config_map, token_kubeconfig
 
 PIERS, OPERATOR = f"{GROUP}/v1alpha1/piers", "pier-operator"
@@ -24,30 +27,76 @@ DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name"
         "containers": [{"name": "operator", "image": "example.com/pier:1.0.0"}]}}}}
 VERSIONS = {"1.0.0": ["pier-settings", "pier-old"], "1.1.0": ["pier-settings", "pier-new"]}
 # More than any of the four operations needs.
-CRASHES_MAX = 100
-# More than a run has: it is not killed.
-ALL_WRITES = 1000
+CRASHES_MAX = 500
+# An operation is over when the program has sent no request for this long.
+QUIET_SECONDS = 0.3
+POLL_SECONDS = 0.1
+# What differs each time the same request is sent: times, versions, identities, the duration of a watch.
+VARIABLE = re.compile(rb'\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|"resourceVersion":"\d+"')
+VARIABLE_QUERY = ("resourceVersion", "timeoutSeconds", "continue")
 
 
-@pytest.fixture(params=["before", "after"])
-def killer(world, request):
-    """Kills the program at a write of either proxy that is not about its Lease."""
-    made = Killer(request.param)
-    made.writes = []
+def key_of(request):
+    """Equal for two requests that ask for the same."""
+    query = sorted((name, value) for name, value in request.query.items() if name not in VARIABLE_QUERY)
+    is_named = "/leases" in request.path or "/events" in request.path
+    return request.method, request.path, tuple(query), b"" if is_named else VARIABLE.sub(b"", request.body)
 
-    def plan(request):
-        if request.method == "GET" or "/leases" in request.path or "/events" in request.path:
-            return PASS
-        if made.left is not None:
-            made.writes.append((request.method, request.path, request.body))
-        return made.plan(request)
 
-    with FaultProxy(world.control_plane, plan) as control_plane, FaultProxy(world.cluster, plan) as cluster:
+class Killer:
+    """Kills the program at the first request that was not interrupted before and after its execution since begin()."""
+
+    def __init__(self):
+        self.program = None         # None: nothing is killed
+        self.is_killed = threading.Event()
+        self.seen = 0               # requests since the program was started
+        self.has_written = False    # one of them was a write, to one of the servers
+        self._moments = {}          # of each request: the crashes so far
+        self._lock = threading.Lock()
+
+    def begin(self):
+        self._moments = {}
+
+    def interrupted(self, moment):
+        """The requests that were interrupted at this moment."""
+        return [key for key, moments in self._moments.items() if moment in moments]
+
+    def arm(self, start):
+        """Starts the program. Its requests wait until it is known whom to kill."""
+        with self._lock:
+            self.is_killed.clear()
+            self.seen, self.has_written, self.program = 0, False, start()
+
+    def disarm(self):
+        with self._lock:
+            self.program = None
+
+    def plan(self, request):
+        with self._lock:
+            self.seen += 1
+            self.has_written |= request.method != "GET" and "/leases" not in request.path
+            moments = self._moments.setdefault(key_of(request), [])
+            if self.program is None or len(moments) == 2:
+                return PASS
+            program, self.program = self.program, None
+            moments.append("after" if moments else "before")
+
+            def kill():
+                program.kill()
+                self.is_killed.set()
+            return Action(forward=False, lose=True, before=kill) if moments[-1] == "before" else Action(lose=True, applied=kill)
+
+
+@pytest.fixture
+def killer(world):
+    made = Killer()
+    with FaultProxy(world.control_plane, made.plan) as control_plane, FaultProxy(world.cluster, made.plan) as cluster, FaultProxy(world.registry, made.plan) as registry:
         made.kubeconfig = world.control_plane.directory / f"crash-{world.namespace}.json"
         made.kubeconfig.write_text(json.dumps(token_kubeconfig(world.control_plane, world.namespace, control_plane)))
+        made.registry = registry
         world.access_through(cluster)
         yield made
-        made.left = None
+        made.disarm()
         for program in world.programs:
             program.expected = False
             program.stop()
@@ -82,39 +131,44 @@ class Crashes:
                 assert manager, "the operator is gone before its resource"
                 world.skr.patch(PIERS, "pier", {"metadata": {"finalizers": None}}, SYSTEM)
 
-    def run(self, number, is_over):
-        """Runs the program until its write of this number, or the end. Returns its writes, or None if it got to the end."""
-        def ends():
-            self.play_controllers()
-            return self.killer.has_killed.is_set() or is_over()
+    def start(self):
+        world = self.world
+        world.forget_lease()
+        program = world.start(f"--oci-registry-host={self.killer.registry.url}", kubeconfig_path=self.killer.kubeconfig, is_waiting=False)
+        program.expected = False
+        return program
 
-        self.killer.writes = []
-        self.killer.arm(number)
-        self.world.forget_lease()
-        self.killer.controller = self.world.start(kubeconfig_path=self.killer.kubeconfig, is_waiting=False)
-        self.killer.controller.expected = False
-        wait_until(ends, f"a crash at write {number}, or the end")
-        if self.killer.has_killed.is_set():
-            return self.killer.writes[:number]
-        self.killer.left = None
-        self.killer.controller.kill()
-        return None
+    def run(self, is_over):
+        """Runs the program until it is killed, or until the operation is over and the program sends no more requests. Returns whether it was killed."""
+        self.killer.arm(self.start)
+
+        def ends():
+            if self.killer.is_killed.wait(POLL_SECONDS):
+                return True
+            self.play_controllers()
+            seen = self.killer.seen
+            return is_over() and not self.killer.is_killed.wait(QUIET_SECONDS) and self.killer.seen == seen
+        wait_until(ends, "a crash, or the end of the operation", interval=0)
+        return self.killer.is_killed.is_set()
+
+    def complete(self, is_over):
+        """Runs the program until the operation is over. It is not killed before."""
+        program = self.start()
+        wait_until(lambda: self.play_controllers() or is_over(), "the end of the operation")
+        program.kill()
 
     def until(self, is_over):
-        """Runs the program again and again, each time until one write more is done. Returns the writes at which it was killed."""
-        number, done, killed_at = 1, [], []
-        is_before = self.killer.moment == "before"
+        """Runs the program again and again until it can be killed no more. Returns the requests at which it was killed."""
+        self.killer.begin()
         for _ in range(CRASHES_MAX):
-            writes = self.run(number, is_over)
-            self.check()
-            if writes is None:
-                return killed_at
-            killed_at.append(writes[-1][:2])
-            # Writes without effect, which every run repeats: the next one gets past them, and does one more.
-            repeated = next((n for n, (one, other) in enumerate(zip(done, writes)) if one != other), min(len(done), len(writes)))
-            number = repeated + (2 if is_before else 1)
-            done = writes[:-1] if is_before else writes
-        raise AssertionError(f"not done after {CRASHES_MAX} crashes: {killed_at}")
+            is_killed = self.run(is_over)
+            if self.killer.has_written:
+                self.check()
+            if not is_killed:
+                self.killer.disarm()
+                self.world.programs[-1].kill()
+                return {moment: self.killer.interrupted(moment) for moment in ("before", "after")}
+        raise AssertionError(f"not done after {CRASHES_MAX} crashes: {self.killer.interrupted('before')}")
 
     def is_installed(self, version):
         def check():
@@ -154,16 +208,18 @@ def test_installation_update_disabling_and_deletion_survive_crashes(world, kille
     assert world.objects() == [] and world.left(PIERS) == []
 
     world.enable([{"name": "pier", "channel": "fast", "managed": True}])
-    assert runs.run(ALL_WRITES, runs.is_installed("1.1.0")) is None
+    runs.complete(runs.is_installed("1.1.0"))
     world.kcp.delete(KYMAS, "fleet-0001", world.namespace)
     crashes["delete"] = runs.until(lambda: world.kcp.find(KYMAS, "fleet-0001", world.namespace) is None)
     assert world.objects() == [] and world.left(KYMAS) == [] and world.kcp.items(MANIFESTS, world.namespace) == []
 
-    # Each operation has at least so many writes; a killer that does not kill would pass everything else.
-    least = {"install": 15, "update": 5, "disable": 6, "delete": 8}
-    assert all(len(set(crashes[name])) >= count for name, count in least.items()), crashes
+    for name, (writes, reads) in {"install": (12, 10), "update": (5, 10), "disable": (5, 10), "delete": (6, 10)}.items():
+        for moment, requests in crashes[name].items():
+            kinds = ["read" if request[0] == "GET" else "write" for request in requests]
+            print(name, moment, kinds.count("read"), "reads", kinds.count("write"), "writes")
+            # Each operation has at least so many; a killer that does not kill would pass everything else.
+            assert kinds.count("write") >= writes and kinds.count("read") >= reads, (name, requests)
     deleted = [resource_of(e) for e in world.cluster.audit.entries(mark, verb="delete") if e["responseStatus"]["code"] == 200]
     assert re.findall("piers|deployments", " ".join(deleted)) == ["piers", "deployments"] * 2, deleted
     created = [e for e in world.cluster.audit.entries(mark, verb="create", resource="piers") if e["responseStatus"]["code"] == 201]
     assert len(created) == 2, "one resource for each of the two installations"
-    print({name: len(found) for name, found in crashes.items()})

@@ -162,7 +162,7 @@ def test_a_rotated_secret_is_used_for_the_next_request(world):
 
 def test_a_module_is_handed_over_hidden_and_left_alone(world):
     """Unmanaged modules, the skip label, beta modules, and a policy that is changed (C14)."""
-    world.start()
+    program = world.start()
     world.ready()
     world.enable([{"name": "harbour", "managed": True, "customResourcePolicy": "Ignore"}])
     wait_until(lambda: world.manifest()["spec"]["customResourcePolicy"] == "Ignore", "the policy in the Manifest")
@@ -186,11 +186,12 @@ def test_a_module_is_handed_over_hidden_and_left_alone(world):
     assert world.objects() == []
     # Skipped.
     world.kcp.patch(KYMAS, "fleet-0001", {"metadata": {"labels": {f"{GROUP}/skip-reconciliation": "true"}}}, world.namespace)
-    version = world.status()
+    before = world.status()
     world.enable([])
+    wait_for_renewal(world, program)
+    assert world.status() == before and before["modules"], "the Kyma is not looked at"
     world.kcp.patch(KYMAS, "fleet-0001", {"metadata": {"labels": {f"{GROUP}/skip-reconciliation": None}}}, world.namespace)
     wait_until(lambda: not world.status().get("modules"), "no modules")
-    assert version["modules"]
     for kind in (DEPLOYMENTS, "services", "serviceaccounts"):
         for thing in world.skr.items(kind, SYSTEM):
             world.skr.delete(kind, thing["metadata"]["name"], SYSTEM)
@@ -212,6 +213,20 @@ def test_the_state_of_a_module_is_that_of_its_manager_and_its_resource(world):
     assert remote["modules"][0]["message"] == status["modules"][0]["message"]
     world.roll_out()
     world.wait_state("Ready")
+
+
+def test_the_state_of_a_module_can_be_that_of_its_manager_or_its_resource_alone(world):
+    program = world.start("--module-state=manager")
+    world.ready()
+    world.skr.patch(HARBOURS, "harbour", {"status": {"state": "Warning"}}, SYSTEM, "status")
+    wait_for_renewal(world, program)
+    assert world.status()["state"] == "Ready", "the resource decides"
+    world.kill(program)
+    program = world.start("--module-state=resource")
+    world.wait_state("Warning")
+    world.roll_out({**AVAILABLE, "conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]})
+    wait_for_renewal(world, program)
+    assert world.status()["state"] == "Warning", "the manager decides"
 
 
 def test_a_control_plane_manages_itself(world):
