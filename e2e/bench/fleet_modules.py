@@ -46,9 +46,14 @@ def objects(module, version):
     ]
 
 
-def push(client, module, version):
+def small_objects(module, version):
+    """One small object, for tests of what all clusters share."""
+    return [_named("v1", "ConfigMap", f"{module}-version", data={"version": version})]
+
+
+def push(client, module, version, content=objects):
     """Pushes the component version of a module."""
-    text = yaml.safe_dump_all(objects(module, version)).encode()
+    text = yaml.safe_dump_all(content(module, version)).encode()
     layer = Blob(text, "application/octet-stream")
     resource = {"name": "raw-manifest", "type": "directoryTree", "relation": "local", "version": version,
                 "access": {"type": "localBlob", "localReference": layer.digest, "mediaType": layer.media_type}}

@@ -24,8 +24,9 @@ def kyma_name(cluster):
 
 
 class FleetWorld:
-    def __init__(self, clusters, modules, *flags, spare=0, variables=None):
-        """spare: clusters without a Kyma, after the others. variables: of the environment of all programs."""
+    def __init__(self, clusters, modules, *flags, spare=0, variables=None, content=fleet_modules.objects):
+        """spare: clusters without a Kyma, after the others. variables: of the environment of all programs. content: the objects of a module and version."""
+        self.content = content
         self.count, self.modules = clusters, NAMES[:modules]
         self.variables = variables or {}
         self.fleet = Fleet(clusters + 1 + spare, *flags, variables=self.variables)
@@ -55,7 +56,7 @@ class FleetWorld:
 
     def publish(self, module, version):
         """Pushes a version of a module and makes it the one of the channel."""
-        fleet_modules.push(self.registry.client(), module, version)
+        fleet_modules.push(self.registry.client(), module, version, self.content)
         self.kcp.apply(fleet_modules.template(module, version, NAMESPACE))
         self.kcp.apply(fleet_modules.release(module, version, NAMESPACE))
 

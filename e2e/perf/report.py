@@ -163,6 +163,16 @@ def images(found):
     return lines
 
 
+def replace_images(found, docs):
+    """Writes only the sizes of the images into the existing page. They do not depend on the machine or its load, unlike the other figures."""
+    file = docs / "performance.md"
+    before, heading, after = file.read_text().partition("\n## Images\n")
+    if not heading:
+        raise SystemExit(f"{file} has no section for images; measure all sections first")
+    following = after.find("\n## ")
+    file.write_text(before + "\n".join(images(found)) + "\n" + (after[following:] if following >= 0 else ""))
+
+
 def page(results, docs):
     text = ["# Performance", "",
             "Written by `make bench` (`e2e/perf/run.py`); run it to get the figures of your machine. Counts do not depend on the machine, times do: read",

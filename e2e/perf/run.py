@@ -7,7 +7,7 @@ docs/performance.md and docs/fleet-performance.md.
 
 --quick measures everything with small numbers and writes no page. --page measures nothing and writes the pages from out/bench.json.
 --clusters selects the sizes of the sections "fleet" and "fleetDay"; results of other sizes are kept. What has been measured is written at once, and a section
-that fails does not prevent the others.
+that fails does not prevent the others. "images" alone replaces only its part of docs/performance.md.
 """
 
 import argparse
@@ -102,7 +102,9 @@ def main():
         process.stop_all()
     report.table(results)
     if not options.quick:
-        if any(name in report.PARTS for name in (results if options.page else options.sections or names)):
+        if options.sections == ["images"] and not failed:
+            report.replace_images(results["images"], HERE.parents[1] / "docs")
+        elif any(name in report.PARTS for name in (results if options.page else options.sections or names)):
             report.page(results, HERE.parents[1] / "docs")
         if results.get("fleet"):
             report_fleet.page(results, HERE.parents[1] / "docs")

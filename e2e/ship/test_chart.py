@@ -375,6 +375,29 @@ def test_roles_in_namespaces_replace_the_cluster_role():
     assert config_of(chosen)["namespaces"] == ["a", "b"] and "namespaces" not in config_of(everywhere)
 
 
+@pytest.mark.parametrize("chart", ["container-deployer", "helm-deployer"])  # those with an init container
+def test_proxies_and_certificates_reach_the_configuration_of_init(chart, tmp_path):
+    environment, bundle = [{"name": "HTTPS_PROXY", "value": "http://proxy.example:3128"}], "-----BEGIN CERTIFICATE-----\n"
+    things = helm.template({"deployer": {"initContainer": {"env": environment}, "oci": {"caBundle": bundle}}}, chart=helm.CHART.with_name(chart))
+    config = config_of(things)
+    assert (config["initContainer"]["env"], config["oci"]["caBundle"]) == (environment, bundle)
+    check_configuration(things, tmp_path)
+
+
+def test_the_network_policy_of_runs_selects_the_pods_of_items_and_no_others():
+    things = helm.template({"deployer": {"namespace": "runs"}, "runs": {"networkPolicy": {"enabled": True}}})
+    policy = helm.find(things, "NetworkPolicy", "deployer-container-deployer-runs")
+    assert policy["metadata"]["namespace"] == "runs" and policy["spec"]["policyTypes"] == ["Ingress", "Egress"] and "ingress" not in policy["spec"]
+    wanted = {entry["key"] for entry in policy["spec"]["podSelector"]["matchExpressions"] if entry["operator"] == "Exists"}
+    assert wanted and policy["spec"]["podSelector"].keys() == {"matchExpressions"}
+    item = paths.CHECKOUT / "e2e" / "examples" / "script-counter" / "item.yaml"
+    rendered = subprocess.run([BUILD / "deployer" / "longshore", "render", item], capture_output=True, text=True, check=True).stdout
+    run = helm.find([thing for thing in yaml.safe_load_all(rendered) if thing], "Pod")
+    assert wanted <= run["metadata"]["labels"].keys()
+    for pod in (helm.find(things, "Deployment")["spec"]["template"], helm.find(things, "Pod")):
+        assert not wanted & pod["metadata"]["labels"].keys()
+
+
 # The memory of the lifecycle manager grows with the number of its clusters.
 @pytest.mark.parametrize("chart", sorted(set(REQUIRED) - {"lifecycle-manager"}))
 def test_every_container_has_a_limit_of_memory_that_another_request_drops(chart):

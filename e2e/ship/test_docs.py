@@ -140,6 +140,15 @@ def test_the_changelog_follows_keep_a_changelog_and_has_the_version_of_the_relea
     assert set(re.findall(r"^### (.+)$", text, re.MULTILINE)) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
+def test_the_performance_page_has_the_sizes_of_every_image_for_both_architectures():
+    """Written by e2e/perf/run.py images, after images/build for both."""
+    page = (paths.CHECKOUT / "docs" / "performance.md").read_text().partition("\n## Images\n")[2].partition("\n## ")[0]
+    rows = [[cell.strip().replace(",", "") for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| longshore")]
+    assert {(row[0], row[1]) for row in rows} == {(name, architecture) for name in release.NAMES for architecture in ("amd64", "arm64")}
+    for name, architecture, program, unpacked, compressed, goal in rows:
+        assert int(goal) == release.SIZE_MAX[name] and int(compressed) < int(program) <= int(unpacked) <= int(goal), (name, architecture)
+
+
 def test_the_documented_rules_of_the_controller_match_the_source():
     table = re.search(r"^} rules\[\] = \{$(.*?)^\};$", (paths.CHECKOUT / "deployer/protocol/decide.c").read_text(), re.MULTILINE | re.DOTALL)[1]
     page = (paths.CHECKOUT / "docs/controller.md").read_text().partition("\n## Rules\n")[2].partition("\n#")[0]

@@ -197,6 +197,21 @@ def test_the_example_for_two_clusters_installs(node, node_namespace, example):
     delete_item(node, node_namespace, "counter", "job-2")
 
 
+def restrictions_apply_to_runs(node, runs):
+    """The quota counts the pod of a run, the limits are its defaults, and the policy selects it."""
+    start_item(node, "team-a", "restricted", WAITING % "RECONCILE", "job-1")
+    pod = wait_until(lambda: main_is_running(node, runs, "restricted"), "main of restricted runs", 120)
+    limits = {container["name"]: container["resources"]["limits"]["memory"] for container in pod["spec"]["containers"]}
+    assert limits["main"] == "512Mi", limits
+    quota = node.kube.get("resourcequotas", f"{FULL}-runs", runs)
+    assert quota["spec"]["hard"]["pods"] == "50" and int(quota["status"]["used"]["pods"]) >= 1, quota["status"]
+    policy = node.kube.get("networking.k8s.io/v1/networkpolicies", f"{FULL}-runs", runs)
+    assert {entry["key"] for entry in policy["spec"]["podSelector"]["matchExpressions"]} <= pod["metadata"]["labels"].keys()
+    let_go(node, pod)
+    assert finished(node, "team-a", "restricted", "job-1")["status"]["phase"] == "Succeeded"
+    delete_item(node, "team-a", "restricted", "job-2")
+
+
 def test_the_example_with_a_namespace_for_runs_installs_without_a_cluster_role(node, node_namespace, example):
     runs = "longshore-runs"
     example("separate-namespace", namespaces=["team-a", "team-b"])
@@ -206,9 +221,7 @@ def test_the_example_with_a_namespace_for_runs_installs_without_a_cluster_role(n
         for namespace in ("team-a", "team-b"):
             item = run_item(node, namespace, "counter", SCRIPT, "job-1")
             assert item["status"]["phase"] == "Succeeded" and export_of(node, item) == {"count": 1}, item["status"]
-        quota = node.kube.get("resourcequotas", f"{FULL}-runs", runs)
-        assert quota["spec"]["hard"]["pods"] == "50"
-        assert node.kube.get("limitranges", f"{FULL}-runs", runs) and node.kube.get("networking.k8s.io/v1/networkpolicies", f"{FULL}-runs", runs)
+        restrictions_apply_to_runs(node, runs)
         # The state of both is in the namespace of the runs, which an uninstallation keeps.
         assert [secret for secret in node.kube.items("secrets", runs) if secret["metadata"]["name"].startswith("state-")]
         for namespace in ("team-a", "team-b"):

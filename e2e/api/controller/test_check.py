@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """longshore controller --check, and what the controller reports when it starts without a permission."""
 
+import base64
 import json
 import os
 import subprocess
@@ -8,6 +9,7 @@ import subprocess
 import pytest
 
 from bench import paths
+from bench.waiting import wait_until
 from controller_harness import GROUP, PROGRAM
 from ship import go_chart, helm
 
@@ -76,6 +78,34 @@ def test_the_chart_of_the_manifest_deployer_grants_what_is_checked(account):
     assert (code, missing(rows), last) == (0, set(), "no problems found")
     assert {row["RESOURCE"] for row in rows} >= {"serviceaccounts/token", f"targets.{LANDSCAPER}", f"installations.{LANDSCAPER}"}
     assert f"contexts.{LANDSCAPER}" not in {row["RESOURCE"] for row in rows if row["VERBS"] != "-"}
+
+
+@pytest.mark.parametrize("chart", ["container-deployer", "manifest-deployer", "helm-deployer"])
+def test_helm_test_passes_with_the_roles_and_the_configuration_of_the_release_and_fails_without_one_of_them(apiserver, namespace, tmp_path, chart):
+    """The command of the test pod, with the account of the release. Bindings as well as rules come from the chart."""
+    kube, release = apiserver.kube, f"r-{namespace}"
+    things = helm.template(release=release, namespace=namespace, chart=helm.CHART.with_name(chart))
+    created = [thing for thing in things if thing["kind"] in ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")]
+    for thing in created:
+        kube.apply(thing)
+    secret, = (thing for thing in things if thing["kind"] == "Secret" and thing["metadata"]["name"].endswith("-config"))
+    (tmp_path / "config.yaml").write_bytes(base64.b64decode(secret["data"]["config.yaml"]))
+    pod = helm.find(things, "Pod")["spec"]
+    kubeconfig = apiserver.token_kubeconfig(kube.token(pod["serviceAccountName"], namespace))
+    arguments = [argument.replace("/app/ls/config", str(tmp_path)) for argument in pod["containers"][0]["args"]]
+
+    def check():
+        return subprocess.run([PROGRAM, "controller", *arguments, f"--kubeconfig={kubeconfig}"], capture_output=True, text=True, timeout=120,
+                              env={**os.environ, "MY_POD_NAMESPACE": namespace})
+    try:
+        done = check()
+        assert done.returncode == 0 and done.stdout.endswith("no problems found\n"), done.stdout + done.stderr
+        kube.delete(f"{RBAC}/v1/clusterrolebindings", helm.find(things, "ClusterRoleBinding")["metadata"]["name"])
+        wait_until(lambda: check().returncode == 1, "the missing permissions", 60)
+    finally:
+        for thing in created:
+            if thing["kind"].startswith("ClusterRole") and kube.find(kube.resource_of(thing), thing["metadata"]["name"]):
+                kube.delete(kube.resource_of(thing), thing["metadata"]["name"])
 
 
 @pytest.mark.parametrize("replicas, ui", [(1, {"enabled": True}), (2, {"enabled": True, "authentication": True})])
