@@ -3,8 +3,9 @@
  * failures by class, and the age of the oldest cluster that is not as it should be.
  *
  * The original writes a series for each cluster, module and state. With many clusters a scrape
- * would take megabytes; from METRICS_CLUSTERS_MAX on each state has one series without a cluster,
- * whose value is the number of clusters or modules, so that sums over them stay correct. */
+ * would take megabytes. Beyond METRICS_CLUSTERS_MAX clusters, the value of a series is a number of
+ * clusters, or of those that have a module, so that sums stay correct. Errors still have the name
+ * of their cluster, because dashboards list them, but no more than METRICS_ERRORS_MAX of them. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +17,12 @@
 #include "deployer/lifecycle/manager.h"
 #include "deployer/lifecycle/names.h"
 
-enum { SLOW_MS = 60 * 1000, METRICS_CLUSTERS_MAX = 200, STATES = MODULE_ERROR + 1 };
+enum {
+    SLOW_MS = 60 * 1000,
+    METRICS_CLUSTERS_MAX = 200,
+    METRICS_ERRORS_MAX = 200,
+    STATES = MODULE_ERROR + 1
+};
 
 struct writer {
     struct buffer *body;
@@ -24,9 +30,15 @@ struct writer {
     bool has_failed;
 };
 
-struct counts {
-    size_t kymas[STATES], modules[STATES], mandatory[STATES];
-    double oldest_seconds, unready_seconds; /* of clusters that are not Ready: longest and sum */
+/* Of clusters that are not Ready: the longest time and the sum of all times. */
+struct ages {
+    double oldest_seconds, unready_seconds;
+};
+
+struct sums {
+    size_t kymas[STATES];
+    json_t *modules, *mandatory; /* by name of the module: a list of numbers by state */
+    size_t errors;               /* clusters and modules in MODULE_ERROR so far */
 };
 
 printf_like(2, 3) static void put(struct writer *writer, const char *format, ...)
@@ -48,93 +60,137 @@ static void head(struct writer *writer, const char *name, const char *type, cons
 
 /* ---- States ---- */
 
-static void put_kyma(struct writer *writer, const struct kyma *kyma)
+static void put_kyma(struct writer *writer, const struct kyma *kyma, int64_t state)
 {
-    for (int64_t state = 0; state < STATES; state++)
-        put(writer,
-            "lifecycle_mgr_kyma_state{kyma_name=\"%s\",state=\"%s\",shoot=\"%s\",instance_id=\"%"
-            "s\"} "
-            "%d\n",
-            kyma->name, module_state_name((enum module_state)state), kyma->shoot, kyma->instance,
-            kyma->reported_state == state);
+    put(writer,
+        "lifecycle_mgr_kyma_state{kyma_name=\"%s\",state=\"%s\",shoot=\"%s\",instance_id=\"%s\"} "
+        "%d\n",
+        kyma->name, module_state_name((enum module_state)state), kyma->shoot, kyma->instance,
+        kyma->reported_state == state);
 }
 
-static void put_module(struct writer *writer, const struct module *module)
+static void put_module(struct writer *writer, const struct module *module, size_t state)
 {
     const struct kyma *kyma = module->kyma;
+    const char *name = module_state_name((enum module_state)state);
+    int value = module->reported_state == state;
 
-    for (size_t state = 0; state < STATES; state++) {
-        const char *name = module_state_name((enum module_state)state);
-        int value = module->reported_state == state;
-
-        if (module->is_mandatory)
-            put(writer,
-                "lifecycle_mgr_mandatory_module_state{module_name=\"%s\",kyma_name=\"%s\","
-                "state=\"%s\"} %d\n",
-                module->module_name, kyma->name, name, value);
-        else
-            put(writer,
-                "lifecycle_mgr_module_state{module_name=\"%s\",kyma_name=\"%s\",state=\"%s\","
-                "shoot=\"%s\",instance_id=\"%s\"} %d\n",
-                module->module_name, kyma->name, name, kyma->shoot, kyma->instance, value);
-    }
-    /* As in the original: only what took long. */
-    if (module->took_ms >= SLOW_MS)
-        put(writer, "reconcile_duration_seconds{manifest_name=\"%s\"} %.1f\n", module->name,
-            (double)module->took_ms / 1000);
+    if (module->is_mandatory)
+        put(writer,
+            "lifecycle_mgr_mandatory_module_state{module_name=\"%s\",kyma_name=\"%s\",state=\"%s\"}"
+            " "
+            "%d\n",
+            module->module_name, kyma->name, name, value);
+    else
+        put(writer,
+            "lifecycle_mgr_module_state{module_name=\"%s\",kyma_name=\"%s\",state=\"%s\","
+            "shoot=\"%s\",instance_id=\"%s\"} %d\n",
+            module->module_name, kyma->name, name, kyma->shoot, kyma->instance, value);
 }
 
-static void count_kyma(struct counts *counts, const struct kyma *kyma)
+static void put_cluster(struct writer *writer, const struct kyma *kyma)
+{
+    for (int64_t state = 0; state < STATES; state++)
+        put_kyma(writer, kyma, state);
+    for (const struct module *module = kyma->modules; module; module = module->next) {
+        if (!module->module_name)
+            continue;
+        for (size_t state = 0; state < STATES; state++)
+            put_module(writer, module, state);
+        /* As in the original: only what took long. */
+        if (module->took_ms >= SLOW_MS)
+            put(writer, "reconcile_duration_seconds{manifest_name=\"%s\"} %.1f\n", module->name,
+                (double)module->took_ms / 1000);
+    }
+}
+
+static void count_module(json_t *by_name, const struct module *module)
+{
+    json_t *numbers = json_object_get(by_name, module->module_name), *number;
+
+    if (!numbers) {
+        numbers = json_array();
+        for (size_t state = 0; state < STATES; state++)
+            json_array_append_new(numbers, json_integer(0));
+        json_object_set_new(by_name, module->module_name, numbers);
+    }
+    number = json_array_get(numbers, module->reported_state);
+    json_integer_set(number, json_integer_value(number) + 1);
+}
+
+/* Whether an error is written with the name of its cluster. */
+static bool is_named(struct sums *sums, int64_t state)
+{
+    return state == MODULE_ERROR && sums->errors++ < METRICS_ERRORS_MAX;
+}
+
+static void count_cluster(struct writer *writer, struct sums *sums, const struct kyma *kyma)
+{
+    if (is_named(sums, kyma->reported_state))
+        put_kyma(writer, kyma, MODULE_ERROR);
+    else
+        sums->kymas[kyma->reported_state]++;
+    for (const struct module *module = kyma->modules; module; module = module->next) {
+        if (module->module_name && is_named(sums, module->reported_state))
+            put_module(writer, module, MODULE_ERROR);
+        else if (module->module_name)
+            count_module(module->is_mandatory ? sums->mandatory : sums->modules, module);
+    }
+}
+
+static void put_sums_of(struct writer *writer, const char *metric, const json_t *by_name)
+{
+    const char *module;
+    json_t *numbers;
+
+    doc_foreach(by_name, module, numbers)
+    {
+        for (size_t state = 0; state < STATES; state++)
+            put(writer, "%s{module_name=\"%s\",state=\"%s\"} %" JSON_INTEGER_FORMAT "\n", metric,
+                module, module_state_name((enum module_state)state),
+                json_integer_value(json_array_get(numbers, state)));
+    }
+}
+
+static void put_sums(struct writer *writer, const struct sums *sums)
+{
+    for (size_t state = 0; state < STATES; state++)
+        put(writer, "lifecycle_mgr_kyma_state{state=\"%s\"} %zu\n",
+            module_state_name((enum module_state)state), sums->kymas[state]);
+    put_sums_of(writer, "lifecycle_mgr_module_state", sums->modules);
+    put_sums_of(writer, "lifecycle_mgr_mandatory_module_state", sums->mandatory);
+}
+
+static void count_age(struct ages *ages, const struct kyma *kyma)
 {
     double age =
         (double)((int64_t)loop_now_ms(kyma->lifecycle->loop) - kyma->unready_since_ms) / 1000;
 
-    if (kyma->reported_state < 0)
-        return;
-    counts->kymas[kyma->reported_state]++;
     if (kyma->unready_since_ms) {
-        counts->unready_seconds += age;
-        counts->oldest_seconds = age > counts->oldest_seconds ? age : counts->oldest_seconds;
-    }
-    for (const struct module *module = kyma->modules; module; module = module->next) {
-        if (module->module_name && module->is_mandatory)
-            counts->mandatory[module->reported_state]++;
-        else if (module->module_name)
-            counts->modules[module->reported_state]++;
+        ages->unready_seconds += age;
+        ages->oldest_seconds = age > ages->oldest_seconds ? age : ages->oldest_seconds;
     }
 }
 
-static void put_sums(struct writer *writer, const struct counts *counts)
+static void put_states(struct writer *writer, const struct lifecycle *lifecycle, struct ages *ages)
 {
-    for (size_t state = 0; state < STATES; state++) {
-        const char *name = module_state_name((enum module_state)state);
-
-        put(writer, "lifecycle_mgr_kyma_state{state=\"%s\"} %zu\n", name, counts->kymas[state]);
-        put(writer, "lifecycle_mgr_module_state{state=\"%s\"} %zu\n", name, counts->modules[state]);
-        put(writer, "lifecycle_mgr_mandatory_module_state{state=\"%s\"} %zu\n", name,
-            counts->mandatory[state]);
-    }
-}
-
-static void put_states(struct writer *writer, const struct lifecycle *lifecycle,
-                       struct counts *counts)
-{
+    cleanup_json json_t *modules = json_object(), *mandatory = json_object();
+    struct sums sums = {.modules = modules, .mandatory = mandatory};
     bool is_small = lifecycle->kyma_count <= METRICS_CLUSTERS_MAX;
 
     for (size_t i = 0; i < lifecycle->table_size; i++) {
         for (const struct kyma *kyma = lifecycle->table[i]; kyma; kyma = kyma->hash_next) {
-            count_kyma(counts, kyma);
-            if (!is_small || kyma->reported_state < 0)
+            if (kyma->reported_state < 0)
                 continue;
-            put_kyma(writer, kyma);
-            for (const struct module *module = kyma->modules; module; module = module->next) {
-                if (module->module_name)
-                    put_module(writer, module);
-            }
+            count_age(ages, kyma);
+            if (is_small)
+                put_cluster(writer, kyma);
+            else
+                count_cluster(writer, &sums, kyma);
         }
     }
     if (!is_small)
-        put_sums(writer, counts);
+        put_sums(writer, &sums);
 }
 
 /* ---- Work ---- */
@@ -212,7 +268,7 @@ struct work {
 };
 
 static void put_work_of(struct writer *writer, const struct lifecycle *lifecycle, struct work work,
-                        size_t depth, const struct counts *counts)
+                        size_t depth, const struct ages *ages)
 {
     const char *name = work.name;
     double seconds = (double)lifecycle->pass_ms / 1000;
@@ -227,7 +283,7 @@ static void put_work_of(struct writer *writer, const struct lifecycle *lifecycle
         "workqueue_unfinished_work_seconds{name=\"%s\"} %.1f\n",
         name, depth, name, (unsigned long long)lifecycle->queue_adds, name,
         (double)lifecycle->queue_wait_ms / 1000, name, work.done, name, seconds, name, work.done,
-        name, counts->oldest_seconds, name, counts->unready_seconds);
+        name, ages->oldest_seconds, name, ages->unready_seconds);
     put(writer,
         "controller_runtime_active_workers{controller=\"%s\"} %d\n"
         "controller_runtime_max_concurrent_reconciles{controller=\"%s\"} %d\n"
@@ -241,7 +297,7 @@ static void put_work_of(struct writer *writer, const struct lifecycle *lifecycle
 }
 
 static void put_work(struct writer *writer, const struct lifecycle *lifecycle,
-                     const struct counts *counts)
+                     const struct ages *ages)
 {
     unsigned long long errors = 0, steps = 0;
     size_t depth = 0;
@@ -255,10 +311,10 @@ static void put_work(struct writer *writer, const struct lifecycle *lifecycle,
     put_work_of(writer, lifecycle,
                 (struct work){"kyma", (unsigned long long)lifecycle->passes,
                               errors - (unsigned long long)lifecycle->module_failures},
-                depth, counts);
+                depth, ages);
     put_work_of(writer, lifecycle,
                 (struct work){"manifest", steps, (unsigned long long)lifecycle->module_failures},
-                depth, counts);
+                depth, ages);
 }
 
 static void put_requests(struct writer *writer, const struct lifecycle *lifecycle)
@@ -295,17 +351,17 @@ static void put_process(struct writer *writer)
 int lifecycle_write_metrics(struct lifecycle *lifecycle, struct buffer *ret_body)
 {
     struct writer writer = {.body = ret_body};
-    struct counts counts = {0};
+    struct ages ages = {0};
 
     head(&writer, "lifecycle_mgr_kyma_state", "gauge", "1 for the state of a Kyma");
-    put_states(&writer, lifecycle, &counts);
+    put_states(&writer, lifecycle, &ages);
     head(&writer, "lifecycle_mgr_mandatory_modules", "gauge", "mandatory ModuleReleaseMetas");
     put(&writer, "lifecycle_mgr_mandatory_modules %zu\n", count_mandatory_releases(lifecycle));
     put(&writer,
         "lifecycle_mgr_maintenance_window_config_read_success %d\nlifecycle_mgr_fips_mode 0\n",
         lifecycle->policy != NULL);
     put_reasons(&writer, lifecycle);
-    put_work(&writer, lifecycle, &counts);
+    put_work(&writer, lifecycle, &ages);
     put_requests(&writer, lifecycle);
     put_process(&writer);
     put(&writer,
@@ -316,7 +372,7 @@ int lifecycle_write_metrics(struct lifecycle *lifecycle, struct buffer *ret_body
         "longshore_lifecycle_writes_total{to=\"control_plane\"} %llu\n"
         "longshore_lifecycle_leader %d\n"
         "longshore_lifecycle_shares %zu\nlongshore_lifecycle_shares_held %zu\n",
-        counts.oldest_seconds, lifecycle->kyma_count, lifecycle->connecting,
+        ages.oldest_seconds, lifecycle->kyma_count, lifecycle->connecting,
         (unsigned long long)lifecycle->cluster_writes,
         (unsigned long long)lifecycle->control_plane_writes,
         lifecycle->lease && lease_is_held(lifecycle->lease), sharing_bucket_count(lifecycle),

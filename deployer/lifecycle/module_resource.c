@@ -208,13 +208,43 @@ void module_create_resource(struct module *module, const json_t *manifest)
 
 /* ---- Its deletion. The registry is not needed: content is not asked for. ---- */
 
+/* Not while the module is removed: its definition goes then, too. */
+static bool is_waiting_for_resources(const struct module *module)
+{
+    return (!module->are_resources_known || json_object_size(module->resources) > 0) &&
+           !module->removal && !module->call && !module->lookup;
+}
+
+/* The kind was discovered before its definition was deleted, or something else responded. Discovery
+ * decides whether the kind exists, after a short time, because it may be late as well. */
+static void look_up_again(struct module *module, const struct error *err)
+{
+    cleanup_json json_t *manifest = kept_get(&module->manifest);
+    struct error unconfirmed = {0};
+
+    cluster_forget_kinds(module->kyma->cluster,
+                         doc_text_or(manifest, "spec.resource.apiVersion", ""));
+    cluster_unwatch(module->resources_interest);
+    module->resources_interest = NULL;
+    module->are_resources_known = false;
+    (void)json_object_clear(module->resources);
+    (void)error_set(&unconfirmed, ERROR_TEMPORARY, "%s", err->text);
+    unconfirmed.http_status = 503;
+    module_fail(module, &unconfirmed);
+}
+
 static void on_one_of_kind(void *data, const json_t *object, const struct error *err)
 {
     struct module *module = data;
     cleanup_free char *key = NULL;
 
-    if (!object && err)
-        return; /* it is tried again; that something cannot be read does not mean it is not there */
+    if (!object && err) {
+        /* All others are tried again: that something cannot be read does not mean that it does not
+         * exist. */
+        if (err->kind == ERROR_NOT_FOUND && is_waiting_for_resources(module))
+            look_up_again(module, err);
+        return;
+    }
     if (!object) {
         module->are_resources_known = true;
         kyma_touch(module->kyma);

@@ -5,7 +5,8 @@
  * slow.
  *
  * Every program must wait only in epoll_wait(). The file $LONGSHORE_SIMULATED_TIME is mapped by all
- * of them. Time is skipped until passed_ms has reached until_ms; then the clocks run as usual.
+ * of them. Time is skipped until passed_ms has reached until_ms; then the clocks run as usual,
+ * unless is_stopped is set: then they stand still, so that no timer is ever due.
  *
  * When may time be skipped? A program that begins to wait has sent everything that it had to send,
  * and the loopback device delivers it at once. It increments idle_number. When every program has
@@ -37,7 +38,7 @@ struct member {
 
 /* simulated_time.py has the same layout: all members are 64 bit wide. */
 struct shared {
-    _Atomic int64_t passed_ms, until_ms;
+    _Atomic int64_t passed_ms, until_ms, is_stopped;
     _Atomic int64_t idle_number, member_count;
     struct member members[MEMBERS_MAX];
 };
@@ -46,6 +47,7 @@ static int (*real_clock_gettime)(clockid_t id, struct timespec *ret_time);
 static int (*real_epoll_wait)(int fd, struct epoll_event *ret_events, int max, int timeout_ms);
 static struct shared *shared;
 static struct member *own; /* NULL: the program has not waited yet */
+static struct timespec stopped[CLOCK_BOOTTIME + 1]; /* by clock; zeroed: it was not read since */
 
 __attribute__((constructor)) static void set_up(void)
 {
@@ -69,6 +71,14 @@ static bool is_shifted(clockid_t id)
            id == CLOCK_MONOTONIC || id == CLOCK_MONOTONIC_COARSE || id == CLOCK_MONOTONIC_RAW;
 }
 
+/* The time at which a clock was first read after it was stopped. */
+static void stop_clock(struct timespec *clock, struct timespec *ret_time)
+{
+    if (clock->tv_sec == 0)
+        *clock = *ret_time;
+    *ret_time = *clock;
+}
+
 int clock_gettime(clockid_t id, struct timespec *ret_time)
 {
     int result = real_clock_gettime(id, ret_time);
@@ -76,6 +86,8 @@ int clock_gettime(clockid_t id, struct timespec *ret_time)
 
     if (result < 0)
         return result;
+    if (is_shifted(id) && atomic_load(&shared->is_stopped))
+        stop_clock(&stopped[id], ret_time);
     ret_time->tv_sec += passed_ms / 1000;
     ret_time->tv_nsec += passed_ms % 1000 * 1000000;
     if (ret_time->tv_nsec >= 1000000000) {

@@ -12,7 +12,7 @@ from bench.waiting import wait_until
 
 HOUR = 3600
 _SIZE = 4096
-_PASSED, _UNTIL = 0, 8  # where these numbers are in the file
+_PASSED, _UNTIL, _STOPPED = 0, 8, 16  # where these numbers are in the file
 
 
 @functools.cache
@@ -35,6 +35,10 @@ class SimulatedTime:
     @property
     def passed_seconds(self):
         return struct.unpack_from("=q", self._shared, _PASSED)[0] / 1000
+
+    def stop(self):
+        """From now on no time passes, so that no timer of the programs is due. The clocks never go on."""
+        struct.pack_into("=q", self._shared, _STOPPED, 1)
 
     def pass_until(self, seconds, timeout):
         """Waits until so much time has been skipped since the programs were started."""

@@ -29,7 +29,9 @@ void counters_reset(struct counters *counters, struct text_pool *pool)
 {
     counters_done(counters, pool);
     *counters = (struct counters){.open_connections = counters->open_connections,
-                                  .open_watches = counters->open_watches};
+                                  .open_watches = counters->open_watches,
+                                  .in_flight = counters->in_flight,
+                                  .most_in_flight = counters->in_flight};
 }
 
 static struct counter *find(const struct counters *counters, const struct text *resource,
@@ -65,6 +67,13 @@ static bool is_write(enum verb verb)
     return verb >= VERB_CREATE && verb <= VERB_DELETE_COLLECTION;
 }
 
+void counters_begin(struct counters *counters)
+{
+    counters->in_flight++;
+    if (counters->most_in_flight < counters->in_flight)
+        counters->most_in_flight = counters->in_flight;
+}
+
 void counters_note(struct counters *counters, struct text_pool *pool, enum verb verb,
                    const char *resource, int code)
 {
@@ -91,6 +100,9 @@ void counters_add(struct counters *sum, struct text_pool *pool, const struct cou
     sum->watch_events += more->watch_events;
     sum->open_connections += more->open_connections;
     sum->open_watches += more->open_watches;
+    sum->in_flight += more->in_flight;
+    if (sum->most_in_flight < more->most_in_flight)
+        sum->most_in_flight = more->most_in_flight;
 }
 
 json_t *counters_json(const struct counters *counters)
@@ -106,7 +118,7 @@ json_t *counters_json(const struct counters *counters)
                                                     "count", (json_int_t)row->count));
     }
     return json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "requests",
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "requests",
         (json_int_t)counters->requests, "writes", (json_int_t)counters->writes, "connections",
         (json_int_t)counters->connections, "handshakes", (json_int_t)counters->handshakes,
         "resumedHandshakes", (json_int_t)counters->resumed_handshakes, "failedHandshakes",
@@ -114,5 +126,6 @@ json_t *counters_json(const struct counters *counters)
         (json_int_t)counters->bytes_received, "bytesSent", (json_int_t)counters->bytes_sent,
         "watchEvents", (json_int_t)counters->watch_events, "openConnections",
         (json_int_t)counters->open_connections, "openWatches", (json_int_t)counters->open_watches,
-        "byRequest", rows);
+        "inFlight", (json_int_t)counters->in_flight, "mostInFlight",
+        (json_int_t)counters->most_in_flight, "byRequest", rows);
 }

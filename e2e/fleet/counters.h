@@ -37,14 +37,17 @@ struct counters {
     uint64_t bytes_received, bytes_sent;
     uint64_t watch_events;
     uint32_t open_connections, open_watches;
+    uint32_t in_flight, most_in_flight; /* requests whose response has not begun */
 };
 
 void counters_done(struct counters *counters, struct text_pool *pool);
 /* Sets everything to 0 but what is open. */
 void counters_reset(struct counters *counters, struct text_pool *pool);
+/* A request has arrived. */
+void counters_begin(struct counters *counters);
 void counters_note(struct counters *counters, struct text_pool *pool, enum verb verb,
                    const char *resource, int code);
-/* Adds these counters to a sum. */
+/* Adds these counters to a sum, whose most_in_flight is that of one cluster. */
 void counters_add(struct counters *sum, struct text_pool *pool, const struct counters *more);
 /* {"requests": 3, ..., "byRequest": [{"verb": ..., "resource": ..., "code": ..., "count": ...}]}. A
  * new reference. */

@@ -24,8 +24,22 @@ struct exchange *exchange_new(struct connection *connection, int32_t stream_id)
     return exchange;
 }
 
+void exchange_count(struct exchange *exchange)
+{
+    exchange->is_in_flight = true;
+    counters_begin(&exchange->connection->cluster->counters);
+}
+
+static void uncount(struct exchange *exchange)
+{
+    if (exchange->is_in_flight)
+        exchange->connection->cluster->counters.in_flight--;
+    exchange->is_in_flight = false;
+}
+
 void exchange_free(struct exchange *exchange)
 {
+    uncount(exchange);
     *exchange->place = exchange->next;
     if (exchange->next)
         exchange->next->place = exchange->place;
@@ -75,6 +89,7 @@ void exchange_reply(struct exchange *exchange, const struct reply *reply)
 {
     struct connection *connection = exchange->connection;
 
+    uncount(exchange);
     exchange->is_ended = true;
     if (!connection->session) {
         http1_begin(exchange, reply->code, reply->content_type, reply->retry_after_s, reply);
@@ -88,6 +103,7 @@ void exchange_reply(struct exchange *exchange, const struct reply *reply)
 
 void exchange_begin(struct exchange *exchange, int code, const char *content_type)
 {
+    uncount(exchange);
     if (exchange->connection->session)
         http2_begin(exchange, code, content_type, 0);
     else

@@ -21,6 +21,7 @@ struct exchange {
     struct buffer output;
     size_t output_sent;
     bool is_whole;           /* the request was received completely */
+    bool is_in_flight;       /* counted as a request without a response so far */
     bool is_ended;           /* nothing will be added to output */
     struct loop_timer timer; /* of a slow response */
     /* Whoever keeps the exchange after on_request is informed when it is closed. */
@@ -29,6 +30,8 @@ struct exchange {
     struct exchange *next, **place; /* in the list of the connection */
 };
 
+/* Counts the request as one in flight until its response begins. */
+void exchange_count(struct exchange *exchange);
 /* Responds completely. */
 void exchange_reply(struct exchange *exchange, const struct reply *reply);
 /* Responds piece by piece. */

@@ -157,6 +157,7 @@ void fleet_on_request(void *data, struct exchange *exchange)
     struct fault fault = {0};
     struct api_call call = {0};
 
+    exchange_count(exchange);
     if (!cluster->faults.first) {
         answer(fleet, exchange);
         return;

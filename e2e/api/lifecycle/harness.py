@@ -23,7 +23,7 @@ API = f"{GROUP}/v1beta2"
 KYMAS, MANIFESTS = f"{API}/kymas", f"{API}/manifests"
 TEMPLATES, RELEASES = f"{API}/moduletemplates", f"{API}/modulereleasemetas"
 HARBOURS = f"{GROUP}/v1alpha1/harbours"
-DEPLOYMENTS, DEFINITIONS = "apps/v1/deployments", "apiextensions.k8s.io/v1/customresourcedefinitions"
+DEPLOYMENTS, STATEFUL_SETS, DEFINITIONS = "apps/v1/deployments", "apps/v1/statefulsets", "apiextensions.k8s.io/v1/customresourcedefinitions"
 LEASES, LEASE = "coordination.k8s.io/v1/leases", "893110f7.kyma-project.io"
 SYSTEM = "kyma-system"
 MANAGER = "harbour-controller-manager"
@@ -81,6 +81,38 @@ def push_module(registry, component, version, content, media_type="application/o
 
 def config_map(name, namespace=SYSTEM, **data):
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace}, "data": data}
+
+
+def workload(kind, name, image="example.com/quay:1.0.0", replicas=1, **pod):
+    more = {"serviceName": name} if kind == "StatefulSet" else {}
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name, "namespace": SYSTEM}, "spec": {
+        "replicas": replicas, "selector": {"matchLabels": {"app": name}}, **more, "template": {
+            "metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "operator", "image": image, **pod.pop("container", {})}], **pod}}}}
+
+
+class Pods:
+    """The StatefulSet controller and the kubelet, for the StatefulSet quay and its first pod."""
+
+    def __init__(self, world):
+        self.kube, self.events = world.skr, 0
+
+    def report(self, ready, replicas=2):
+        """Each report is a change, so that the program looks again."""
+        self.events += 1
+        self.kube.patch(STATEFUL_SETS, "quay", {"status": {"observedGeneration": 1, "replicas": replicas, "readyReplicas": ready,
+                                                            "collisionCount": self.events}}, SYSTEM, "status")
+
+    def container(self, **status):
+        if not self.kube.find("pods", "quay-0", SYSTEM):
+            self.kube.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": SYSTEM}})
+            self.kube.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "quay-0", "namespace": SYSTEM, "labels": {"app": "quay"}},
+                              "spec": {"containers": [{"name": "operator", "image": "example.com/quay:1.0.0"}], "automountServiceAccountToken": False}})
+        self.kube.patch("pods", "quay-0", {"status": {"containerStatuses": [
+            {"name": "operator", "image": "i", "imageID": "i", "restartCount": 0, "ready": False, **status}] if status else None}}, SYSTEM, "status")
+
+    def close(self):
+        if self.kube.find("pods", "quay-0", SYSTEM):
+            self.kube.delete("pods", "quay-0", SYSTEM, gracePeriodSeconds=0)
 
 
 class LifecycleWorld:

@@ -161,7 +161,7 @@ def test_a_rotated_secret_is_used_for_the_next_request(world):
 
 
 def test_a_module_is_handed_over_hidden_and_left_alone(world):
-    """Unmanaged modules, the skip label, beta modules, and a policy that is changed (C14)."""
+    """Unmanaged modules, the skip label, beta and internal modules, and a policy that is changed (C14)."""
     program = world.start()
     world.ready()
     world.enable([{"name": "harbour", "managed": True, "customResourcePolicy": "Ignore"}])
@@ -169,14 +169,17 @@ def test_a_module_is_handed_over_hidden_and_left_alone(world):
     wait_until(lambda: "resource.kyma-project.io/finalizer" not in world.manifest()["metadata"]["finalizers"], "the finalizer gone")
     assert world.skr.find(HARBOURS, "harbour", SYSTEM)
     # Hidden.
-    world.kcp.patch(TEMPLATES, "harbour-1.0.0", {"metadata": {"labels": {f"{GROUP}/beta": "true"}}}, world.namespace)
     world.skr.delete(HARBOURS, "harbour", SYSTEM)
-    wait_until(lambda: world.manifest() is None, "the Manifest of a beta module deleted")
-    assert "beta module" in world.wait_state("Error")["modules"][0]["message"]
-    wait_until(lambda: world.skr.find(TEMPLATES, "harbour-1.0.0", SYSTEM) is None, "the template gone from the catalog")
-    world.kcp.patch(KYMAS, "fleet-0001", {"metadata": {"labels": {f"{GROUP}/beta": "true"}}}, world.namespace)
-    world.roll_out()
-    world.wait_state("Ready")
+    for label in ("beta", "internal"):
+        world.kcp.patch(TEMPLATES, "harbour-1.0.0", {"metadata": {"labels": {f"{GROUP}/{label}": "true"}}}, world.namespace)
+        wait_until(lambda: world.manifest() is None, f"the Manifest of a module that is {label} deleted")
+        wait_until(lambda: f"{label} module" in world.wait_state("Error")["modules"][0]["message"], f"the message about {label}")
+        wait_until(lambda: world.skr.find(TEMPLATES, "harbour-1.0.0", SYSTEM) is None, "the template gone from the catalog")
+        assert world.objects() == []
+        world.kcp.patch(KYMAS, "fleet-0001", {"metadata": {"labels": {f"{GROUP}/{label}": "true"}}}, world.namespace)
+        world.roll_out()
+        world.wait_state("Ready")
+        assert world.skr.find(TEMPLATES, "harbour-1.0.0", SYSTEM)
     # Handed over.
     world.enable([{"name": "harbour", "managed": False}])
     wait_until(lambda: world.manifest() is None, "the Manifest of an unmanaged module gone")

@@ -5,17 +5,10 @@ import json
 
 from bench.waiting import wait_until
 from faults.proxy import Action, FaultProxy, PASS
-from lifecycle_harness import DEPLOYMENTS, GROUP, SYSTEM
+from lifecycle_harness import DEPLOYMENTS, GROUP, STATEFUL_SETS, SYSTEM, Pods, workload
 
-STATEFUL_SETS, QUAYS = "apps/v1/statefulsets", f"{GROUP}/v1alpha1/quays"
+QUAYS = f"{GROUP}/v1alpha1/quays"
 DIGEST = "sha256:" + "9a" * 32
-
-
-def workload(kind, name, image="example.com/quay:1.0.0", replicas=1, **pod):
-    more = {"serviceName": name} if kind == "StatefulSet" else {}
-    return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name, "namespace": SYSTEM}, "spec": {
-        "replicas": replicas, "selector": {"matchLabels": {"app": name}}, **more, "template": {
-            "metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "operator", "image": image, **pod.pop("container", {})}], **pod}}}}
 
 
 def module_state(world, module, state, text):
@@ -26,31 +19,6 @@ def module_state(world, module, state, text):
         wait_until(is_there, f"{module} {state}: {text}")
     except TimeoutError as error:
         raise TimeoutError(f"{error}: {json.dumps(world.status())}") from None
-
-
-class Pods:
-    """The StatefulSet controller and the kubelet: a set with two replicas, and its first pod."""
-
-    def __init__(self, world):
-        self.kube, self.events = world.skr, 0
-
-    def report(self, ready):
-        """Each report is a change, so that the program looks again."""
-        self.events += 1
-        self.kube.patch(STATEFUL_SETS, "quay", {"status": {"observedGeneration": 1, "replicas": 2, "readyReplicas": ready,
-                                                            "collisionCount": self.events}}, SYSTEM, "status")
-
-    def container(self, **status):
-        if not self.kube.find("pods", "quay-0", SYSTEM):
-            self.kube.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": SYSTEM}})
-            self.kube.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "quay-0", "namespace": SYSTEM, "labels": {"app": "quay"}},
-                              "spec": {"containers": [{"name": "operator", "image": "example.com/quay:1.0.0"}], "automountServiceAccountToken": False}})
-        self.kube.patch("pods", "quay-0", {"status": {"containerStatuses": [
-            {"name": "operator", "image": "i", "imageID": "i", "restartCount": 0, "ready": False, **status}] if status else None}}, SYSTEM, "status")
-
-    def close(self):
-        if self.kube.find("pods", "quay-0", SYSTEM):
-            self.kube.delete("pods", "quay-0", SYSTEM, gracePeriodSeconds=0)
 
 
 def test_a_stateful_set_decides_and_its_first_pod_until_all_replicas_are_ready(world):
