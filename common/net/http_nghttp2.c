@@ -173,7 +173,8 @@ static int send_exchange(struct http_call *call, struct error *err)
 {
     struct http_nghttp2 *state = call->client->nghttp2;
     struct exchange *exchange = call->exchange;
-    const struct origin *origin = origin_find(state, call->request.tls, call->request.url);
+    const struct http_request *request = &call->input->request;
+    const struct origin *origin = origin_find(state, request->tls, request->url);
     struct connection *connection = origin ? origin->connection : NULL;
 
     if (!connection)
