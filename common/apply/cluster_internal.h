@@ -7,6 +7,7 @@
 #include "common/base/hash_table.h"
 #include "common/base/text_pool.h"
 #include "common/data/digest.h"
+#include "common/kube/watch.h"
 
 enum {
     /* API servers allow 100 streams per HTTP/2 connection. Requests need some of them, so further
@@ -58,6 +59,7 @@ struct cluster_pool {
     struct hash_table kinds; /* by the identity of the server */
     struct cluster_kinds *longest_unused, *latest_unused;
     struct text_pool texts;                   /* of streams */
+    struct kube_watch_pool watches;
     cluster_unauthorized_fn *on_unauthorized; /* or NULL */
     void *unauthorized_data;
     struct cluster_traffic *traffic[CLUSTER_TRAFFIC_MAX]; /* NULL: free */
