@@ -204,7 +204,7 @@ int cluster_get(struct cluster_pool *pool, struct kube_config *config, struct cl
 {
     cleanup_kube_config struct kube_config *owned = config;
     cleanup_cluster struct cluster *cluster = NULL;
-    char identity[DIGEST_HEX_MAX] = "";
+    char identity[KUBE_IDENTITY_SIZE] = "";
 
     kube_config_identity(config, /* has_credentials= */ true, identity);
     *ret_cluster = find_cluster(pool, identity);

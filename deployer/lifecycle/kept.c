@@ -154,10 +154,19 @@ static uint64_t version_of(const json_t *object)
     return version;
 }
 
+/* FNV-1a with 64 bits, which is enough: it tells two objects of the same name apart. */
+static uint64_t uid_of(const json_t *object)
+{
+    uint64_t hash = 14695981039346656037u;
+
+    for (const char *uid = doc_text_or(object, "metadata.uid", ""); *uid; uid++)
+        hash = (hash ^ (unsigned char)*uid) * 1099511628211u;
+    return hash;
+}
+
 void kept_done(struct kept *kept)
 {
     free(kept->bytes);
-    free(kept->uid);
     json_decref(kept->parsed);
     *kept = (struct kept){0};
 }
@@ -168,7 +177,7 @@ void kept_set(struct kept *kept, const json_t *object)
 
     if (object) {
         pack(&fresh, doc_dump(object));
-        fresh.uid = xstrdup(doc_text_or(object, "metadata.uid", ""));
+        fresh.uid = uid_of(object);
         fresh.version = version_of(object);
     }
     fresh.is_held = kept->is_held;
@@ -206,7 +215,7 @@ void kept_release(struct kept *kept)
 
 static bool is_same_object(const struct kept *kept, const json_t *object)
 {
-    return kept->bytes && strcmp(kept->uid, doc_text_or(object, "metadata.uid", "")) == 0;
+    return kept->bytes && kept->uid == uid_of(object);
 }
 
 bool kept_has(const struct kept *kept, const json_t *object)
