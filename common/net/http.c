@@ -130,6 +130,7 @@ static bool pass_on(struct http_call *call, const char *bytes, size_t size)
 bool http_take_bytes(struct http_call *call, const char *bytes, size_t size)
 {
     __attribute__((uninitialized)) struct error err;
+    struct buffer *body = NULL;
     bool is_cut = false;
 
     if (call->state == HTTP_CALL_DEAD)
@@ -137,11 +138,12 @@ bool http_take_bytes(struct http_call *call, const char *bytes, size_t size)
     if (call->on_data && is_success(call->response.status))
         return pass_on(call, bytes, size);
     /* The body of an error is only used for a message: what fits is enough. */
-    if (!is_success(call->response.status) && size > call->body.max - call->body.size) {
-        size = call->body.max - call->body.size;
+    body = http_call_body(call);
+    if (!is_success(call->response.status) && size > body->max - body->size) {
+        size = body->max - body->size;
         is_cut = true;
     }
-    if (buffer_append(&call->body, bytes, size, &err) < 0) {
+    if (buffer_append(body, bytes, size, &err) < 0) {
         http_call_error(call, err.kind, "%s", err.text);
         return false;
     }

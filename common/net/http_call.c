@@ -11,6 +11,8 @@
 
 #define BEARER "Bearer "
 
+static const struct buffer NO_BODY;
+
 /* ---- A call and its request ---- */
 
 static size_t text_size(const char *text)
@@ -57,6 +59,11 @@ static struct http_input *input_new(const struct http_request *request)
     copy->headers = input->headers;
     copy->method = put_text(&end, request->method);
     copy->url = put_text(&end, request->url);
+    input->authorization = NULL;
+    if (request->bearer) {
+        input->authorization = xasprintf("%s%s", BEARER, request->bearer);
+        copy->bearer = input->authorization + strlen(BEARER);
+    }
     copy->basic_user = put_text(&end, request->basic_user);
     copy->basic_password = put_text(&end, request->basic_password);
     copy->body = has_body ? end : NULL;
@@ -74,9 +81,9 @@ static void input_free(struct http_input *input)
     free(input);
 }
 
-static uint32_t limit_ms(uint64_t timeout_ms)
+static uint32_t limit_u32(uint64_t number)
 {
-    return timeout_ms < UINT32_MAX ? (uint32_t)timeout_ms : UINT32_MAX;
+    return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
 }
 
 struct http_call *http_call_new(struct http_client *client, const struct http_request *request)
@@ -86,28 +93,26 @@ struct http_call *http_call_new(struct http_client *client, const struct http_re
 
     call->client = client;
     call->input = input;
-    if (request->bearer) {
-        call->authorization = xasprintf("%s%s", BEARER, request->bearer);
-        input->request.bearer = call->authorization + strlen(BEARER);
-    }
     call->may_send = request->may_send;
     call->may_send_data = request->may_send_data;
     call->on_data = request->on_data;
     call->on_done = request->on_done;
     call->data = request->data;
-    call->total_timeout_ms = limit_ms(request->total_timeout_ms);
-    call->stall_timeout_ms = limit_ms(request->stall_timeout_ms);
+    call->total_timeout_ms = limit_u32(request->total_timeout_ms);
+    call->stall_timeout_ms = limit_u32(request->stall_timeout_ms);
     call->is_headless = request->is_headless;
     call->response.call = call;
     call->response.method = input->request.method;
-    call->response.body = &call->body;
-    buffer_init(&call->body, request->body_max ? request->body_max : HTTP_BODY_MAX_DEFAULT);
+    call->response.body = &NO_BODY;
+    call->body_max = request->body_max ? limit_u32(request->body_max) : HTTP_BODY_MAX_DEFAULT;
     return call;
 }
 
 void http_call_free(struct http_call *call)
 {
-    buffer_done(&call->body);
+    if (call->body)
+        buffer_done(call->body);
+    free(call->body);
     http_call_drop_credentials(call);
     input_free(call->input);
     free(call->shown);
@@ -167,10 +172,11 @@ int http_request_check(const struct http_request *request, const char *scheme, s
 
 void http_call_drop_credentials(struct http_call *call)
 {
-    wipe_free(call->authorization);
-    call->authorization = NULL;
-    if (call->input)
-        call->input->request.bearer = NULL;
+    if (!call->input)
+        return;
+    wipe_free(call->input->authorization);
+    call->input->authorization = NULL;
+    call->input->request.bearer = NULL;
 }
 
 void http_call_drop_request(struct http_call *call)
@@ -192,6 +198,16 @@ void http_call_drop_request(struct http_call *call)
     call->response.method = call->shown;
     input_free(call->input);
     call->input = NULL;
+}
+
+struct buffer *http_call_body(struct http_call *call)
+{
+    if (!call->body) {
+        call->body = xcalloc(1, sizeof(*call->body));
+        buffer_init(call->body, call->body_max);
+        call->response.body = call->body;
+    }
+    return call->body;
 }
 
 struct error *http_call_err(struct http_call *call)

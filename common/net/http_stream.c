@@ -35,14 +35,19 @@ static void begin_response(struct exchange *exchange, const char *status_text)
     uint64_t status = 0;
 
     exchange->call->response.status = number_parse(status_text, 999, &status) ? (int)status : 0;
-    buffer_clear(&exchange->headers);
+    if (exchange->headers)
+        buffer_clear(exchange->headers);
 }
 
 static bool keep_header(struct exchange *exchange, const uint8_t *text, size_t size)
 {
     __attribute__((uninitialized)) struct error err;
 
-    if (buffer_append(&exchange->headers, text, size, &err) == 0)
+    if (!exchange->headers) {
+        exchange->headers = xcalloc(1, sizeof(*exchange->headers));
+        buffer_init(exchange->headers, 3 * HTTP_HEADERS_MAX);
+    }
+    if (buffer_append(exchange->headers, text, size, &err) == 0)
         return true;
     *http_call_err(exchange->call) = err;
     return false;
@@ -220,8 +225,8 @@ int stream_open(struct exchange *exchange)
     add_header(headers, &count, "user-agent", call->client->user_agent);
     for (size_t i = 0; i < request->header_count; i++)
         add_header(headers, &count, request->headers[i].name, request->headers[i].value);
-    if (call->authorization)
-        add_header(headers, &count, "authorization", call->authorization);
+    if (call->input->authorization)
+        add_header(headers, &count, "authorization", call->input->authorization);
     if (request->body) {
         (void)snprintf(length, sizeof(length), "%zu", request->body_size);
         add_header(headers, &count, "content-length", length);

@@ -105,6 +105,7 @@ enum http_call_state {
 /* The request of a call: a copy, of which only tls is borrowed. body is not NULL for POST. */
 struct http_input {
     struct http_request request;
+    char *authorization;          /* "Bearer ..." or NULL; request.bearer is a part of it */
     size_t size;                  /* of this allocation, wiped before it is freed */
     struct http_header headers[]; /* followed by all texts and the body */
 };
@@ -118,7 +119,6 @@ struct http_call {
     const struct http_transport *transport;
     void *exchange;           /* the transport's own data */
     struct http_input *input; /* NULL after http_call_drop_request() */
-    char *authorization;      /* "Bearer ..." or NULL; request.bearer is a part of it */
     char *shown;              /* the method and the redacted URL, if there is no input */
     http_may_send_fn *may_send;
     const void *may_send_data;
@@ -126,13 +126,13 @@ struct http_call {
     http_done_fn *on_done;
     void *data;
     struct http_response response;
-    struct buffer body;
-    struct error *err; /* why the call failed, see http_call_err() */
+    struct buffer *body; /* response.body, once something of it was collected; or NULL */
+    struct error *err;   /* why the call failed, see http_call_err() */
     uint64_t stall_bytes;
     uint64_t total_due_ms;   /* when the total timeout ends; 0: there is none */
     struct loop_timer timer; /* until the total timeout, or until the next check for a stall */
     uint32_t total_timeout_ms, stall_timeout_ms;
-    uint32_t headers_size;
+    uint32_t headers_size, body_max;
     enum http_call_state state;
     uint8_t stall_checks;
     bool is_in_work;
@@ -167,6 +167,8 @@ bool http_take_bytes(struct http_call *call, const char *bytes, size_t size);
 void http_call_finish(struct http_call *call, enum http_end end);
 /* Detaches the call and sends it again, by whichever transport accepts it then. */
 void http_call_requeue(struct http_call *call);
+/* Where the body of the response is collected. Allocated on first use, like the next one. */
+struct buffer *http_call_body(struct http_call *call);
 /* Where the reason of a failure is written. Allocated on first use: it is much larger than the rest
  * of a call, and a watch lives for long. */
 struct error *http_call_err(struct http_call *call);
