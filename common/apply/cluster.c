@@ -10,9 +10,9 @@ static void cluster_free(struct cluster *cluster)
 {
     if (!cluster)
         return;
-    cluster_traffic_end(cluster);
     for (size_t i = 0; i < CLUSTER_CONNECTIONS_MAX; i++)
         kube_free(cluster->connections[i].kube);
+    cluster_traffic_end(cluster);
     loop_timer_stop(&cluster->idle_timer);
     cluster_kinds_put(cluster->pool, cluster->kinds);
     free(cluster->discovered_version);
@@ -126,6 +126,7 @@ void cluster_pool_free(struct cluster_pool *pool)
     cluster_traffic_free_all(pool);
     hash_table_done(&pool->by_identity);
     text_pool_done(&pool->texts);
+    kube_watch_pool_done(&pool->watches);
     http_client_free(pool->http);
     free(pool->user_agent);
     free(pool);
@@ -144,6 +145,8 @@ static int open_connection(struct cluster *cluster, struct cluster_connection *c
         return -1;
     (void)steal(&owned);
     kube_share_back_off(connection->kube);
+    if (cluster->traffic)
+        kube_count_in(connection->kube, &cluster->traffic->requests);
     return 0;
 }
 
@@ -201,7 +204,7 @@ int cluster_get(struct cluster_pool *pool, struct kube_config *config, struct cl
 {
     cleanup_kube_config struct kube_config *owned = config;
     cleanup_cluster struct cluster *cluster = NULL;
-    char identity[DIGEST_HEX_MAX] = "";
+    char identity[KUBE_IDENTITY_SIZE] = "";
 
     kube_config_identity(config, /* has_credentials= */ true, identity);
     *ret_cluster = find_cluster(pool, identity);

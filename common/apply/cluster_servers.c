@@ -64,7 +64,7 @@ static struct cluster_kinds *find_kinds(const struct cluster_pool *pool, const c
 
 struct cluster_kinds *cluster_kinds_get(struct cluster_pool *pool, const struct kube_config *config)
 {
-    char identity[DIGEST_HEX_MAX] = "";
+    char identity[KUBE_IDENTITY_SIZE] = "";
     struct cluster_kinds *kinds = NULL;
 
     kube_config_identity(config, /* has_credentials= */ false, identity);

@@ -8,15 +8,17 @@
 #include "common/base/number.h"
 #include "common/data/doc.h"
 
+/* Most streams have few interests, which need no table. */
 enum { CHAINS_FIRST = 1 + 4 };
 
 /* ---- Interests ---- */
 
 static struct cluster_interest **chain_of(const struct cluster_stream *stream, const char *name)
 {
-    return name ? &stream->chains[1 + (hash_bytes(HASH_FIRST, name, strlen(name)) &
-                                       (stream->chain_count - 2))]
-                : &stream->chains[0];
+    return name && stream->chain_count > 1
+               ? &stream->chains[1 + (hash_bytes(HASH_FIRST, name, strlen(name)) &
+                                      (stream->chain_count - 2))]
+               : &stream->chains[0];
 }
 
 static void enter_chain(struct cluster_interest *interest)
@@ -37,9 +39,15 @@ static void leave_chain(struct cluster_interest *interest)
         interest->chain_next->chain_link = interest->chain_link;
 }
 
-static void make_chains(struct cluster_stream *stream, size_t count)
+static void free_chains(struct cluster_stream *stream)
 {
-    free(stream->chains);
+    if (stream->chains != &stream->only_chain)
+        free((void *)stream->chains);
+}
+
+static void make_chains(struct cluster_stream *stream, uint32_t count)
+{
+    free_chains(stream);
     stream->chains = xcalloc(count, sizeof(struct cluster_interest *));
     stream->chain_count = count;
     foreach_interest(stream, interest) enter_chain(interest);
@@ -47,11 +55,14 @@ static void make_chains(struct cluster_stream *stream, size_t count)
 
 void cluster_stream_add(struct cluster_stream *stream, struct cluster_interest *interest)
 {
-    if (!stream->chains)
-        make_chains(stream, CHAINS_FIRST);
+    if (!stream->chains) {
+        stream->chains = &stream->only_chain;
+        stream->chain_count = 1;
+    }
     /* A chain must not change while it is called. */
-    else if (stream->interest_count >= stream->chain_count && stream->depth == 0)
-        make_chains(stream, stream->chain_count * 2 - 1);
+    if (stream->interest_count >= stream->chain_count && stream->interest_count >= CHAINS_FIRST - 1 &&
+        stream->depth == 0)
+        make_chains(stream, stream->chain_count > 1 ? stream->chain_count * 2 - 1 : CHAINS_FIRST);
     interest->stream = stream;
     interest->next = stream->interests;
     interest->link = &stream->interests;
@@ -140,21 +151,32 @@ void cluster_stream_stop_reading(struct cluster_interest *interest)
     cluster_stream_end_reading(interest);
 }
 
+void cluster_stream_stop_timer(struct cluster_stream *stream)
+{
+    if (stream->read_timer)
+        loop_timer_stop(stream->read_timer);
+    free(stream->read_timer);
+    stream->read_timer = NULL;
+}
+
+void cluster_stream_clear_listed(struct cluster_stream *stream)
+{
+    if (stream->listed)
+        text_map_clear(stream->listed);
+    free(stream->listed);
+    stream->listed = NULL;
+}
+
 void cluster_stream_free(struct cluster_stream *stream)
 {
     struct text_pool *texts = stream->versions.pool;
 
     kube_watch_stop(stream->watch);
-    loop_timer_stop(&stream->read_timer);
-    text_map_clear(&stream->listed);
+    cluster_stream_stop_timer(stream);
+    cluster_stream_clear_listed(stream);
     text_map_clear(&stream->versions);
-    text_pool_give(texts, stream->group);
-    text_pool_give(texts, stream->version);
-    text_pool_give(texts, stream->plural);
-    text_pool_give(texts, stream->namespace_name);
     text_pool_give(texts, stream->name);
-    text_pool_give(texts, stream->label_selector);
-    free(stream->chains);
+    free_chains(stream);
     free(stream);
 }
 
@@ -184,7 +206,7 @@ static void interest_free(struct cluster_interest *interest)
 
         text_map_remove(&stream->versions, key);
     }
-    free(interest->name);
+    text_pool_give(stream->versions.pool, interest->name);
     free(interest);
 }
 
@@ -241,7 +263,8 @@ static void notify_state(struct cluster_stream *stream, const json_t *object, bo
     const char *name = doc_text_or(object, "metadata.name", "");
 
     notify_chain(*chain_of(stream, name), object, is_gone, is_changed);
-    notify_chain(stream->chains[0], object, is_gone, is_changed);
+    if (stream->chain_count > 1)
+        notify_chain(stream->chains[0], object, is_gone, is_changed);
 }
 
 /* 0 if it is not a number: then it cannot be compared. */
@@ -265,7 +288,7 @@ enum taken cluster_stream_take(struct cluster_stream *stream, const json_t *obje
     if (!has_interest(stream, name) || (version && version < llabs(last)))
         return TAKEN_OUTDATED;
     if (stream->is_listing)
-        text_map_set(&stream->listed, key, 1);
+        text_map_set(stream->listed, key, 1);
     if (is_gone && !(version && stream->reader_count))
         text_map_remove(&stream->versions, key);
     else

@@ -17,25 +17,24 @@ struct cluster_stream {
     struct cluster *cluster;
     struct cluster_stream *next;
     struct cluster_connection *connection;
-    /* Texts of the pool, so that the same watch in thousands of clusters does not take them again.
-     */
-    const char *group, *version, *plural;
-    const char *namespace_name, *name, *label_selector; /* or NULL */
-    struct kube_watch *watch;
+    struct kube_watch *watch; /* its options say what is watched */
+    const char *namespace_name; /* one of them; NULL: all, or the kind has none */
+    const char *name;           /* if it is of one name; of the pool. Or NULL */
+    struct loop_timer *read_timer; /* NULL: nothing has to be read */
+    struct text_map *listed;  /* the objects that were reported since the list began, or NULL */
+    struct text_map versions; /* of what was reported, by "namespace/name"; negative: gone */
+    struct cluster_interest *interests, *dead;
+    /* The same interests by name. The first chain has those in all objects; if it is the only one,
+     * all interests. */
+    struct cluster_interest **chains, *only_chain;
+    uint32_t interest_count;
+    uint32_t chain_count; /* 1, or 1 and a power of two */
+    uint32_t reader_count;
+    int depth;       /* of callbacks */
     bool has_begun;  /* a list has begun: an interest that joins now may miss objects of it */
     bool is_listing; /* it is not complete */
     bool is_denied;  /* the user may not list: objects are read one by one */
-    struct loop_timer read_timer;
-    size_t reader_count;
-    struct text_map listed;   /* the objects that were reported since the list began */
-    struct text_map versions; /* of what was reported, by "namespace/name"; negative: gone */
-    bool has_gone;            /* some of them are negative */
-    int depth;                /* of callbacks */
-    struct cluster_interest *interests, *dead;
-    size_t interest_count;
-    /* The same interests by name. The first chain has those in all objects. */
-    struct cluster_interest **chains;
-    size_t chain_count; /* 1 and a power of two */
+    bool has_gone;   /* some of the versions are negative */
 };
 
 struct cluster_interest {
@@ -43,7 +42,7 @@ struct cluster_interest {
     struct cluster_interest *next, **link;             /* in the list of the stream */
     struct cluster_interest *chain_next, **chain_link; /* in one of its chains */
     struct cluster_interest *dead_next;
-    char *name; /* NULL: all objects of the stream */
+    const char *name; /* of the pool; NULL: all objects of the stream */
     cluster_object_fn *on_object;
     void *data;
     bool is_late;     /* joined after the list had begun: has to read for itself */
@@ -77,6 +76,10 @@ void cluster_stream_leave(struct cluster_stream *stream);
 /* Removes it from the cluster. It has no interests. */
 void cluster_stream_close(struct cluster_stream *stream);
 void cluster_stream_free(struct cluster_stream *stream);
+
+/* The timer of reads and the list of what was listed are allocated when they are needed. */
+void cluster_stream_stop_timer(struct cluster_stream *stream);
+void cluster_stream_clear_listed(struct cluster_stream *stream);
 
 /* "namespace/name" */
 char *cluster_stream_key(const char *namespace_name, const char *name);

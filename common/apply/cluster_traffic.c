@@ -60,22 +60,7 @@ void cluster_traffic_begin(struct cluster *cluster)
     }
     (*traffic)->cluster_count++;
     cluster->traffic = *traffic;
-}
-
-static void add_counts(struct kube_counts *sum, const struct kube_counts *counts)
-{
-    for (size_t i = 0; i < KUBE_COUNT_METHODS; i++) {
-        for (size_t j = 0; j < KUBE_COUNT_CODES; j++)
-            sum->numbers[i][j] += counts->numbers[i][j];
-    }
-}
-
-static void add_requests(struct cluster_traffic *traffic, const struct cluster *cluster)
-{
-    for (size_t i = 0; i < CLUSTER_CONNECTIONS_MAX; i++) {
-        if (cluster->connections[i].kube)
-            add_counts(&traffic->requests, kube_request_counts(cluster->connections[i].kube));
-    }
+    kube_count_in(cluster_kube(cluster), &cluster->traffic->requests);
 }
 
 void cluster_traffic_end(struct cluster *cluster)
@@ -84,7 +69,6 @@ void cluster_traffic_end(struct cluster *cluster)
 
     if (!traffic)
         return;
-    add_requests(traffic, cluster);
     traffic->cluster_count--;
     traffic->used_ms = loop_now_ms(cluster->pool->loop);
     cluster->traffic = NULL;
@@ -119,10 +103,8 @@ size_t cluster_pool_traffic(const struct cluster_pool *pool,
             continue;
         ret_traffic[count] = *pool->traffic[i];
         for (const struct cluster *cluster = pool->clusters; cluster; cluster = cluster->next) {
-            if (cluster->traffic != pool->traffic[i])
-                continue;
-            add_requests(&ret_traffic[count], cluster);
-            add_state(&ret_traffic[count], cluster);
+            if (cluster->traffic == pool->traffic[i])
+                add_state(&ret_traffic[count], cluster);
         }
         count++;
     }

@@ -11,7 +11,7 @@ static const char *const SKIPPED_MEMBERS[] = {"metadata.managedFields", NULL};
 
 static struct kube_resource resource_of(const struct cluster_stream *stream)
 {
-    return (struct kube_resource){stream->group, stream->version, stream->plural};
+    return kube_watch_get_options(stream->watch)->resource;
 }
 
 /* ---- Reading for one interest ---- */
@@ -59,6 +59,17 @@ static void on_read_all(void *data, const char *resource_version, const struct e
     cluster_stream_leave(stream);
 }
 
+static void on_read_timer(void *data);
+
+static void start_timer(struct cluster_stream *stream, uint64_t delay_ms)
+{
+    if (!stream->read_timer) {
+        stream->read_timer = xcalloc(1, sizeof(*stream->read_timer));
+        loop_timer_init(stream->read_timer, stream->cluster->pool->loop, on_read_timer, stream);
+    }
+    loop_timer_start(stream->read_timer, delay_ms);
+}
+
 /* Cannot fail: cluster_watch() has checked the names. */
 static void read_for(struct cluster_interest *interest)
 {
@@ -84,7 +95,7 @@ static void read_for(struct cluster_interest *interest)
         const struct kube_list_options options = {
             .resource = resource_of(stream),
             .namespace_name = stream->namespace_name,
-            .label_selector = stream->label_selector,
+            .label_selector = kube_watch_get_options(stream->watch)->label_selector,
             .skipped_members = SKIPPED_MEMBERS,
             .on_item = on_read_item,
             .on_done = on_read_all,
@@ -94,7 +105,7 @@ static void read_for(struct cluster_interest *interest)
         result = kube_list_start(kube, &options, &interest->list, &ignored);
     }
     stream->reader_count += result == 0;
-    loop_timer_start(&stream->read_timer, CLUSTER_POLL_MS);
+    start_timer(stream, CLUSTER_POLL_MS);
 }
 
 /* Reads for those who joined late and whose read failed and, if the watch is not permitted, for
@@ -108,12 +119,14 @@ static void on_read_timer(void *data)
         bool is_late = interest->is_late && !interest->is_informed;
 
         if (is_late || (stream->is_denied && interest->name))
-            loop_timer_start(&stream->read_timer, CLUSTER_POLL_MS);
+            start_timer(stream, CLUSTER_POLL_MS);
         else
             continue;
         if (!interest->is_dead && !interest->call && !interest->list)
             read_for(interest);
     }
+    if (!loop_timer_is_running(stream->read_timer))
+        cluster_stream_stop_timer(stream);
 }
 
 /* ---- Events of the watch ---- */
@@ -121,7 +134,9 @@ static void on_read_timer(void *data)
 static void begin_list(struct cluster_stream *stream)
 {
     stream->has_begun = stream->is_listing = true;
-    text_map_clear(&stream->listed);
+    cluster_stream_clear_listed(stream);
+    stream->listed = xcalloc(1, sizeof(*stream->listed));
+    text_map_init(stream->listed, stream->versions.pool);
     /* The list is for them as well. */
     foreach_interest(stream, interest)
     {
@@ -139,7 +154,7 @@ static void end_list(struct cluster_stream *stream)
     for (size_t i = 0; i < versions->count;) {
         const struct text_map_entry *known = &versions->entries[i];
 
-        if (known->number >= 0 && !text_map_find(&stream->listed, known->name))
+        if (known->number >= 0 && !text_map_find(stream->listed, known->name))
             cluster_stream_take_absence(stream, known->name); /* removes it */
         else
             i++;
@@ -156,10 +171,10 @@ static void end_list(struct cluster_stream *stream)
             continue;
         }
         own = cluster_stream_key(stream->namespace_name, interest->name);
-        if (!text_map_find(&stream->listed, own))
+        if (!text_map_find(stream->listed, own))
             cluster_stream_take_absence(stream, own);
     }
-    text_map_clear(&stream->listed);
+    cluster_stream_clear_listed(stream);
 }
 
 /* Versions will be used again, so that they cannot be compared any more. */
@@ -193,7 +208,7 @@ static void on_event(void *data, enum kube_event event, const json_t *object,
     case KUBE_EVENT_BROKEN:
         if (err->http_status == 403 && !stream->is_denied) {
             stream->is_denied = true;
-            loop_timer_start(&stream->read_timer, 0);
+            start_timer(stream, 0);
         }
         cluster_stream_notify_error(stream, err);
         break;
@@ -227,11 +242,13 @@ static bool is_same(const char *a, const char *b)
 static bool is_of(const struct cluster_stream *stream, struct kube_resource resource,
                   const char *namespace_name, const char *label_selector)
 {
-    return strcmp(stream->group, resource.group) == 0 &&
-           strcmp(stream->version, resource.version) == 0 &&
-           strcmp(stream->plural, resource.plural) == 0 &&
-           is_same(stream->namespace_name, namespace_name) &&
-           is_same(stream->label_selector, label_selector);
+    const struct kube_watch_options *options = kube_watch_get_options(stream->watch);
+
+    return strcmp(options->resource.group, resource.group) == 0 &&
+           strcmp(options->resource.version, resource.version) == 0 &&
+           strcmp(options->resource.plural, resource.plural) == 0 &&
+           is_same(options->namespace_name, namespace_name) &&
+           is_same(options->label_selector, label_selector);
 }
 
 static int stream_new(struct cluster *cluster, const struct kind *kind, const char *namespace_name,
@@ -249,26 +266,21 @@ static int stream_new(struct cluster *cluster, const struct kind *kind, const ch
         .skipped_members = SKIPPED_MEMBERS,
         .stream_s = cluster->pool->stream_s,
         .is_without_bookmarks = cluster->pool->has_few_bookmarks && cluster->bookmarked,
+        .pool = &cluster->pool->watches,
         .on_stalled = on_stalled,
         .on_event = on_event,
         .data = stream,
     };
 
     stream->cluster = cluster;
-    stream->group = text_pool_take(texts, kind->group);
-    stream->version = text_pool_take(texts, kind->version);
-    stream->plural = text_pool_take(texts, kind->plural);
-    stream->namespace_name = text_pool_take(texts, namespace_name);
     stream->name = text_pool_take(texts, name);
-    stream->label_selector = text_pool_take(texts, label_selector);
     text_map_init(&stream->versions, texts);
-    text_map_init(&stream->listed, texts);
-    loop_timer_init(&stream->read_timer, cluster->pool->loop, on_read_timer, stream);
     if (cluster_connection_for_watch(cluster, &stream->connection, err) < 0 ||
         kube_watch_start(stream->connection->kube, &options, &stream->watch, err) < 0) {
         cluster_stream_free(stream);
         return -1;
     }
+    stream->namespace_name = kube_watch_get_options(stream->watch)->namespace_name;
     stream->connection->watch_count++;
     if (cluster->pool->has_few_bookmarks && !cluster->bookmarked)
         cluster->bookmarked = stream;
@@ -333,7 +345,7 @@ int cluster_watch(struct cluster *cluster, const struct kind *kind, const char *
                     err) < 0)
         return -1;
     interest = xcalloc(1, sizeof(*interest));
-    interest->name = xstrdup_or_null(name);
+    interest->name = text_pool_take(&cluster->pool->texts, name);
     interest->on_object = on_object;
     interest->data = data;
     interest->is_late = stream->has_begun;

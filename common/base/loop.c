@@ -33,7 +33,7 @@ struct loop {
     struct loop_timer **heap; /* heap[0] is unused */
     size_t timer_count;
     size_t heap_capacity;
-    uint64_t turn;
+    uint32_t turn;
 };
 
 int loop_new(struct clock *clock, struct loop **ret_loop, struct error *err)
@@ -127,7 +127,7 @@ void loop_remove_fd(struct loop *loop, int fd)
 static void place_timer(struct loop *loop, struct loop_timer *timer, size_t place)
 {
     loop->heap[place] = timer;
-    timer->place = place;
+    timer->place = (uint32_t)place;
 }
 
 static void sift_up(struct loop *loop, struct loop_timer *timer, size_t place)

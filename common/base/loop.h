@@ -38,8 +38,8 @@ struct loop_timer {
     loop_timer_fn *callback;
     void *data;
     uint64_t due_ms;
-    size_t place;  /* index in the heap, from 1; 0: not running */
-    uint64_t turn; /* of the loop in which it last fired */
+    uint32_t place; /* index in the heap, from 1; 0: not running */
+    uint32_t turn;  /* of the loop in which it last fired */
 };
 
 void loop_timer_init(struct loop_timer *timer, struct loop *loop, loop_timer_fn *callback,

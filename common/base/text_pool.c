@@ -41,6 +41,14 @@ const char *text_pool_take(struct text_pool *pool, const char *text)
     return stored->bytes;
 }
 
+void text_pool_set(struct text_pool *pool, const char **stored, const char *text)
+{
+    const char *fresh = text_pool_take(pool, text);
+
+    text_pool_give(pool, *stored);
+    *stored = fresh;
+}
+
 const char *text_pool_find(const struct text_pool *pool, const char *text)
 {
     const struct text *stored = find(pool, text);

@@ -16,4 +16,6 @@ void text_pool_done(struct text_pool *pool);
 const char *text_pool_take(struct text_pool *pool, const char *text);
 /* The same if somebody has the text, else NULL. Borrowed. */
 const char *text_pool_find(const struct text_pool *pool, const char *text);
+/* Replaces *stored, which may be NULL. */
+void text_pool_set(struct text_pool *pool, const char **stored, const char *text);
 void text_pool_give(struct text_pool *pool, const char *stored); /* NULL is fine */

@@ -47,7 +47,8 @@ struct kube {
     struct loop_timer pump; /* sends queued calls */
     struct lane lanes[KUBE_LANE_COUNT];
     size_t sleeping_count;
-    struct kube_counts counts;
+    struct kube_counts *counts; /* NULL: nothing was counted yet */
+    bool has_own_counts;
 };
 
 enum kube_call_state {
@@ -173,6 +174,7 @@ void kube_free(struct kube *kube)
     http_forget(kube->http, &kube->tls, kube->config->server);
     kube_token_done(&kube->token);
     kube_gate_done(&kube->gate);
+    kube_count_in(kube, NULL);
     kube_config_free(kube->config);
     free(kube);
 }
@@ -207,9 +209,26 @@ size_t kube_sleeping_count(const struct kube *kube)
     return kube->sleeping_count;
 }
 
-const struct kube_counts *kube_request_counts(const struct kube *kube)
+static struct kube_counts *counts_of(struct kube *kube)
 {
-    return &kube->counts;
+    if (!kube->counts) {
+        kube->counts = xcalloc(1, sizeof(*kube->counts));
+        kube->has_own_counts = true;
+    }
+    return kube->counts;
+}
+
+const struct kube_counts *kube_request_counts(struct kube *kube)
+{
+    return counts_of(kube);
+}
+
+void kube_count_in(struct kube *kube, struct kube_counts *counts)
+{
+    if (kube->has_own_counts)
+        free(kube->counts);
+    kube->counts = counts;
+    kube->has_own_counts = false;
 }
 
 bool kube_has_token_file(const struct kube *kube)
@@ -250,7 +269,7 @@ int kube_http_result(struct kube *kube, const struct http_response *response,
                      const struct error *transport, const char *what, struct error *err)
 {
     if (transport->kind != ERROR_CANCELLED)
-        kube_counts_add(&kube->counts, response->method,
+        kube_counts_add(counts_of(kube), response->method,
                         transport->kind == ERROR_NONE ? response->status : 0);
     kube_gate_note(&kube->gate, loop_now_ms(kube->loop), transport);
     if (transport->kind != ERROR_NONE) {

@@ -43,8 +43,9 @@ static void add_to_identity(struct digest *digest, const char *text)
 }
 
 void kube_config_identity(const struct kube_config *config, bool has_credentials,
-                          char ret_identity[DIGEST_HEX_MAX])
+                          char ret_identity[KUBE_IDENTITY_SIZE])
 {
+    char hex[DIGEST_HEX_MAX] = "";
     cleanup_digest struct digest *digest = digest_new(DIGEST_SHA256);
     const char *const server[] = {config->server, config->ca_pem, config->server_name,
                                   config->is_insecure ? "insecure" : NULL};
@@ -55,7 +56,8 @@ void kube_config_identity(const struct kube_config *config, bool has_credentials
         add_to_identity(digest, server[i]);
     for (size_t i = 0; has_credentials && i < array_length(credentials); i++)
         add_to_identity(digest, credentials[i]);
-    digest_hex(digest, ret_identity);
+    digest_hex(digest, hex);
+    memcpy(ret_identity, hex, KUBE_IDENTITY_SIZE);
 }
 
 struct kube_server_address kube_config_address(const struct kube_config *config)

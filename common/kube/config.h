@@ -37,10 +37,11 @@ define_cleanup(struct kube_config *, kube_config_free)
 
 /* Identifies the cluster: 16 hex characters of a hash of server and CA. */
 void kube_config_hash(const struct kube_config *config, char ret_hash[NAME_HASH_SIZE]);
+enum { KUBE_IDENTITY_SIZE = 64 + 1 };
 /* Hex of a hash of everything that decides which server is reached and how it is verified and, if
  * has_credentials, as whom. Not for messages: it is derived from secrets. */
 void kube_config_identity(const struct kube_config *config, bool has_credentials,
-                          char ret_identity[DIGEST_HEX_MAX]);
+                          char ret_identity[KUBE_IDENTITY_SIZE]);
 /* A kubeconfig of it with everything inline, which contains credentials. A token file is read.
  * Belongs to the caller, wipe_free() it. */
 int kube_config_text(const struct kube_config *config, char **ret_text, struct error *err)

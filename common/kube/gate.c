@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/base/memory.h"
-
 void kube_gate_use(struct kube_gate *gate)
 {
     *gate = (struct kube_gate){.is_used = true};
@@ -55,6 +53,7 @@ void kube_gate_note(struct kube_gate *gate, uint64_t now_ms, const struct error 
         gate->answered_ms = now_ms;
         gate->is_closed = gate->is_attempting = false;
         retry_reset(&gate->retry);
+        error_keep(&gate->err, NULL);
         return;
     }
     /* Requests that were under way when the gate was closed fail together: they count once. */
@@ -62,7 +61,6 @@ void kube_gate_note(struct kube_gate *gate, uint64_t now_ms, const struct error 
         return;
     gate->is_closed = true;
     gate->is_attempting = false;
-    free(gate->err);
-    gate->err = xmemdup(transport, sizeof(*transport));
+    error_keep(&gate->err, transport);
     gate->next_ms = now_ms + retry_next_ms(&gate->retry, transport);
 }

@@ -24,7 +24,7 @@ struct kube_gate {
     struct retry retry;
     uint64_t next_ms;     /* when the next attempt may be made */
     uint64_t answered_ms; /* when the server last responded; 0: never */
-    struct error *err;    /* why it is closed; NULL: it never was */
+    struct error *err;    /* why it is closed; NULL: it is open */
 };
 
 void kube_gate_use(struct kube_gate *gate);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/kube/split.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "common/base/memory.h"
 
 void line_split_init(struct line_split *split, size_t max)
 {
@@ -57,6 +60,33 @@ int line_split_feed(struct line_split *split, const char *bytes, size_t size, sp
         size -= length + 1;
     }
     return 0;
+}
+
+void line_split_free(struct line_split *split)
+{
+    if (split)
+        line_split_done(split);
+    free(split);
+}
+
+int line_split_pass(struct line_split **split, size_t max, const char *bytes, size_t size,
+                    split_fn *on_line, void *data)
+{
+    struct line_split own = {0};
+    int result = 0;
+
+    if (*split)
+        own = **split;
+    else
+        line_split_init(&own, max);
+    free(*split);
+    *split = NULL;
+    result = line_split_feed(&own, bytes, size, on_line, data);
+    if (own.line.size > 0 || own.is_skipping)
+        *split = xmemdup(&own, sizeof(own));
+    else
+        line_split_done(&own);
+    return result;
 }
 
 void item_split_init(struct item_split *split, size_t item_max)

@@ -25,6 +25,12 @@ void line_split_done(struct line_split *split);
 int line_split_feed(struct line_split *split, const char *bytes, size_t size, split_fn *on_line,
                     void *data);
 
+/* The same with a splitter that exists only while a line is incomplete; *split is NULL otherwise,
+ * and while callbacks run. */
+int line_split_pass(struct line_split **split, size_t max, const char *bytes, size_t size,
+                    split_fn *on_line, void *data);
+void line_split_free(struct line_split *split); /* NULL is fine */
+
 enum { ITEM_SPLIT_ENVELOPE_MAX = 256 * 1024 };
 
 /* The objects in the array "items" of a JSON object. Everything else, with an empty array, is the

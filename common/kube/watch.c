@@ -32,32 +32,27 @@ enum {
     TOO_LARGE_TRIES = 4,
 };
 
+/* There may be a hundred thousand of them: what is rarely needed is allocated when it is. */
 struct kube_watch {
     struct kube *kube;
     struct watch_target *target;
-    bool is_watch_only, is_metadata_only, is_without_bookmarks;
-    const char *const *skipped_members;
-    size_t page_size;
-    uint32_t stream_s;
-    kube_known_fn *is_known;
-    void (*on_stalled)(void *data);
-    kube_watch_fn *on_event;
     void *data;
 
     struct kube_list *list;
     struct http_call *http;
-    struct line_split split;
+    struct line_split *split; /* the beginning of a line was received; or NULL */
     struct loop_timer timer;
     struct retry retry;
     struct watch_position position;
     uint64_t stream_start_ms, received_ms;
-    bool has_event;     /* the stream has delivered an event or bookmark */
-    bool has_bookmarks; /* the stream was started with bookmarks */
-    bool has_new_token;
     /* Errors are large and rare, so a watch has no room for them. */
     struct error *stream_err; /* from an ERROR event, or NULL */
     struct error *list_fault; /* an object of the list was skipped; or NULL */
     int depth;
+    bool is_without_bookmarks;
+    bool has_event;     /* the stream has delivered an event or bookmark */
+    bool has_bookmarks; /* the stream was started with bookmarks */
+    bool has_new_token;
     bool is_stopped;
 };
 
@@ -66,11 +61,11 @@ static void destroy(struct kube_watch *watch)
     kube_list_cancel(watch->list);
     http_cancel(watch->http);
     loop_timer_stop(&watch->timer);
-    line_split_done(&watch->split);
+    line_split_free(watch->split);
     watch_position_done(&watch->position);
     free(watch->stream_err);
     free(watch->list_fault);
-    free(watch->target);
+    watch_target_put(watch->target);
     free(watch);
 }
 
@@ -89,7 +84,7 @@ static void emit(struct kube_watch *watch, enum kube_event event, const json_t *
                  const struct error *err)
 {
     if (!watch->is_stopped)
-        watch->on_event(watch->data, event, object, err);
+        watch->target->options.on_event(watch->data, event, object, err);
 }
 
 static void note_received(struct kube_watch *watch)
@@ -174,15 +169,16 @@ static void on_listed(void *data, const char *resource_version, const struct err
 
 static void start_list(struct kube_watch *watch)
 {
+    const struct kube_watch_options *watched = &watch->target->options;
     struct error err = {0};
     const struct kube_list_options options = {
-        .resource = watch_target_resource(watch->target),
-        .namespace_name = watch->target->namespace_name,
-        .label_selector = watch->target->label_selector,
-        .field_selector = watch->target->field_selector,
-        .is_metadata_only = watch->is_metadata_only,
-        .skipped_members = watch->skipped_members,
-        .page_size = watch->page_size,
+        .resource = watched->resource,
+        .namespace_name = watched->namespace_name,
+        .label_selector = watched->label_selector,
+        .field_selector = watched->field_selector,
+        .is_metadata_only = watched->is_metadata_only,
+        .skipped_members = watched->skipped_members,
+        .page_size = watched->page_size,
         .on_item = on_listed_item,
         .on_done = on_listed,
         .data = watch,
@@ -213,8 +209,8 @@ static void start_check(struct kube_watch *watch)
 {
     struct error err = {0};
     const struct kube_list_options options = {
-        .resource = watch_target_resource(watch->target),
-        .namespace_name = watch->target->namespace_name,
+        .resource = watch->target->options.resource,
+        .namespace_name = watch->target->options.namespace_name,
         .is_metadata_only = true,
         .page_size = 1,
         .is_first_page_only = true,
@@ -237,7 +233,7 @@ static void note_event(struct kube_watch *watch, const char *resource_version)
 
 static void take_error(struct kube_watch *watch, const json_t *status)
 {
-    cleanup_free char *what = xasprintf("watch %s", watch->target->plural);
+    cleanup_free char *what = xasprintf("watch %s", watch->target->options.resource.plural);
     struct error err = {0};
 
     (void)kube_status_error_object(status, what, &err);
@@ -266,12 +262,13 @@ static void take_event(struct kube_watch *watch, enum kube_line_type type, const
 static bool is_known_line(struct kube_watch *watch, const char *text, size_t size)
 {
     static const char deleted[] = "{\"type\":\"DELETED\"";
+    kube_known_fn *is_known = watch->target->options.is_known;
     struct kube_head head = {0};
 
-    if (!watch->is_known ||
+    if (!is_known ||
         (size >= sizeof(deleted) && memcmp(text, deleted, sizeof(deleted) - 1) == 0) ||
         !kube_line_head(text, size, &head) ||
-        !watch->is_known(watch->data, head.namespace_name, head.name, head.resource_version))
+        !is_known(watch->data, head.namespace_name, head.name, head.resource_version))
         return false;
     note_event(watch, head.resource_version);
     return true;
@@ -290,10 +287,11 @@ static int on_line(void *data, const char *text, size_t size)
                         KUBE_OBJECT_MAX);
     else if (is_known_line(watch, text, size))
         return 0;
-    else if (kube_line_parse(text, size, watch->skipped_members, &type, &object, &fault, &err) == 0)
+    else if (kube_line_parse(text, size, watch->target->options.skipped_members, &type, &object,
+                             &fault, &err) == 0)
         take_event(watch, type, object, fault.kind == ERROR_NONE ? NULL : &fault);
     if (err.kind != ERROR_NONE) {
-        (void)error_wrap(&err, "watch %s", watch->target->plural);
+        (void)error_wrap(&err, "watch %s", watch->target->options.resource.plural);
         emit(watch, KUBE_EVENT_BROKEN, NULL, &err);
     }
     return watch->is_stopped ? -1 : 0;
@@ -308,7 +306,7 @@ static int on_stream_data(void *data, const struct http_response *response, cons
     (void)response;
     note_received(watch);
     enter(watch);
-    result = line_split_feed(&watch->split, bytes, size, on_line, watch);
+    result = line_split_pass(&watch->split, KUBE_OBJECT_MAX, bytes, size, on_line, watch);
     if (result == 0 && watch->stream_err) {
         *err = *watch->stream_err; /* no event follows an ERROR */
         result = -1;
@@ -353,8 +351,8 @@ static void resume_after_stream(struct kube_watch *watch, const struct error *er
         schedule(watch, retry_next_ms(&watch->retry, err));
     } else if (err->os == ETIMEDOUT && !is_short) {
         schedule(watch, 0); /* http.c uses a new connection */
-        if (watch->has_bookmarks && watch->on_stalled && !watch->is_stopped)
-            watch->on_stalled(watch->data);
+        if (watch->has_bookmarks && watch->target->options.on_stalled && !watch->is_stopped)
+            watch->target->options.on_stalled(watch->data);
     } else {
         retry_after_error(watch, err);
     }
@@ -364,7 +362,7 @@ static void on_stream_done(void *data, const struct http_response *response,
                            const struct error *transport)
 {
     struct kube_watch *watch = data;
-    cleanup_free char *what = xasprintf("watch %s", watch->target->plural);
+    cleanup_free char *what = xasprintf("watch %s", watch->target->options.resource.plural);
     struct error err = {0};
 
     enter(watch);
@@ -378,15 +376,19 @@ static void on_stream_done(void *data, const struct http_response *response,
 
 static void start_stream(struct kube_watch *watch)
 {
-    uint32_t seconds = watch->stream_s + (uint32_t)(watch->retry.seed % watch->stream_s);
-    bool has_bookmarks = watch->position.version && !watch->is_without_bookmarks;
-    cleanup_free char *url = watch_target_url(watch->target, kube_server(watch->kube),
-                                              watch->position.version, has_bookmarks, seconds);
+    const struct kube_watch_options *options = &watch->target->options;
+    uint32_t stream_s = options->stream_s ? options->stream_s : STREAM_S;
+    uint32_t seconds = stream_s + (uint32_t)(watch->retry.seed % stream_s);
+    char text[WATCH_POSITION_TEXT_SIZE];
+    const char *version = watch_position_get(&watch->position, text);
+    bool has_bookmarks = version && !watch->is_without_bookmarks;
+    cleanup_free char *url = watch_target_url(watch->target, kube_server(watch->kube), version,
+                                              has_bookmarks, seconds);
     struct error err = {0};
     const struct http_header accept = {
         "Accept",
-        watch->is_metadata_only ? "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-                                : "application/json",
+        options->is_metadata_only ? "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+                                  : "application/json",
     };
     struct http_request request = {
         .method = "GET",
@@ -402,14 +404,13 @@ static void start_stream(struct kube_watch *watch)
         .data = watch,
     };
 
-    line_split_done(&watch->split);
-    line_split_init(&watch->split, KUBE_OBJECT_MAX);
+    line_split_free(steal(&watch->split));
     error_keep(&watch->stream_err, NULL);
     watch->has_event = false;
     watch->has_bookmarks = has_bookmarks;
     watch->stream_start_ms = loop_now_ms(kube_loop(watch->kube));
     if (kube_http_start(watch->kube, &request, &watch->http, &err) < 0) {
-        (void)error_wrap(&err, "watch %s", watch->target->plural);
+        (void)error_wrap(&err, "watch %s", watch->target->options.resource.plural);
         retry_after_error(watch, &err);
     }
 }
@@ -417,14 +418,15 @@ static void start_stream(struct kube_watch *watch)
 static void begin(void *data)
 {
     struct kube_watch *watch = data;
+    bool is_watch_only = watch->target->options.is_watch_only;
 
     enter(watch);
     /* Without the permission to list, the server's revision cannot be checked. */
-    if (watch->is_watch_only && watch->position.is_unverified) {
+    if (is_watch_only && watch->position.is_unverified) {
         watch_position_forget(&watch->position);
         watch->position.is_unverified = false;
     }
-    if (!watch->is_watch_only && !watch->position.version)
+    if (!is_watch_only && !watch_position_is_set(&watch->position))
         start_list(watch);
     else if (watch->position.is_unverified)
         start_check(watch);
@@ -440,22 +442,13 @@ int kube_watch_start(struct kube *kube, const struct kube_watch_options *options
     struct watch_target *target = NULL;
 
     /* Reject invalid names here, so that later errors can only come from outside. */
-    if (watch_target_new(options, kube_server(kube), &target, err) < 0)
+    if (watch_target_get(options, kube_server(kube), &target, err) < 0)
         return -1;
     watch = xcalloc(1, sizeof(*watch));
     watch->kube = kube;
     watch->target = target;
-    watch->is_watch_only = options->is_watch_only;
-    watch->is_metadata_only = options->is_metadata_only;
-    watch->skipped_members = options->skipped_members;
-    watch->page_size = options->page_size;
-    watch->stream_s = options->stream_s ? options->stream_s : STREAM_S;
     watch->is_without_bookmarks = options->is_without_bookmarks;
-    watch->on_stalled = options->on_stalled;
-    watch->is_known = options->is_known;
-    watch->on_event = options->on_event;
     watch->data = options->data;
-    line_split_init(&watch->split, KUBE_OBJECT_MAX);
     retry_init(&watch->retry, options->retry_first_ms ? options->retry_first_ms : RETRY_FIRST_MS,
                options->retry_max_ms ? options->retry_max_ms : RETRY_MAX_MS);
     note_received(watch);
@@ -473,6 +466,11 @@ void kube_watch_renew(struct kube_watch *watch)
     watch->http = NULL;
     watch->position.is_unverified = true; /* the server may have been away */
     schedule(watch, 0);
+}
+
+const struct kube_watch_options *kube_watch_get_options(const struct kube_watch *watch)
+{
+    return &watch->target->options;
 }
 
 void kube_watch_want_bookmarks(struct kube_watch *watch)

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "common/base/hash_table.h"
 #include "common/kube/client.h"
 
 enum kube_event {
@@ -35,6 +36,13 @@ typedef void kube_watch_fn(void *data, enum kube_event event, const json_t *obje
 typedef bool kube_known_fn(void *data, const char *namespace_name, const char *name,
                            const char *resource_version);
 
+/* The options that watches have in common, stored once: thousands of clusters have the same watches.
+ * Zeroed: empty. */
+struct kube_watch_pool {
+    struct hash_table targets;
+};
+void kube_watch_pool_done(struct kube_watch_pool *pool); /* all its watches have been stopped */
+
 struct kube_watch_options {
     struct kube_resource resource;
     const char *namespace_name; /* NULL: all */
@@ -60,6 +68,7 @@ struct kube_watch_options {
     /* Nothing, not even a bookmark, was received for too long on a stream with bookmarks, which is
      * being renewed: streams of the same server without bookmarks should be, too. NULL is fine. */
     void (*on_stalled)(void *data);
+    struct kube_watch_pool *pool; /* borrowed as long as the watch lives, or NULL */
     kube_watch_fn *on_event;
     void *data;
 };
@@ -70,6 +79,8 @@ int kube_watch_start(struct kube *kube, const struct kube_watch_options *options
                      struct kube_watch **ret_watch, struct error *err) must_check;
 /* Begins a new stream where the present one is, if there is one. Not from inside on_event. */
 void kube_watch_renew(struct kube_watch *watch);
+/* The options, without data, pool and is_without_bookmarks. Borrowed. */
+const struct kube_watch_options *kube_watch_get_options(const struct kube_watch *watch);
 /* Asks for bookmarks from the next stream on. */
 void kube_watch_want_bookmarks(struct kube_watch *watch);
 /* Time since an object, a bookmark (about one per minute) or a list was received; error responses

@@ -3,19 +3,14 @@
  * with re-entrancy is explained in http_transport.h. */
 #include "common/net/http.h"
 
-#include <ctype.h>
 #include <curl/curl.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
 
 #include "common/base/memory.h"
 #include "common/net/http_transport.h"
-
-#define BEARER "Bearer "
 
 enum { STALL_CHECKS = 4 };
 
@@ -73,79 +68,7 @@ static void remove_work(struct http_call *call)
     call->is_in_work = false;
 }
 
-/* ---- A call and its request ---- */
-
-static size_t text_size(const char *text)
-{
-    return text ? strlen(text) + 1 : 0;
-}
-
-static size_t request_size(const struct http_request *request)
-{
-    size_t size = text_size(request->method) + text_size(request->url) +
-                  text_size(request->basic_user) + text_size(request->basic_password) +
-                  request->body_size;
-
-    for (size_t i = 0; i < request->header_count; i++)
-        size += sizeof(struct http_header) + text_size(request->headers[i].name) +
-                text_size(request->headers[i].value);
-    return size;
-}
-
-static char *put_text(char **end, const char *text)
-{
-    char *copy = *end;
-
-    if (!text)
-        return NULL;
-    *end = stpcpy(copy, text) + 1;
-    return copy;
-}
-
-/* Into the memory behind the call, which has room for request_size(). */
-static void copy_request(struct http_call *call, const struct http_request *request)
-{
-    char *end = (char *)&call->headers[request->header_count];
-    bool has_body = request->body || strcmp(request->method, "POST") == 0;
-
-    call->request = *request;
-    for (size_t i = 0; i < request->header_count; i++) {
-        call->headers[i].name = put_text(&end, request->headers[i].name);
-        call->headers[i].value = put_text(&end, request->headers[i].value);
-    }
-    call->request.headers = call->headers;
-    call->request.method = put_text(&end, request->method);
-    call->request.url = put_text(&end, request->url);
-    if (request->bearer) {
-        call->authorization = xasprintf("%s%s", BEARER, request->bearer);
-        call->request.bearer = call->authorization + strlen(BEARER);
-    }
-    call->request.basic_user = put_text(&end, request->basic_user);
-    call->request.basic_password = put_text(&end, request->basic_password);
-    call->request.body = has_body ? end : NULL;
-    call->request.body_size = request->body ? request->body_size : 0;
-    if (request->body)
-        memcpy(end, request->body, request->body_size);
-}
-
-static void on_stall_check(void *data);
-static void on_total_timeout(void *data);
-
-static struct http_call *call_new(struct http_client *client, const struct http_request *request)
-{
-    size_t size = sizeof(struct http_call) + request_size(request);
-    struct http_call *call = xmalloc(size);
-
-    *call = (struct http_call){.client = client, .size = size};
-    copy_request(call, request);
-    call->response.call = call;
-    call->response.method = call->request.method;
-    call->response.body = &call->body;
-    buffer_init(&call->body, request->body_max ? request->body_max : HTTP_BODY_MAX_DEFAULT);
-    loop_timer_init(&call->stall_timer, client->loop, on_stall_check, call);
-    loop_timer_init(&call->total_timer, client->loop, on_total_timeout, call);
-    return call;
-}
+/* ---- Calls ---- */
 
 static void call_free(struct http_call *call)
 {
@@ -158,121 +81,28 @@ static void call_free(struct http_call *call)
         call->client->calls = call->next;
     if (call->next)
         call->next->previous = call->previous;
-    loop_timer_stop(&call->stall_timer);
-    loop_timer_stop(&call->total_timer);
+    loop_timer_stop(&call->timer);
     if (call->exchange)
         call->transport->release(call);
-    buffer_done(&call->body);
-    http_call_drop_credentials(call);
-    free(call->err);
-    explicit_bzero(call, call->size); /* it may hold credentials */
-    free(call);
+    http_call_free(call);
 }
 define_cleanup(struct http_call *, call_free)
 #define cleanup_call __attribute__((cleanup(call_freep)))
 
 static int call_prepare(struct http_call *call, struct error *err)
 {
-    call->transport = transport_for(call->client, &call->request);
+    call->transport = transport_for(call->client, &call->input->request);
     return call->transport->prepare(call, err);
-}
-
-static bool has_control(const char *text)
-{
-    for (; text && *text; text++) {
-        if (iscntrl((unsigned char)*text) && *text != '\t')
-            return true;
-    }
-    return false;
-}
-
-static int check_header(const struct http_header *header, struct error *err)
-{
-    /* Credentials must come in the fields that keep them from other hosts. */
-    static const char *const refused[] = {"Authorization", "Proxy-Authorization", "Cookie"};
-
-    for (size_t i = 0; i < array_length(refused); i++) {
-        if (strcasecmp(header->name, refused[i]) == 0)
-            return error_set(err, ERROR_INVALID, "header '%s' must not be set by the caller",
-                             header->name);
-    }
-    if (!header->name[0] || strpbrk(header->name, ": ;\t") || has_control(header->name) ||
-        has_control(header->value))
-        return error_set(err, ERROR_INVALID, "invalid character in an HTTP header");
-    return 0;
-}
-
-static int check_request(const struct http_request *request, const char *scheme, struct error *err)
-{
-    cleanup_free char *shown = NULL;
-
-    for (const char *letter = request->method; *letter; letter++) {
-        if (*letter < 'A' || *letter > 'Z')
-            return error_set(err, ERROR_INVALID, "invalid HTTP method '%s'", request->method);
-    }
-    for (size_t i = 0; i < request->header_count; i++) {
-        if (check_header(&request->headers[i], err) < 0)
-            return -1;
-    }
-    if (strcmp(scheme, "http") == 0 && !request->is_plain_http_allowed) {
-        shown = http_url_redact(request->url);
-        return error_set(err, ERROR_INVALID, "'%s' is not encrypted (https is required)", shown);
-    }
-    if (has_control(request->bearer) || has_control(request->basic_user) ||
-        has_control(request->basic_password)) {
-        shown = http_url_redact(request->url);
-        return error_set(err, ERROR_INVALID, "%s '%s': the credentials contain a control character",
-                         request->method, shown);
-    }
-    return 0;
-}
-
-void http_call_drop_credentials(struct http_call *call)
-{
-    wipe_free(call->authorization);
-    call->authorization = NULL;
-    call->request.bearer = NULL;
-}
-
-struct error *http_call_err(struct http_call *call)
-{
-    if (!call->err)
-        call->err = xcalloc(1, sizeof(*call->err));
-    return call->err;
-}
-
-void http_call_error(struct http_call *call, enum error_kind kind, const char *format, ...)
-{
-    cleanup_free char *shown = http_url_redact(call->request.url);
-    char text[sizeof(call->err->text)];
-    va_list arguments;
-
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    (void)error_set(http_call_err(call), kind, "%s '%s': %s", call->request.method, shown, text);
-}
-
-bool http_call_is_refused(struct http_call *call)
-{
-    const struct http_request *request = &call->request;
-
-    /* The owner of a dead call is gone, and with it may_send_data. */
-    if (call->is_refused || !request->may_send || call->state == HTTP_CALL_DEAD ||
-        request->may_send(request->may_send_data))
-        return call->is_refused;
-    call->is_refused = true;
-    http_call_error(call, ERROR_CANCELLED, "not sent: no longer allowed (leadership lost?)");
-    return true;
 }
 
 /* ---- What was received ---- */
 
 bool http_take_header(struct http_call *call, size_t size)
 {
-    call->headers_size += size;
-    if (call->headers_size <= HTTP_HEADERS_MAX)
+    if (size <= HTTP_HEADERS_MAX - call->headers_size) {
+        call->headers_size += (uint32_t)size;
         return true;
+    }
     http_call_error(call, ERROR_TOO_LARGE, "response headers exceed %d bytes", HTTP_HEADERS_MAX);
     return false;
 }
@@ -284,12 +114,11 @@ static bool is_success(int status)
 
 static bool pass_on(struct http_call *call, const char *bytes, size_t size)
 {
-    const struct http_request *request = &call->request;
     /* Much is received, and little of it fails: do not clear a kilobyte each time. */
     __attribute__((uninitialized)) struct error err;
 
     err.kind = ERROR_NONE;
-    if (request->on_data(request->data, &call->response, bytes, size, &err) == 0)
+    if (call->on_data(call->data, &call->response, bytes, size, &err) == 0)
         return call->state != HTTP_CALL_DEAD;
     if (err.kind == ERROR_NONE)
         http_call_error(call, ERROR_INTERNAL, "on_data failed without an error");
@@ -301,18 +130,20 @@ static bool pass_on(struct http_call *call, const char *bytes, size_t size)
 bool http_take_bytes(struct http_call *call, const char *bytes, size_t size)
 {
     __attribute__((uninitialized)) struct error err;
+    struct buffer *body = NULL;
     bool is_cut = false;
 
     if (call->state == HTTP_CALL_DEAD)
         return false;
-    if (call->request.on_data && is_success(call->response.status))
+    if (call->on_data && is_success(call->response.status))
         return pass_on(call, bytes, size);
     /* The body of an error is only used for a message: what fits is enough. */
-    if (!is_success(call->response.status) && size > call->body.max - call->body.size) {
-        size = call->body.max - call->body.size;
+    body = http_call_body(call);
+    if (!is_success(call->response.status) && size > body->max - body->size) {
+        size = body->max - body->size;
         is_cut = true;
     }
-    if (buffer_append(&call->body, bytes, size, &err) < 0) {
+    if (buffer_append(body, bytes, size, &err) < 0) {
         http_call_error(call, err.kind, "%s", err.text);
         return false;
     }
@@ -368,11 +199,10 @@ void http_call_finish(struct http_call *call, enum http_end end)
     if (!is_answered)
         err = *http_call_err(call);
     call->state = HTTP_CALL_ENDED;
-    loop_timer_stop(&call->stall_timer);
-    loop_timer_stop(&call->total_timer);
+    loop_timer_stop(&call->timer);
     if (call->exchange)
         call->transport->detach(call, end == HTTP_END_COMPLETE);
-    call->request.on_done(call->request.data, &call->response, &err);
+    call->on_done(call->data, &call->response, &err);
     call_free(call);
 }
 
@@ -389,37 +219,56 @@ static bool is_waiting(const struct http_call *call)
     return call->exchange && call->transport->is_waiting(call);
 }
 
-static void on_total_timeout(void *data)
+static uint64_t stall_period_ms(const struct http_call *call)
 {
-    struct http_call *call = data;
-
-    if (is_waiting(call)) {
-        loop_timer_start(&call->total_timer, call->request.total_timeout_ms);
-        return;
-    }
-    http_call_error(call, ERROR_TEMPORARY, "timed out after %llu ms",
-                    (unsigned long long)call->request.total_timeout_ms);
-    time_out(call, call->headers_size == 0);
+    return call->stall_timeout_ms / STALL_CHECKS + 1;
 }
 
-/* Checks several times within the timeout whether any bytes were transferred. Checks are counted,
+static void start_timer(struct http_call *call)
+{
+    uint64_t now_ms = loop_now_ms(call->client->loop);
+    uint64_t delay_ms = call->stall_timeout_ms ? stall_period_ms(call) : UINT64_MAX;
+
+    if (call->total_due_ms && call->total_due_ms - now_ms < delay_ms)
+        delay_ms = call->total_due_ms - now_ms;
+    if (delay_ms != UINT64_MAX)
+        loop_timer_start(&call->timer, delay_ms);
+}
+
+/* Several checks within the timeout show whether any bytes were transferred. Checks are counted,
  * not milliseconds: after the process was stopped (SIGSTOP, a suspended machine) its connections
  * get another chance. */
-static void on_stall_check(void *data)
+static bool is_stalled(struct http_call *call)
 {
-    struct http_call *call = data;
-    uint64_t timeout_ms = call->request.stall_timeout_ms;
     uint64_t bytes = call->headers_size + call->transport->body_bytes(call);
 
     call->stall_checks =
         bytes == call->stall_bytes && !is_waiting(call) ? call->stall_checks + 1 : 0;
     call->stall_bytes = bytes;
-    if (call->stall_checks < STALL_CHECKS) {
-        loop_timer_start(&call->stall_timer, timeout_ms / STALL_CHECKS + 1);
+    return call->stall_checks >= STALL_CHECKS;
+}
+
+static void on_timer(void *data)
+{
+    struct http_call *call = data;
+    uint64_t now_ms = loop_now_ms(call->client->loop);
+
+    if (call->total_due_ms && call->total_due_ms <= now_ms) {
+        if (!is_waiting(call)) {
+            http_call_error(call, ERROR_TEMPORARY, "timed out after %lu ms",
+                            (unsigned long)call->total_timeout_ms);
+            time_out(call, call->headers_size == 0);
+            return;
+        }
+        call->total_due_ms = now_ms + call->total_timeout_ms;
+    }
+    if (call->stall_timeout_ms && is_stalled(call)) {
+        http_call_error(call, ERROR_TEMPORARY, "no data for %lu ms",
+                        (unsigned long)call->stall_timeout_ms);
+        time_out(call, true);
         return;
     }
-    http_call_error(call, ERROR_TEMPORARY, "no data for %llu ms", (unsigned long long)timeout_ms);
-    time_out(call, true);
+    start_timer(call);
 }
 
 /* ---- Sending ---- */
@@ -427,7 +276,7 @@ static void on_stall_check(void *data)
 /* Another transport may have to take over: the server may have turned out not to support HTTP/2. */
 static int choose_transport_again(struct http_call *call, struct error *err)
 {
-    if (call->exchange && call->transport->accepts(call->client, &call->request))
+    if (call->exchange && call->transport->accepts(call->client, &call->input->request))
         return 0;
     if (call->exchange)
         call->transport->release(call);
@@ -549,9 +398,10 @@ int http_start(struct http_client *client, const struct http_request *request,
     const struct http_url *url = NULL;
 
     if (http_origin_of(client, request->url, &url, err) < 0 ||
-        check_request(request, url->scheme, err) < 0)
+        http_request_check(request, url->scheme, err) < 0)
         return -1;
-    call = call_new(client, request);
+    call = http_call_new(client, request);
+    loop_timer_init(&call->timer, client->loop, on_timer, call);
     if (call_prepare(call, err) < 0)
         return -1;
     call->next = client->calls;
@@ -559,10 +409,9 @@ int http_start(struct http_client *client, const struct http_request *request,
         client->calls->previous = call;
     client->calls = call;
     client->request_count++;
-    if (request->stall_timeout_ms)
-        loop_timer_start(&call->stall_timer, request->stall_timeout_ms / STALL_CHECKS + 1);
-    if (request->total_timeout_ms)
-        loop_timer_start(&call->total_timer, request->total_timeout_ms);
+    if (call->total_timeout_ms)
+        call->total_due_ms = loop_now_ms(client->loop) + call->total_timeout_ms;
+    start_timer(call);
     add_work(call);
     *ret_call = steal(&call);
     return 0;
@@ -578,8 +427,7 @@ void http_cancel(struct http_call *call)
     }
     (void)http_call_is_refused(call); /* the last chance to ask */
     call->state = HTTP_CALL_DEAD;
-    loop_timer_stop(&call->stall_timer);
-    loop_timer_stop(&call->total_timer);
+    loop_timer_stop(&call->timer);
     add_work(call);
 }
 

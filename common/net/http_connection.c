@@ -451,13 +451,14 @@ struct connection *connection_new(const struct http_call *call)
 {
     struct connection *connection = xcalloc(1, sizeof(*connection));
     struct http_nghttp2 *state = call->client->nghttp2;
+    const struct http_request *request = &call->input->request;
 
     connection->client = call->client;
     connection->fd = -1;
-    connection->connect_timeout_ms = call->request.connect_timeout_ms
-                                         ? (uint32_t)call->request.connect_timeout_ms
+    connection->connect_timeout_ms = request->connect_timeout_ms
+                                         ? (uint32_t)request->connect_timeout_ms
                                          : HTTP_CONNECT_TIMEOUT_MS;
-    connection->origin = origin_get(state, call->request.tls, call->request.url);
+    connection->origin = origin_get(state, request->tls, request->url);
     connection->origin->connection = connection;
     buffer_init(&connection->out, OUT_MAX);
     loop_timer_init(&connection->timer, call->client->loop, on_timer, connection);

@@ -656,7 +656,7 @@ static bool accept_any(const struct http_client *client, const struct http_reque
 static int prepare_transfer(struct http_call *call, struct error *err)
 {
     call->exchange = transfer_new(call->client, call);
-    return set_options(call->exchange, &call->request, err);
+    return set_options(call->exchange, &call->input->request, err);
 }
 
 static int send_transfer(struct http_call *call, struct error *err)

@@ -45,7 +45,9 @@ void exchange_free_if_unused(struct exchange *exchange)
 {
     if (exchange->connection || exchange->call || exchange->is_ended)
         return;
-    buffer_done(&exchange->headers);
+    if (exchange->headers)
+        buffer_done(exchange->headers);
+    free(exchange->headers);
     free(exchange);
 }
 
@@ -133,7 +135,6 @@ static int prepare_exchange(struct http_call *call, struct error *err)
 
     (void)err;
     exchange->call = call;
-    buffer_init(&exchange->headers, 3 * HTTP_HEADERS_MAX);
     call->exchange = exchange;
     return 0;
 }
@@ -173,7 +174,8 @@ static int send_exchange(struct http_call *call, struct error *err)
 {
     struct http_nghttp2 *state = call->client->nghttp2;
     struct exchange *exchange = call->exchange;
-    const struct origin *origin = origin_find(state, call->request.tls, call->request.url);
+    const struct http_request *request = &call->input->request;
+    const struct origin *origin = origin_find(state, request->tls, request->url);
     struct connection *connection = origin ? origin->connection : NULL;
 
     if (!connection)
@@ -223,9 +225,10 @@ static uint64_t exchange_bytes(const struct http_call *call)
 static const char *response_header(const struct http_call *call, const char *name, size_t index)
 {
     const struct exchange *exchange = call->exchange;
-    const char *end = exchange->headers.data + exchange->headers.size;
+    const char *text = exchange->headers ? exchange->headers->data : NULL;
+    const char *end = text ? text + exchange->headers->size : NULL;
 
-    for (const char *text = exchange->headers.data; text && text < end;) {
+    while (text < end) {
         const char *value = text + strlen(text) + 1;
 
         if (strcasecmp(text, name) == 0 && index-- == 0)

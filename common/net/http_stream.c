@@ -35,14 +35,19 @@ static void begin_response(struct exchange *exchange, const char *status_text)
     uint64_t status = 0;
 
     exchange->call->response.status = number_parse(status_text, 999, &status) ? (int)status : 0;
-    buffer_clear(&exchange->headers);
+    if (exchange->headers)
+        buffer_clear(exchange->headers);
 }
 
 static bool keep_header(struct exchange *exchange, const uint8_t *text, size_t size)
 {
     __attribute__((uninitialized)) struct error err;
 
-    if (buffer_append(&exchange->headers, text, size, &err) == 0)
+    if (!exchange->headers) {
+        exchange->headers = xcalloc(1, sizeof(*exchange->headers));
+        buffer_init(exchange->headers, 3 * HTTP_HEADERS_MAX);
+    }
+    if (buffer_append(exchange->headers, text, size, &err) == 0)
         return true;
     *http_call_err(exchange->call) = err;
     return false;
@@ -50,7 +55,7 @@ static bool keep_header(struct exchange *exchange, const uint8_t *text, size_t s
 
 static bool is_kept(const struct http_call *call)
 {
-    return !call->request.is_headless || call->response.status / 100 != 2;
+    return !call->is_headless || call->response.status / 100 != 2;
 }
 
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
@@ -152,14 +157,15 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *bytes, s
                          uint32_t *flags, nghttp2_data_source *source, void *data)
 {
     struct exchange *exchange = source->ptr;
-    const struct http_request *request = exchange->call ? &exchange->call->request : NULL;
+    const struct http_request *request = NULL;
     size_t left = 0;
 
     (void)session;
     (void)id;
     (void)data;
-    if (!request)
+    if (!exchange->call)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    request = &exchange->call->input->request;
     left = request->body_size - exchange->body_sent;
     size = left < size ? left : size;
     memcpy(bytes, (const char *)request->body + exchange->body_sent, size);
@@ -202,7 +208,7 @@ int stream_open(struct exchange *exchange)
 {
     struct connection *connection = exchange->connection;
     const struct http_call *call = exchange->call;
-    const struct http_request *request = &call->request;
+    const struct http_request *request = &call->input->request;
     const char *authority = connection->origin->text + strlen("https://");
     const char *path = request->url + strlen(connection->origin->text);
     nghttp2_data_provider body = {.source.ptr = exchange, .read_callback = read_body};
@@ -219,8 +225,8 @@ int stream_open(struct exchange *exchange)
     add_header(headers, &count, "user-agent", call->client->user_agent);
     for (size_t i = 0; i < request->header_count; i++)
         add_header(headers, &count, request->headers[i].name, request->headers[i].value);
-    if (call->authorization)
-        add_header(headers, &count, "authorization", call->authorization);
+    if (call->input->authorization)
+        add_header(headers, &count, "authorization", call->input->authorization);
     if (request->body) {
         (void)snprintf(length, sizeof(length), "%zu", request->body_size);
         add_header(headers, &count, "content-length", length);
@@ -232,9 +238,9 @@ int stream_open(struct exchange *exchange)
     if (id < 0)
         return -1;
     exchange->stream_id = id;
-    http_call_drop_credentials(exchange->call);
+    http_call_drop_request(exchange->call);
     exchange->is_gathered = false;
-    exchange->is_unsent = request->may_send != NULL;
+    exchange->is_unsent = call->may_send != NULL;
     connection->unsent_count += exchange->is_unsent;
     connection_mark_dirty(connection);
     return 0;

@@ -102,27 +102,52 @@ enum http_call_state {
     HTTP_CALL_DEAD,    /* cancelled; in client->work, to be freed */
 };
 
+/* The request of a call: a copy, of which only tls is borrowed. body is not NULL for POST. */
+struct http_input {
+    struct http_request request;
+    char *authorization;          /* "Bearer ..." or NULL; request.bearer is a part of it */
+    size_t size;                  /* of this allocation, wiped before it is freed */
+    struct http_header headers[]; /* followed by all texts and the body */
+};
+
+/* A process may have a hundred thousand calls that live for long, one per watch. So whatever is not
+ * needed any more once the request was sent is in input. */
 struct http_call {
     struct http_client *client;
     struct http_call *next, *previous;
     struct http_call *next_work;
-    bool is_in_work;
-    enum http_call_state state;
     const struct http_transport *transport;
-    void *exchange;              /* the transport's own data */
-    struct http_request request; /* a copy; only tls is borrowed. body is not NULL for POST */
-    char *authorization;         /* "Bearer ..." or NULL; request.bearer is a part of it */
+    void *exchange;           /* the transport's own data */
+    struct http_input *input; /* NULL after http_call_drop_request() */
+    char *shown;              /* the method and the redacted URL, if there is no input */
+    http_may_send_fn *may_send;
+    const void *may_send_data;
+    http_data_fn *on_data;
+    http_done_fn *on_done;
+    void *data;
     struct http_response response;
-    struct buffer body;
-    size_t headers_size;
-    struct error *err; /* why the call failed, see http_call_err() */
-    bool is_refused;   /* by request.may_send, for good */
+    struct buffer *body; /* response.body, once something of it was collected; or NULL */
+    struct error *err;   /* why the call failed, see http_call_err() */
     uint64_t stall_bytes;
-    int stall_checks;
-    struct loop_timer stall_timer, total_timer;
-    size_t size;                  /* of this allocation, wiped before it is freed */
-    struct http_header headers[]; /* followed by all texts and the body of the request */
+    uint64_t total_due_ms;   /* when the total timeout ends; 0: there is none */
+    struct loop_timer timer; /* until the total timeout, or until the next check for a stall */
+    uint32_t total_timeout_ms, stall_timeout_ms;
+    uint32_t headers_size, body_max;
+    enum http_call_state state;
+    uint8_t stall_checks;
+    bool is_in_work;
+    bool is_headless;
+    bool is_refused; /* by may_send, for good */
 };
+
+/* ---- http_call.c ---- */
+
+/* Checks what the URL alone does not show. */
+int http_request_check(const struct http_request *request, const char *scheme, struct error *err)
+    must_check;
+struct http_call *http_call_new(struct http_client *client, const struct http_request *request);
+/* Wipes and frees everything but the exchange. The call is in no list. */
+void http_call_free(struct http_call *call);
 
 /* ---- For transports ---- */
 
@@ -142,11 +167,15 @@ bool http_take_bytes(struct http_call *call, const char *bytes, size_t size);
 void http_call_finish(struct http_call *call, enum http_end end);
 /* Detaches the call and sends it again, by whichever transport accepts it then. */
 void http_call_requeue(struct http_call *call);
+/* Where the body of the response is collected. Allocated on first use, like the next one. */
+struct buffer *http_call_body(struct http_call *call);
 /* Where the reason of a failure is written. Allocated on first use: it is much larger than the rest
  * of a call, and a watch lives for long. */
 struct error *http_call_err(struct http_call *call);
-/* The request is completely given to the transport and will not be sent again. */
+/* The request is completely given to the transport and will not be sent again. The request of a
+ * call without body that lives for long (is_headless) is dropped together with the credentials. */
 void http_call_drop_credentials(struct http_call *call);
+void http_call_drop_request(struct http_call *call);
 /* Sets call->err to "METHOD 'URL': ..."; the URL has neither query nor credentials. */
 void http_call_error(struct http_call *call, enum error_kind kind, const char *format, ...)
     printf_like(3, 4);

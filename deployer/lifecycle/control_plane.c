@@ -153,8 +153,8 @@ static void set_manifest(struct source_state *state, const json_t *object, bool 
         module->reported_state = MODULE_PROCESSING;
         (void)module_state_parse(doc_text(object, "status.state"), &module->reported_state);
         note_readiness(module);
-        free(module->module_name);
-        module->module_name = xstrdup(label_of(object, KYMA_LABEL_MODULE_NAME));
+        text_pool_set(&lifecycle->texts, &module->module_name,
+                      label_of(object, KYMA_LABEL_MODULE_NAME));
     }
     if (!is_known) /* otherwise it is the event of our own write, whose response we had */
         kyma_touch(kyma);

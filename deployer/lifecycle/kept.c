@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "deployer/lifecycle/kept.h"
 
+#include <stdalign.h>
+#include <stddef.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -14,6 +16,8 @@ enum {
     LEVEL = 3,
     WINDOW_BITS = 12,
     MEMORY_LEVEL = 4,
+    SCRATCH_SIZE = 48 * 1024,
+    PACKED_MAX = 16 * 1024, /* larger objects are rare */
 };
 
 /* What Kymas and Manifests have in common: the more likely, the later. An object then takes about
@@ -86,40 +90,91 @@ static void use_dictionary(z_stream *stream, int (*set)(z_streamp, const Bytef *
         out_of_memory();
 }
 
-/* Stores the text, compressed if that makes it smaller. */
-static void pack(struct kept *kept, char *text)
-{
-    size_t length = strlen(text);
-    cleanup_free char *packed = xmalloc(length + 1);
-    z_stream stream = {0};
+/* Memory of zlib. Objects are packed and unpacked all the time, and what is allocated meanwhile
+ * stays for long: taking this from the heap would leave holes everywhere. */
+struct scratch {
+    size_t used;
+    alignas(max_align_t) char bytes[SCRATCH_SIZE];
+};
 
-    *kept = (struct kept){.bytes = text, .size = (uint32_t)length, .length = (uint32_t)length};
+static void *scratch_take(void *data, unsigned count, unsigned size)
+{
+    struct scratch *scratch = data;
+    size_t start = scratch->used;
+    size_t end = start + (size_t)count * size;
+
+    if (end > sizeof(scratch->bytes))
+        return NULL;
+    scratch->used = (end + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+    return scratch->bytes + start;
+}
+
+static void scratch_give(void *data, void *block)
+{
+    (void)data;
+    (void)block;
+}
+
+/* Returns the size of the compressed text, or 0 if that is not smaller than size. */
+static size_t deflate_text(const char *text, size_t length, char *packed, size_t size)
+{
+    /* Release builds initialize all automatic variables; this one is too large for that. */
+    __attribute__((uninitialized)) struct scratch scratch;
+    z_stream stream = {
+        .zalloc = scratch_take,
+        .zfree = scratch_give,
+        .opaque = &scratch,
+        .next_out = (unsigned char *)packed,
+        .avail_out = (uInt)size,
+    };
+    bool is_smaller = false;
+
+    scratch.used = 0;
+    memcpy(&stream.next_in, &text, sizeof(text)); /* zlib only reads, but its field is not const */
+    stream.avail_in = (uInt)length;
     if (deflateInit2(&stream, LEVEL, Z_DEFLATED, WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) !=
         Z_OK)
-        return;
+        return 0;
     use_dictionary(&stream, deflateSetDictionary);
-    stream.next_in = (unsigned char *)text;
-    stream.avail_in = (uInt)length;
-    stream.next_out = (unsigned char *)packed;
-    stream.avail_out = (uInt)(length > 0 ? length - 1 : 0);
-    if (deflate(&stream, Z_FINISH) == Z_STREAM_END) {
-        kept->size = (uint32_t)stream.total_out;
-        kept->bytes = xmemdup(packed, kept->size);
-        free(text);
-    }
+    is_smaller = deflate(&stream, Z_FINISH) == Z_STREAM_END && stream.total_out < length;
     (void)deflateEnd(&stream);
+    return is_smaller ? stream.total_out : 0;
+}
+
+/* Stores the text, compressed if that makes it smaller. Whatever is not kept is freed before the
+ * rest is allocated, so that it does not stay behind a hole. */
+static void pack(struct kept *kept, char *text)
+{
+    __attribute__((uninitialized)) char packed[PACKED_MAX];
+    size_t length = strlen(text);
+    cleanup_free char *large = length > sizeof(packed) ? xmalloc(length) : NULL;
+    size_t size = large ? deflate_text(text, length, large, length)
+                        : deflate_text(text, length, packed, sizeof(packed));
+
+    *kept = (struct kept){.bytes = text, .size = (uint32_t)length, .length = (uint32_t)length};
+    if (!size)
+        return;
+    free(text);
+    kept->size = (uint32_t)size;
+    kept->bytes = xmemdup(large ? large : packed, size);
 }
 
 static void inflate_text(const struct kept *kept, char *text)
 {
+    __attribute__((uninitialized)) struct scratch scratch;
     z_stream stream = {
+        .zalloc = scratch_take,
+        .zfree = scratch_give,
+        .opaque = &scratch,
         .next_in = (unsigned char *)kept->bytes,
         .avail_in = kept->size,
         .next_out = (unsigned char *)text,
         .avail_out = kept->length,
     };
-    int result = inflateInit2(&stream, 0); /* with the window of deflateInit2() */
+    int result = Z_OK;
 
+    scratch.used = 0;
+    result = inflateInit2(&stream, 0); /* with the window of deflateInit2() */
     if (result == Z_OK)
         result = inflate(&stream, Z_FINISH);
     if (result == Z_NEED_DICT) {
@@ -154,10 +209,19 @@ static uint64_t version_of(const json_t *object)
     return version;
 }
 
+/* FNV-1a with 64 bits, which is enough: it tells two objects of the same name apart. */
+static uint64_t uid_of(const json_t *object)
+{
+    uint64_t hash = 14695981039346656037u;
+
+    for (const char *uid = doc_text_or(object, "metadata.uid", ""); *uid; uid++)
+        hash = (hash ^ (unsigned char)*uid) * 1099511628211u;
+    return hash;
+}
+
 void kept_done(struct kept *kept)
 {
     free(kept->bytes);
-    free(kept->uid);
     json_decref(kept->parsed);
     *kept = (struct kept){0};
 }
@@ -168,7 +232,7 @@ void kept_set(struct kept *kept, const json_t *object)
 
     if (object) {
         pack(&fresh, doc_dump(object));
-        fresh.uid = xstrdup(doc_text_or(object, "metadata.uid", ""));
+        fresh.uid = uid_of(object);
         fresh.version = version_of(object);
     }
     fresh.is_held = kept->is_held;
@@ -206,7 +270,7 @@ void kept_release(struct kept *kept)
 
 static bool is_same_object(const struct kept *kept, const json_t *object)
 {
-    return kept->bytes && strcmp(kept->uid, doc_text_or(object, "metadata.uid", "")) == 0;
+    return kept->bytes && kept->uid == uid_of(object);
 }
 
 bool kept_has(const struct kept *kept, const json_t *object)

@@ -11,7 +11,7 @@ struct kept {
     char *bytes;      /* NULL: no object */
     uint32_t size;    /* of bytes */
     uint32_t length;  /* of the text; the same: it is not compressed */
-    char *uid;        /* of the object */
+    uint64_t uid;     /* of the object, hashed */
     uint64_t version; /* resourceVersion as a number; 0: not numeric */
     json_t *parsed;   /* while it is held, once it has been read; or NULL */
     bool is_held;

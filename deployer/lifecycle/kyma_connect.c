@@ -103,7 +103,7 @@ static int choose_config(const struct kyma *kyma, const struct kube_config **ret
 static void start_connecting(struct kyma *kyma, const struct kube_config *config)
 {
     struct lifecycle *lifecycle = kyma->lifecycle;
-    char identity[DIGEST_HEX_MAX] = "";
+    char identity[KUBE_IDENTITY_SIZE] = "";
     struct error err = {0};
 
     kube_config_identity(config, /* has_credentials= */ true, identity);
@@ -286,7 +286,7 @@ static bool advance(struct kyma *kyma, bool is_deleting)
 bool kyma_connect(struct kyma *kyma, bool is_deleting)
 {
     const struct kube_config *config = NULL;
-    char identity[DIGEST_HEX_MAX] = "";
+    char identity[KUBE_IDENTITY_SIZE] = "";
     struct error err = {0};
 
     if (choose_config(kyma, &config, &err) < 0) {

@@ -253,7 +253,7 @@ void module_free(struct module *module)
     *link = module->next;
     module_stop(module);
     kept_done(&module->manifest);
-    free(module->module_name);
+    text_pool_give(&module->kyma->lifecycle->texts, module->module_name);
     free(module->name);
     free(module);
 }

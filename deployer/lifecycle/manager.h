@@ -120,7 +120,7 @@ struct kyma {
 
     enum kyma_phase phase;
     struct cluster *cluster;
-    char identity[DIGEST_HEX_MAX]; /* of the access in use */
+    char identity[KUBE_IDENTITY_SIZE]; /* of the access in use */
     uint32_t prepared;             /* hash of the definitions that the cluster has; 0: unknown */
     size_t step;                   /* KYMA_CONNECTING, and of the deletion */
     struct kube_call *cluster_call;
@@ -151,14 +151,20 @@ struct kyma {
 
 /* ---- One module in one cluster ---- */
 
+/* A struct state_verdict takes 200 bytes for its reason, and most modules are ready. */
+struct module_verdict {
+    enum module_state state;
+    char reason[];
+};
+
 struct module {
     struct kyma *kyma;
     struct module *next;
     char *name; /* of the Manifest */
     uint32_t round;
     struct kept manifest;
-    /* Of the Manifest, for metrics; the name is NULL before it is there. */
-    char *module_name;
+    /* Of the Manifest, for metrics; the name, of the texts, is NULL before it is there. */
+    const char *module_name;
     bool is_mandatory;
     enum module_state reported_state;
     uint64_t unready_since_ms; /* on the clock of the loop; 0: it is Ready */
@@ -186,14 +192,14 @@ struct module {
     struct cluster_lookup *lookup;
 
     /* What is known of the cluster. */
-    char *applied_ref;        /* content that is applied completely; NULL: none */
+    const char *applied_ref;  /* content that is applied completely; NULL: none. Of the texts */
     struct accepted accepted; /* objects that are there */
     json_t *dirty; /* keys of objects that have to be applied again; true: since the apply that is
                       under way began. NULL: none */
     bool has_applied;              /* some objects, since it was connected */
     bool is_watching;              /* all its kinds */
-    struct state_verdict *manager; /* NULL: unknown */
-    struct state_verdict *resource;
+    struct module_verdict *manager; /* NULL: unknown */
+    struct module_verdict *resource;
     struct cluster_interest *resource_interest;
     /* Of a deletion: the resources of the module's kind. */
     struct cluster_interest *resources_interest;
@@ -398,6 +404,8 @@ void module_fail(struct module *module, const struct error *err);
  * succeeded or the object does not exist; if not, the module has failed. */
 bool module_end_call(struct module *module, const struct error *err);
 void module_succeeded(struct module *module);
+/* Remembers what is applied completely; NULL: nothing. */
+void module_set_applied(struct module *module, const char *ref);
 void module_on_timer(void *data);
 void module_on_watch_timer(void *data);
 /* A write to the Manifest; answers are taken over. */
@@ -440,7 +448,7 @@ void module_watch_kinds(struct module *module, const json_t *manifest, bool is_m
 void module_find_missing(struct module *module, const json_t *manifest);
 enum module_answer module_content(const struct module *module, const json_t *manifest,
                                   const json_t **ret_objects, struct error *err);
-void module_set_verdict(struct state_verdict **place, struct state_verdict verdict);
+void module_set_verdict(struct module_verdict **place, const struct state_verdict *verdict);
 
 /* module_resource.c */
 /* Reads the default resource once; it is watched from then on only if it has a state, and with the

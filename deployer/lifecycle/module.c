@@ -56,13 +56,13 @@ void module_stop(struct module *module)
     accepted_done(&module->accepted);
     json_decref(module->dirty);
     module->resources = module->dirty = NULL;
-    free(module->applied_ref);
+    module_set_applied(module, NULL);
     free(module->problem);
     free(module->problem_ref);
     free(module->work_ref);
     free(module->owner_text);
     module->owner_text = NULL;
-    module->applied_ref = module->problem = module->problem_ref = module->work_ref = NULL;
+    module->problem = module->problem_ref = module->work_ref = NULL;
     free(module->manager);
     free(module->resource);
     module->manager = module->resource = NULL;
@@ -126,13 +126,18 @@ void module_on_timer(void *data)
     kyma_touch(module->kyma);
 }
 
+void module_set_applied(struct module *module, const char *ref)
+{
+    text_pool_set(&module->kyma->lifecycle->texts, &module->applied_ref, ref);
+}
+
 void module_connected(struct module *module)
 {
     cleanup_json json_t *manifest = kept_get(&module->manifest);
 
     /* What is there is compared when the watches show it; it need not be applied again. */
     if (manifest && module_view_of(manifest).is_marked)
-        module->applied_ref = xstrdup(doc_text_or(manifest, "spec.install.source.ref", ""));
+        module_set_applied(module, doc_text_or(manifest, "spec.install.source.ref", ""));
 }
 
 /* ---- Writes to the Manifest ---- */

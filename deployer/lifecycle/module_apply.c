@@ -79,8 +79,7 @@ static void find_cause(const struct apply_result *result, struct error *ret_err)
 
 static void finish(struct module *module)
 {
-    free(module->applied_ref);
-    module->applied_ref = xstrdup(module->work_ref);
+    module_set_applied(module, module->work_ref);
     module_succeeded(module);
 }
 
@@ -97,8 +96,7 @@ static void prune(struct module *module)
         finish(module);
         return;
     }
-    free(module->applied_ref);
-    module->applied_ref = xstrdup(module->work_ref);
+    module_set_applied(module, module->work_ref);
     plan_free(module->plan);
     plan_free(module->unchanged);
     module->plan = module->unchanged = NULL;
@@ -123,16 +121,13 @@ static void on_applied(void *data, struct apply_result *result)
     if (err.kind != ERROR_NONE) {
         /* All were tried: only those that failed are tried again, and then all once more. */
         if (!module->is_dirty_only && failure_classify(&err) == FAILURE_OBJECT) {
-            free(module->applied_ref);
-            module->applied_ref = xstrdup(module->work_ref);
+            module_set_applied(module, module->work_ref);
             module->is_partial = true;
         }
         module_fail(module, &err);
     } else if (module->is_dirty_only) {
-        if (module->is_partial) {
-            free(module->applied_ref);
-            module->applied_ref = NULL;
-        }
+        if (module->is_partial)
+            module_set_applied(module, NULL);
         module->is_partial = false;
         module_succeeded(module);
     } else {

@@ -29,23 +29,28 @@ enum module_answer module_content(const struct module *module, const json_t *man
 
 /* ---- The manager ---- */
 
-void module_set_verdict(struct state_verdict **place, struct state_verdict verdict)
+void module_set_verdict(struct module_verdict **place, const struct state_verdict *verdict)
 {
-    if (!*place)
-        *place = xcalloc(1, sizeof(**place));
-    **place = verdict;
+    size_t size = strlen(verdict->reason) + 1;
+
+    free(*place);
+    *place = xmalloc(sizeof(**place) + size);
+    (*place)->state = verdict->state;
+    memcpy((*place)->reason, verdict->reason, size);
 }
 
 static void on_pods(void *data, json_t *answer, const struct error *err)
 {
     struct module *module = data;
     cleanup_json json_t *workload = module->workload;
+    struct state_verdict verdict = {0};
 
     module->pods_call = NULL;
     module->workload = NULL;
-    if (err->kind == ERROR_NONE)
-        module_set_verdict(&module->manager,
-                           manager_state(workload, json_array_get(doc_member(answer, "items"), 0)));
+    if (err->kind == ERROR_NONE) {
+        verdict = manager_state(workload, json_array_get(doc_member(answer, "items"), 0));
+        module_set_verdict(&module->manager, &verdict);
+    }
     kyma_touch(module->kyma);
 }
 
@@ -84,6 +89,7 @@ static void look_at_manager(struct module *module, const json_t *manifest,
     const json_t *manager = synced_manager(doc_get(manifest, "status.synced"));
     struct object_ref wanted = synced_ref(manager);
     bool is_manager = manager && object_ref_is_same_name(&wanted, ref);
+    struct state_verdict verdict = {0};
 
     object_ref_done(&wanted);
     if (!is_manager)
@@ -92,7 +98,8 @@ static void look_at_manager(struct module *module, const json_t *manifest,
         free(module->manager);
         module->manager = NULL;
     } else if (strcmp(ref->kind, "StatefulSet") != 0 || !reads_pods(module, live)) {
-        module_set_verdict(&module->manager, manager_state(live, NULL));
+        verdict = manager_state(live, NULL);
+        module_set_verdict(&module->manager, &verdict);
     }
     kyma_touch(module->kyma);
 }

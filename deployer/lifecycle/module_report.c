@@ -39,7 +39,7 @@ static struct judgement judge_running(const struct module *module, const json_t 
     const struct lifecycle *lifecycle = module->kyma->lifecycle;
     const json_t *manager = synced_manager(doc_get(manifest, "status.synced"));
     struct judgement judgement = {.state = MODULE_READY};
-    const struct state_verdict *worse = NULL;
+    const struct module_verdict *worse = NULL;
 
     if (manager && lifecycle->options.state_source != STATE_RESOURCE) {
         judgement.state = module->manager->state;

@@ -81,17 +81,18 @@ static void on_resource(void *data, const json_t *object, const struct error *er
     struct module *module = data;
     cleanup_json json_t *manifest = kept_get(&module->manifest);
     const json_t *checks = checks_of(module, manifest);
+    struct state_verdict verdict = {0};
 
     if (err)
         return;
     module->is_resource_looked_at = true;
     free(module->resource);
     module->resource = NULL;
-    if (object && resource_has_state(object, checks))
-        module_set_verdict(
-            &module->resource,
-            resource_state(object, checks,
-                           clock_unix_ms(loop_clock(module->kyma->lifecycle->loop))));
+    if (object && resource_has_state(object, checks)) {
+        verdict = resource_state(object, checks,
+                                 clock_unix_ms(loop_clock(module->kyma->lifecycle->loop)));
+        module_set_verdict(&module->resource, &verdict);
+    }
     kyma_touch(module->kyma);
 }
 

@@ -130,13 +130,14 @@ static size_t cost_of_stream(size_t count)
     bench.cluster.streams = stream;
     stream->cluster = &bench.cluster;
     stream->connection = &bench.connection;
-    text_map_init(&stream->listed, &texts);
     text_map_init(&stream->versions, &texts);
-    stream->namespace_name = text_pool_take(&texts, "example");
+    stream->namespace_name = "example";
     comparisons = 0;
     for (size_t i = 0; i < count; i++) {
+        cleanup_free char *name = xasprintf("object-%zu", i);
+
         interests[i] = xcalloc(1, sizeof(*interests[i]));
-        interests[i]->name = xasprintf("object-%zu", i);
+        interests[i]->name = text_pool_take(&texts, name);
         interests[i]->on_object = on_object;
         interests[i]->data = &bench;
         cluster_stream_add(stream, interests[i]);
