@@ -40,6 +40,8 @@ void kyma_fail(struct kyma *kyma, const struct error *err)
         kyma_touch(kyma); /* to report it */
     }
     kyma->failure = class;
+    /* It backs off; meanwhile others may connect. */
+    kymas_give_connect_slot(kyma);
     /* Without an access only another Secret helps. */
     if (kyma->cluster)
         loop_timer_start(&kyma->timer, retry_next_ms(&kyma->retry, err));

@@ -27,12 +27,9 @@ bool kyma_has_no_access(const struct kyma *kyma)
 
 static void set_phase(struct kyma *kyma, enum kyma_phase phase)
 {
-    bool was_connecting = kyma->phase == KYMA_CONNECTING || kyma->phase == KYMA_LISTING;
-    bool is_connecting = phase == KYMA_CONNECTING || phase == KYMA_LISTING;
-
-    kyma->lifecycle->connecting += (size_t)is_connecting;
-    kyma->lifecycle->connecting -= (size_t)was_connecting;
     kyma->phase = phase;
+    if (phase == KYMA_UNKNOWN || phase == KYMA_STEADY)
+        kymas_give_connect_slot(kyma);
 }
 
 void kyma_disconnect(struct kyma *kyma)
@@ -283,6 +280,14 @@ static bool advance(struct kyma *kyma, bool is_deleting)
     return kyma->phase == KYMA_STEADY;
 }
 
+/* After a restart clusters that need something are connected before those that were Ready. */
+static bool is_urgent(struct kyma *kyma)
+{
+    cleanup_json json_t *object = kept_get(&kyma->object);
+
+    return strcmp(doc_text_or(object, "status.state", ""), "Ready") != 0;
+}
+
 bool kyma_connect(struct kyma *kyma, bool is_deleting)
 {
     const struct kube_config *config = NULL;
@@ -305,12 +310,8 @@ bool kyma_connect(struct kyma *kyma, bool is_deleting)
         retry_reset(&kyma->retry);
     }
     if (!kyma->cluster) {
-        if (kyma->lifecycle->connecting >= LIFECYCLE_CONNECTING_MAX ||
-            loop_timer_is_running(&kyma->timer)) {
-            if (!loop_timer_is_running(&kyma->timer))
-                loop_timer_start(&kyma->timer, LIFECYCLE_RETRY_MS);
+        if (loop_timer_is_running(&kyma->timer) || !kymas_take_connect_slot(kyma, is_urgent(kyma)))
             return false;
-        }
         start_connecting(kyma, config);
     }
     return kyma->cluster && advance(kyma, is_deleting);

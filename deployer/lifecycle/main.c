@@ -221,7 +221,11 @@ static int start(struct process *process, const struct lifecycle_values *values,
         return -1;
     loop_timer_init(&lifecycle->pump, lifecycle->loop, on_pump, lifecycle);
     loop_timer_init(&lifecycle->trim_timer, lifecycle->loop, on_trim, lifecycle);
+    slots_init(&lifecycle->apply_slots, APPLY_SLOTS_MAX, APPLY_SLOT_MS);
+    slots_init(&lifecycle->connect_slots, CONNECT_SLOTS_MAX, CONNECT_SLOT_MS);
     loop_timer_init(&lifecycle->slot_timer, lifecycle->loop, kymas_on_slot_timer, lifecycle);
+    loop_timer_init(&lifecycle->connect_slot_timer, lifecycle->loop, kymas_on_connect_slot_timer,
+                    lifecycle);
     loop_timer_init(&lifecycle->definitions_timer, lifecycle->loop, on_definitions_timer,
                     lifecycle);
     loop_timer_start(&lifecycle->definitions_timer, 0);
@@ -259,6 +263,7 @@ static void process_done(struct process *process)
     loop_timer_stop(&lifecycle->pump);
     loop_timer_stop(&lifecycle->trim_timer);
     loop_timer_stop(&lifecycle->slot_timer);
+    loop_timer_stop(&lifecycle->connect_slot_timer);
     loop_timer_stop(&lifecycle->definitions_timer);
     lifecycle_close_clients(lifecycle);
     for (size_t i = 0; i < array_length(maps); i++)

@@ -26,7 +26,6 @@
 #include "common/net/retry.h"
 #include "common/oci/registry.h"
 #include "deployer/lifecycle/accepted.h"
-#include "deployer/lifecycle/apply_slots.h"
 #include "deployer/lifecycle/clusters_page.h"
 #include "deployer/lifecycle/failure.h"
 #include "deployer/lifecycle/kept.h"
@@ -37,11 +36,11 @@
 #include "deployer/lifecycle/module_store.h"
 #include "deployer/lifecycle/resolve.h"
 #include "deployer/lifecycle/sharing.h"
+#include "deployer/lifecycle/slots.h"
 
 #define LIFECYCLE_USER_AGENT "longshore-lifecycle/" LONGSHORE_VERSION
 
 enum {
-    LIFECYCLE_CONNECTING_MAX = 200, /* clusters that are being connected at a time */
     LIFECYCLE_PASSES_MAX = 32,      /* passes in one turn of the loop */
     LIFECYCLE_CLUSTERS_MAX = 20000, /* open connections; more clusters have to be shared */
     LIFECYCLE_LIST_PAGE = 200,
@@ -111,8 +110,10 @@ struct kyma {
     struct kyma *share_next, **share_link; /* of the clusters in the same bucket */
     size_t bucket;
     bool is_queued;
-    uint64_t queued_ms;         /* since when */
-    struct apply_waiter waiter; /* one of its modules is to be applied */
+    uint64_t queued_ms;        /* since when */
+    struct slot_waiter waiter; /* one of its modules is to be applied */
+    struct slot_waiter connect_waiter;
+    struct slot connect_slot; /* while it is being connected */
     uint32_t round;
     struct kept object;      /* in the control plane */
     struct access *accesses; /* Secrets */
@@ -176,7 +177,7 @@ struct module {
     struct inventory inventory; /* recorded or to be removed */
     char *owner_text;           /* of the marks that the objects carry */
     struct apply *apply;
-    struct apply_slot slot; /* while there is a plan */
+    struct slot slot; /* while there is a plan */
     struct removal *removal;
     bool is_removing_last, is_pruning, is_dirty_only, is_deletion_seen;
     bool is_partial; /* some objects could not be applied yet */
@@ -245,10 +246,9 @@ struct lifecycle {
     json_t *mandatory_counts; /* module -> number of Manifests that are mandatory */
     struct kyma *queue_first, **queue_end;
     struct loop_timer pump;
-    struct apply_slots slots;
-    struct loop_timer slot_timer; /* until a slot is taken back */
-    struct loop_timer trim_timer; /* runs if memory may have become free */
-    size_t connecting;
+    struct slots apply_slots, connect_slots;
+    struct loop_timer slot_timer, connect_slot_timer; /* until a slot is taken back */
+    struct loop_timer trim_timer;                     /* runs if memory may have become free */
 
     uint64_t failures[FAILURE_COUNT], module_failures; /* module_failures: some of the others */
     uint64_t actions[MODULE_ACTION_COUNT];
@@ -305,7 +305,11 @@ void kymas_touch_all(struct lifecycle *lifecycle);
 /* Whether the module may be applied now. Otherwise its cluster is touched when it may. */
 bool kymas_take_slot(struct module *module);
 void kymas_give_slot(struct module *module);
+/* The same for a cluster that is to be connected. */
+bool kymas_take_connect_slot(struct kyma *kyma, bool is_urgent);
+void kymas_give_connect_slot(struct kyma *kyma);
 void kymas_on_slot_timer(void *data);
+void kymas_on_connect_slot_timer(void *data);
 /* Touches clusters that wait for a slot, as many as there are free ones. */
 void kymas_offer_slots(struct lifecycle *lifecycle);
 void kymas_foreach(struct lifecycle *lifecycle, void (*visit)(struct kyma *kyma));
