@@ -221,6 +221,7 @@ static void unlink_kyma(struct kyma *kyma)
 
 void kyma_free(struct kyma *kyma)
 {
+    documents_release(&kyma->lifecycle->documents, kyma);
     kyma_disconnect(kyma);
     while (kyma->modules)
         module_free(kyma->modules);

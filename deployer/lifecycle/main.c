@@ -78,15 +78,24 @@ static void on_pump(void *data)
  * and would stay resident. */
 static void on_trim(void *data)
 {
-    (void)data;
+    struct lifecycle *lifecycle = data;
+
+    documents_release_all(&lifecycle->documents);
     memory_trim();
 }
 
-/* A component's content has become known, or is known to be wrong. */
+static void touch_if_connected(struct kyma *kyma)
+{
+    if (kyma->phase == KYMA_STEADY)
+        kyma_touch(kyma);
+}
+
+/* A component's content has become known, or is known to be wrong. Clusters that are not connected
+ * yet need it later: after a restart that is most of them. */
 static void on_content(void *data, const char *component)
 {
     (void)component;
-    kymas_touch_all(data);
+    kymas_foreach(data, touch_if_connected);
 }
 
 /* ---- Definitions for managed clusters ---- */

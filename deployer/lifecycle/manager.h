@@ -27,6 +27,7 @@
 #include "common/oci/registry.h"
 #include "deployer/lifecycle/accepted.h"
 #include "deployer/lifecycle/clusters_page.h"
+#include "deployer/lifecycle/documents.h"
 #include "deployer/lifecycle/failure.h"
 #include "deployer/lifecycle/kept.h"
 #include "deployer/lifecycle/maintenance.h"
@@ -134,6 +135,7 @@ struct kyma {
     struct module *modules;
 
     bool is_access_wrong, is_foreign, is_report_due;
+    bool has_documents; /* see documents.h */
     enum failure_class failure;
     char *problem; /* why nothing can be done in the cluster */
     char *silence; /* the same, not reported yet */
@@ -151,6 +153,14 @@ struct kyma {
 };
 
 /* ---- One module in one cluster ---- */
+
+/* Of the Manifest, see module_observe.c. */
+struct module_facts {
+    uint64_t version;      /* of the Manifest */
+    const json_t *content; /* objects, borrowed from the store; NULL: they are not known */
+    bool is_observed;      /* the module is neither being deleted nor unmanaged */
+    bool has_images;       /* images of the objects are replaced */
+};
 
 struct module {
     struct kyma *kyma;
@@ -189,6 +199,7 @@ struct module {
     /* What is known of the cluster. */
     char *applied_ref;        /* content that is applied completely; NULL: none */
     struct accepted accepted; /* objects that are there */
+    struct module_facts facts;
     json_t *dirty; /* keys of objects that have to be applied again; true: since the apply that is
                       under way began. NULL: none */
     bool has_applied;              /* some objects, since it was connected */
@@ -249,6 +260,7 @@ struct lifecycle {
     struct slots apply_slots, connect_slots;
     struct loop_timer slot_timer, connect_slot_timer; /* until a slot is taken back */
     struct loop_timer trim_timer;                     /* runs if memory may have become free */
+    struct documents documents;                       /* released then */
 
     uint64_t failures[FAILURE_COUNT], module_failures; /* module_failures: some of the others */
     uint64_t actions[MODULE_ACTION_COUNT];
