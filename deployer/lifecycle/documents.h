@@ -6,7 +6,8 @@
 
 #include <stddef.h>
 
-enum { DOCUMENTS_CLUSTERS_MAX = 32 }; /* about 200 KB each */
+/* As many as are connected at a time. They take up to 200 KB each, for some seconds. */
+enum { DOCUMENTS_CLUSTERS_MAX = 200 };
 
 struct kyma;
 

@@ -136,6 +136,7 @@ struct kyma {
 
     bool is_access_wrong, is_foreign, is_report_due;
     bool has_documents; /* see documents.h */
+    bool was_prepared;  /* by the status, when it was connected */
     enum failure_class failure;
     char *problem; /* why nothing can be done in the cluster */
     char *silence; /* the same, not reported yet */
