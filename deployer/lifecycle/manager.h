@@ -27,6 +27,7 @@
 #include "common/oci/registry.h"
 #include "deployer/lifecycle/accepted.h"
 #include "deployer/lifecycle/clusters_page.h"
+#include "deployer/lifecycle/compared.h"
 #include "deployer/lifecycle/documents.h"
 #include "deployer/lifecycle/failure.h"
 #include "deployer/lifecycle/kept.h"
@@ -235,6 +236,7 @@ struct lifecycle {
     struct registry *registry;
     struct repository *repository;
     struct module_store *store;
+    struct compared compared; /* with the content in the store */
     struct maintenance_policy *policy;
     struct lifecycle_options options;
     struct lease *lease;
@@ -428,6 +430,7 @@ void module_write_finalizers(struct module *module, const json_t *manifest,
 void module_report(struct module *module, const json_t *manifest, const struct module_view *view);
 
 /* module_apply.c */
+struct module_owner module_owner_of(const struct module *module); /* borrows from it */
 /* An object of a module as it is applied, a new reference, and its place in a plan, which borrows
  * it. */
 int module_object_in_cluster(const json_t *object, const struct module_owner *owner,

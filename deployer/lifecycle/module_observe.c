@@ -135,13 +135,12 @@ static const struct module_facts *facts_of(struct module *module)
 
 /* Whether it is as the content of the module says. *ret_hash is that of the content, or NULL. */
 static bool is_as_wanted(struct module *module, const struct object_ref *ref, const json_t *live,
-                         char **ret_hash)
+                         const char *live_hash, char **ret_hash)
 {
     const struct module_facts *facts = facts_of(module);
-    const struct module_owner owner = {
-        .namespace_name = module->kyma->lifecycle->options.namespace_name,
-        .manifest_name = module->name,
-    };
+    const struct module_owner owner = module_owner_of(module);
+    struct compared *compared = &module->kyma->lifecycle->compared;
+    const char *known = NULL;
     cleanup_json json_t *manifest = facts->has_images ? kept_get(&module->manifest) : NULL;
     cleanup_json json_t *wanted = NULL;
     const json_t *found = NULL;
@@ -150,23 +149,34 @@ static bool is_as_wanted(struct module *module, const struct object_ref *ref, co
     if (!facts->content)
         return true; /* without its content nothing can be said */
     found = synced_find_object(facts->content, ref);
+    if (found && !facts->has_images)
+        known = compared_find(compared, found, live_hash);
+    if (known) {
+        *ret_hash = xstrdup(known);
+        return true;
+    }
     if (!found || module_object_in_cluster(found, &owner, manifest, &wanted, &ignored) < 0)
         return true;
     if (!ref->namespace_name)
         (void)json_object_del(json_object_get(wanted, "metadata"), "namespace");
-    *ret_hash = merge_hash(wanted);
-    return drift_is_covered(live, wanted);
+    *ret_hash = drift_wanted_hash(wanted, &owner);
+    if (!drift_is_covered(live, wanted))
+        return false;
+    if (!facts->has_images)
+        compared_add(compared, found, live_hash, *ret_hash);
+    return true;
 }
 
 static void note_live(struct module *module, const struct object_ref *ref, const char *key,
                       const json_t *live)
 {
-    cleanup_free char *hash = drift_hash(live);
+    const struct module_owner owner = module_owner_of(module);
+    cleanup_free char *hash = drift_hash(live, &owner);
     cleanup_free char *wanted = NULL;
 
     if (accepted_is_live(&module->accepted, key, hash))
         return;
-    if (module->applied_ref && !is_as_wanted(module, ref, live, &wanted)) {
+    if (module->applied_ref && !is_as_wanted(module, ref, live, hash, &wanted)) {
         log_info("object was changed by others", log_text("manifest", module->name),
                  log_text("kind", ref->kind), log_text("object", ref->name));
         accepted_set(&module->accepted, key, NULL, NULL);
