@@ -81,13 +81,20 @@ static int64_t version_of(const json_t *object)
     return (int64_t)version;
 }
 
+/* A list has all templates of the catalog: the Kyma is not parsed for each of them. */
+static json_t *read_kyma(struct kyma *kyma)
+{
+    documents_hold(&kyma->lifecycle->documents, kyma);
+    return kept_get(&kyma->object);
+}
+
 static void note(struct catalog_kind *kind, const json_t *live, bool is_gone)
 {
     struct kyma *kyma = kind->kyma;
     struct catalog_sync *sync = kyma->catalog;
     cleanup_free char *key =
         xasprintf("%s/%s", kinds[kind->number].plural, doc_text_or(live, "metadata.name", ""));
-    cleanup_json json_t *object = kept_get(&kyma->object);
+    cleanup_json json_t *object = read_kyma(kyma);
     const json_t *wanted = doc_member(wanted_for(kyma->lifecycle, object), key);
     const struct text_map_entry *written = text_map_find(&sync->versions, key);
     bool is_written = written && written->number && written->number == version_of(live);
@@ -100,7 +107,8 @@ static void note(struct catalog_kind *kind, const json_t *live, bool is_gone)
         text_map_remove(&sync->seen, key);
     else
         text_map_set(&sync->seen, key, is_same ? hash_of(wanted) : 0);
-    kyma_touch(kyma);
+    if (kind->is_listed)
+        kyma_touch(kyma);
 }
 
 static void on_object(void *data, const json_t *object, const struct error *err)

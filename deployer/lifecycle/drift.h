@@ -5,6 +5,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "deployer/lifecycle/module_objects.h"
+
 /* Whether live has everything that wanted has: each member, and lists with the same elements. What
  * live has beyond that belongs to others: defaults, and fields that the module leaves to them.
  * Values that the server rewrites (quantities, for example) differ, although nothing is wrong; the
@@ -12,5 +14,8 @@
 bool drift_is_covered(const json_t *live, const json_t *wanted);
 
 /* 16 hex characters that identify an object without its status and the metadata that the server
- * sets. Belongs to the caller. */
-char *drift_hash(const json_t *live);
+ * sets. The name of the Manifest in the marks of its owner does not count, so that the same objects
+ * in two clusters have the same hash; another name does. Belongs to the caller. */
+char *drift_hash(const json_t *live, const struct module_owner *owner);
+/* The same of an object that is to be applied: all of it counts. */
+char *drift_wanted_hash(const json_t *wanted, const struct module_owner *owner);

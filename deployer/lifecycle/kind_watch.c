@@ -71,6 +71,17 @@ static void note_shown(struct kind_watch *watch, const struct object_ref *ref, b
         accepted_remove(&watch->shown, key);
 }
 
+/* A cluster is looked at when its last list ends, or after a moment if that takes long: after a
+ * restart a dozen lists end one after the other. */
+static bool is_listing(const struct kyma *kyma)
+{
+    const struct kind_watch *watch = kyma->kinds;
+
+    while (watch && watch->is_listed)
+        watch = watch->next;
+    return watch != NULL;
+}
+
 static void on_object(void *data, const json_t *object, const struct error *err)
 {
     struct kind_watch *watch = data;
@@ -87,7 +98,10 @@ static void on_object(void *data, const json_t *object, const struct error *err)
     if (!object) {
         if (!watch->is_listed)
             first_list_ends(watch);
-        kyma_touch(kyma);
+        if (is_listing(kyma))
+            kyma_touch_later(kyma);
+        else
+            kyma_touch(kyma);
         return;
     }
     ref = object_ref_of(object);

@@ -40,6 +40,8 @@ void kyma_fail(struct kyma *kyma, const struct error *err)
         kyma_touch(kyma); /* to report it */
     }
     kyma->failure = class;
+    /* It backs off; meanwhile others may connect. */
+    kymas_give_connect_slot(kyma);
     /* Without an access only another Secret helps. */
     if (kyma->cluster)
         loop_timer_start(&kyma->timer, retry_next_ms(&kyma->retry, err));
@@ -442,21 +444,6 @@ static bool is_skipped(const json_t *object)
     return value && strcmp(value, "true") == 0;
 }
 
-static void release_documents(struct kyma *kyma)
-{
-    kept_release(&kyma->object);
-    for (struct module *module = kyma->modules; module; module = module->next)
-        kept_release(&module->manifest);
-}
-
-/* Each part of a pass reads the Manifests. Parsing them again would be most of its work. */
-static void hold_documents(struct kyma *kyma)
-{
-    kept_hold(&kyma->object);
-    for (struct module *module = kyma->modules; module; module = module->next)
-        kept_hold(&module->manifest);
-}
-
 void kyma_pass(struct kyma *kyma)
 {
     cleanup_json json_t *object = NULL;
@@ -471,13 +458,12 @@ void kyma_pass(struct kyma *kyma)
         pass_orphan(kyma);
         return;
     }
-    hold_documents(kyma);
+    documents_hold(&kyma->lifecycle->documents, kyma);
     pass.object = object = kept_get(&kyma->object);
     pass.is_deleting = doc_text(object, "metadata.deletionTimestamp") != NULL;
     if (pass.is_deleting)
         pass_deletion(kyma, &pass);
     else if (!is_skipped(object))
         pass_life(kyma, &pass);
-    release_documents(kyma);
     json_decref(pass.remote);
 }

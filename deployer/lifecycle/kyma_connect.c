@@ -27,12 +27,9 @@ bool kyma_has_no_access(const struct kyma *kyma)
 
 static void set_phase(struct kyma *kyma, enum kyma_phase phase)
 {
-    bool was_connecting = kyma->phase == KYMA_CONNECTING || kyma->phase == KYMA_LISTING;
-    bool is_connecting = phase == KYMA_CONNECTING || phase == KYMA_LISTING;
-
-    kyma->lifecycle->connecting += (size_t)is_connecting;
-    kyma->lifecycle->connecting -= (size_t)was_connecting;
     kyma->phase = phase;
+    if (phase == KYMA_UNKNOWN || phase == KYMA_STEADY)
+        kymas_give_connect_slot(kyma);
 }
 
 void kyma_disconnect(struct kyma *kyma)
@@ -100,6 +97,17 @@ static int choose_config(const struct kyma *kyma, const struct kube_config **ret
     return 0;
 }
 
+/* Whether the cluster had everything when its status was written, perhaps by another process: then
+ * it is read, and not written if nothing is missing. */
+static bool find_prepared(struct kyma *kyma)
+{
+    cleanup_json json_t *object = kept_get(&kyma->object);
+    const json_t *condition =
+        list_find(doc_get(object, "status.conditions"), "type", KYMA_CONDITION_CRDS);
+
+    return strcmp(doc_text_or(condition, "status", ""), "True") == 0;
+}
+
 static void start_connecting(struct kyma *kyma, const struct kube_config *config)
 {
     struct lifecycle *lifecycle = kyma->lifecycle;
@@ -115,6 +123,7 @@ static void start_connecting(struct kyma *kyma, const struct kube_config *config
     log_debug("connecting", log_text("kyma", kyma->name),
               log_text("server", cluster_server(kyma->cluster)));
     kyma->step = 0;
+    kyma->was_prepared = find_prepared(kyma);
     set_phase(kyma, KYMA_CONNECTING);
 }
 
@@ -127,6 +136,8 @@ static bool is_established(const json_t *definition)
                       "status", ""),
                   "True") == 0;
 }
+
+static void start_step(struct kyma *kyma);
 
 static void on_prepared(void *data, json_t *object, const struct error *err)
 {
@@ -143,6 +154,8 @@ static void on_prepared(void *data, json_t *object, const struct error *err)
     /* The server serves a kind shortly after its definition was created. */
     if (is_last && !is_established(object))
         loop_timer_start(&kyma->timer, LIFECYCLE_ESTABLISHED_MS);
+    else if (!is_last && kyma->was_prepared)
+        start_step(kyma); /* only reads, unless something is missing */
     else
         kyma_touch(kyma);
 }
@@ -194,14 +207,12 @@ static void on_found(void *data, json_t *object, const struct error *err)
         kyma_fail(kyma, err);
 }
 
-/* Whether the cluster had everything when its status was written, perhaps by another process. */
-static bool was_prepared(struct kyma *kyma)
+static void start_step(struct kyma *kyma)
 {
-    cleanup_json json_t *object = kept_get(&kyma->object);
-    const json_t *condition =
-        list_find(doc_get(object, "status.conditions"), "type", KYMA_CONDITION_CRDS);
-
-    return strcmp(doc_text_or(condition, "status", ""), "True") == 0;
+    if (kyma->was_prepared)
+        send_step(kyma, KUBE_GET, on_found);
+    else
+        send_step(kyma, KUBE_APPLY, on_prepared);
 }
 
 /* Whether the cluster has everything. */
@@ -214,10 +225,7 @@ static bool prepare(struct kyma *kyma)
         return false;
     if (kyma->prepared == lifecycle->definitions_hash || kyma->step > count)
         return true;
-    if (was_prepared(kyma))
-        send_step(kyma, KUBE_GET, on_found);
-    else
-        send_step(kyma, KUBE_APPLY, on_prepared);
+    start_step(kyma);
     return false;
 }
 
@@ -283,6 +291,14 @@ static bool advance(struct kyma *kyma, bool is_deleting)
     return kyma->phase == KYMA_STEADY;
 }
 
+/* After a restart clusters that need something are connected before those that were Ready. */
+static bool is_urgent(struct kyma *kyma)
+{
+    cleanup_json json_t *object = kept_get(&kyma->object);
+
+    return strcmp(doc_text_or(object, "status.state", ""), "Ready") != 0;
+}
+
 bool kyma_connect(struct kyma *kyma, bool is_deleting)
 {
     const struct kube_config *config = NULL;
@@ -305,12 +321,8 @@ bool kyma_connect(struct kyma *kyma, bool is_deleting)
         retry_reset(&kyma->retry);
     }
     if (!kyma->cluster) {
-        if (kyma->lifecycle->connecting >= LIFECYCLE_CONNECTING_MAX ||
-            loop_timer_is_running(&kyma->timer)) {
-            if (!loop_timer_is_running(&kyma->timer))
-                loop_timer_start(&kyma->timer, LIFECYCLE_RETRY_MS);
+        if (loop_timer_is_running(&kyma->timer) || !kymas_take_connect_slot(kyma, is_urgent(kyma)))
             return false;
-        }
         start_connecting(kyma, config);
     }
     return kyma->cluster && advance(kyma, is_deleting);

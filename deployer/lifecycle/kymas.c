@@ -110,47 +110,89 @@ void kymas_touch_all(struct lifecycle *lifecycle)
 
 static void pump_if_needed(struct lifecycle *lifecycle)
 {
-    if (lifecycle->slots.first && !loop_timer_is_running(&lifecycle->pump))
+    if ((slots_has_next(&lifecycle->apply_slots) || slots_has_next(&lifecycle->connect_slots)) &&
+        !loop_timer_is_running(&lifecycle->pump))
         loop_timer_start(&lifecycle->pump, 0);
+}
+
+static bool take_slot(struct slots *slots, struct slot *slot, struct loop_timer *timer)
+{
+    if (!slots_take(slots, slot, loop_now_ms(timer->loop)))
+        return false;
+    if (!loop_timer_is_running(timer))
+        loop_timer_start(timer, slots->held_ms_max);
+    return true;
+}
+
+static void expire_slots(struct slots *slots, struct loop_timer *timer)
+{
+    uint64_t next_ms = slots_expire(slots, loop_now_ms(timer->loop));
+
+    if (next_ms)
+        loop_timer_start(timer, next_ms);
 }
 
 bool kymas_take_slot(struct module *module)
 {
     struct lifecycle *lifecycle = module->kyma->lifecycle;
 
-    if (!apply_slots_take(&lifecycle->slots, &module->slot, loop_now_ms(lifecycle->loop))) {
-        apply_slots_wait(&lifecycle->slots, &module->kyma->waiter);
-        return false;
-    }
-    if (!loop_timer_is_running(&lifecycle->slot_timer))
-        loop_timer_start(&lifecycle->slot_timer, APPLY_SLOT_MS);
-    return true;
+    if (take_slot(&lifecycle->apply_slots, &module->slot, &lifecycle->slot_timer))
+        return true;
+    slots_wait(&lifecycle->apply_slots, &module->kyma->waiter, false);
+    return false;
 }
 
 void kymas_give_slot(struct module *module)
 {
-    apply_slots_give(&module->kyma->lifecycle->slots, &module->slot);
+    slots_give(&module->kyma->lifecycle->apply_slots, &module->slot);
     pump_if_needed(module->kyma->lifecycle);
+}
+
+bool kymas_take_connect_slot(struct kyma *kyma, bool is_urgent)
+{
+    struct lifecycle *lifecycle = kyma->lifecycle;
+
+    if (take_slot(&lifecycle->connect_slots, &kyma->connect_slot, &lifecycle->connect_slot_timer))
+        return true;
+    slots_wait(&lifecycle->connect_slots, &kyma->connect_waiter, is_urgent);
+    return false;
+}
+
+void kymas_give_connect_slot(struct kyma *kyma)
+{
+    slots_give(&kyma->lifecycle->connect_slots, &kyma->connect_slot);
+    pump_if_needed(kyma->lifecycle);
 }
 
 void kymas_on_slot_timer(void *data)
 {
     struct lifecycle *lifecycle = data;
-    uint64_t next_ms = apply_slots_expire(&lifecycle->slots, loop_now_ms(lifecycle->loop));
 
-    if (next_ms)
-        loop_timer_start(&lifecycle->slot_timer, next_ms);
+    expire_slots(&lifecycle->apply_slots, &lifecycle->slot_timer);
     pump_if_needed(lifecycle);
+}
+
+void kymas_on_connect_slot_timer(void *data)
+{
+    struct lifecycle *lifecycle = data;
+
+    expire_slots(&lifecycle->connect_slots, &lifecycle->connect_slot_timer);
+    pump_if_needed(lifecycle);
+}
+
+static void offer(struct slots *slots, size_t offset)
+{
+    for (size_t taken = slots->count; taken < slots->max && slots_has_next(slots); taken++) {
+        struct slot_waiter *waiter = slots_next(slots);
+
+        kyma_touch((struct kyma *)(void *)((char *)waiter - offset));
+    }
 }
 
 void kymas_offer_slots(struct lifecycle *lifecycle)
 {
-    for (size_t taken = lifecycle->slots.count; taken < APPLY_SLOTS_MAX && lifecycle->slots.first;
-         taken++) {
-        struct apply_waiter *waiter = apply_slots_next(&lifecycle->slots);
-
-        kyma_touch((struct kyma *)(void *)((char *)waiter - offsetof(struct kyma, waiter)));
-    }
+    offer(&lifecycle->apply_slots, offsetof(struct kyma, waiter));
+    offer(&lifecycle->connect_slots, offsetof(struct kyma, connect_waiter));
 }
 
 /* ---- The end ---- */
@@ -165,7 +207,8 @@ static void unlink_kyma(struct kyma *kyma)
     *link = kyma->hash_next;
     lifecycle->kyma_count--;
     sharing_remove(kyma);
-    apply_slots_leave(&lifecycle->slots, &kyma->waiter);
+    slots_leave(&lifecycle->apply_slots, &kyma->waiter);
+    slots_leave(&lifecycle->connect_slots, &kyma->connect_waiter);
     for (link = &lifecycle->queue_first; kyma->is_queued && *link; link = &(*link)->queue_next) {
         if (*link != kyma)
             continue;
@@ -178,6 +221,7 @@ static void unlink_kyma(struct kyma *kyma)
 
 void kyma_free(struct kyma *kyma)
 {
+    documents_release(&kyma->lifecycle->documents, kyma);
     kyma_disconnect(kyma);
     while (kyma->modules)
         module_free(kyma->modules);

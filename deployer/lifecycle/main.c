@@ -78,15 +78,24 @@ static void on_pump(void *data)
  * and would stay resident. */
 static void on_trim(void *data)
 {
-    (void)data;
+    struct lifecycle *lifecycle = data;
+
+    documents_release_all(&lifecycle->documents);
     memory_trim();
 }
 
-/* A component's content has become known, or is known to be wrong. */
+static void touch_if_connected(struct kyma *kyma)
+{
+    if (kyma->phase == KYMA_STEADY)
+        kyma_touch(kyma);
+}
+
+/* A component's content has become known, or is known to be wrong. Clusters that are not connected
+ * yet need it later: after a restart that is most of them. */
 static void on_content(void *data, const char *component)
 {
     (void)component;
-    kymas_touch_all(data);
+    kymas_foreach(data, touch_if_connected);
 }
 
 /* ---- Definitions for managed clusters ---- */
@@ -221,7 +230,11 @@ static int start(struct process *process, const struct lifecycle_values *values,
         return -1;
     loop_timer_init(&lifecycle->pump, lifecycle->loop, on_pump, lifecycle);
     loop_timer_init(&lifecycle->trim_timer, lifecycle->loop, on_trim, lifecycle);
+    slots_init(&lifecycle->apply_slots, APPLY_SLOTS_MAX, APPLY_SLOT_MS);
+    slots_init(&lifecycle->connect_slots, CONNECT_SLOTS_MAX, CONNECT_SLOT_MS);
     loop_timer_init(&lifecycle->slot_timer, lifecycle->loop, kymas_on_slot_timer, lifecycle);
+    loop_timer_init(&lifecycle->connect_slot_timer, lifecycle->loop, kymas_on_connect_slot_timer,
+                    lifecycle);
     loop_timer_init(&lifecycle->definitions_timer, lifecycle->loop, on_definitions_timer,
                     lifecycle);
     loop_timer_start(&lifecycle->definitions_timer, 0);
@@ -259,6 +272,7 @@ static void process_done(struct process *process)
     loop_timer_stop(&lifecycle->pump);
     loop_timer_stop(&lifecycle->trim_timer);
     loop_timer_stop(&lifecycle->slot_timer);
+    loop_timer_stop(&lifecycle->connect_slot_timer);
     loop_timer_stop(&lifecycle->definitions_timer);
     lifecycle_close_clients(lifecycle);
     for (size_t i = 0; i < array_length(maps); i++)

@@ -26,8 +26,9 @@
 #include "common/net/retry.h"
 #include "common/oci/registry.h"
 #include "deployer/lifecycle/accepted.h"
-#include "deployer/lifecycle/apply_slots.h"
 #include "deployer/lifecycle/clusters_page.h"
+#include "deployer/lifecycle/compared.h"
+#include "deployer/lifecycle/documents.h"
 #include "deployer/lifecycle/failure.h"
 #include "deployer/lifecycle/kept.h"
 #include "deployer/lifecycle/maintenance.h"
@@ -37,11 +38,11 @@
 #include "deployer/lifecycle/module_store.h"
 #include "deployer/lifecycle/resolve.h"
 #include "deployer/lifecycle/sharing.h"
+#include "deployer/lifecycle/slots.h"
 
 #define LIFECYCLE_USER_AGENT "longshore-lifecycle/" LONGSHORE_VERSION
 
 enum {
-    LIFECYCLE_CONNECTING_MAX = 200, /* clusters that are being connected at a time */
     LIFECYCLE_PASSES_MAX = 32,      /* passes in one turn of the loop */
     LIFECYCLE_CLUSTERS_MAX = 20000, /* open connections; more clusters have to be shared */
     LIFECYCLE_LIST_PAGE = 200,
@@ -111,8 +112,10 @@ struct kyma {
     struct kyma *share_next, **share_link; /* of the clusters in the same bucket */
     size_t bucket;
     bool is_queued;
-    uint64_t queued_ms;         /* since when */
-    struct apply_waiter waiter; /* one of its modules is to be applied */
+    uint64_t queued_ms;        /* since when */
+    struct slot_waiter waiter; /* one of its modules is to be applied */
+    struct slot_waiter connect_waiter;
+    struct slot connect_slot; /* while it is being connected */
     uint32_t round;
     struct kept object;      /* in the control plane */
     struct access *accesses; /* Secrets */
@@ -121,8 +124,8 @@ struct kyma {
     enum kyma_phase phase;
     struct cluster *cluster;
     char identity[KUBE_IDENTITY_SIZE]; /* of the access in use */
-    uint32_t prepared;             /* hash of the definitions that the cluster has; 0: unknown */
-    size_t step;                   /* KYMA_CONNECTING, and of the deletion */
+    uint32_t prepared; /* hash of the definitions that the cluster has; 0: unknown */
+    size_t step;       /* KYMA_CONNECTING, and of the deletion */
     struct kube_call *cluster_call;
 
     struct kept remote; /* the Kyma in the cluster */
@@ -133,6 +136,8 @@ struct kyma {
     struct module *modules;
 
     bool is_access_wrong, is_foreign, is_report_due;
+    bool has_documents; /* see documents.h */
+    bool was_prepared;  /* by the status, when it was connected */
     enum failure_class failure;
     char *problem; /* why nothing can be done in the cluster */
     char *silence; /* the same, not reported yet */
@@ -155,6 +160,14 @@ struct kyma {
 struct module_verdict {
     enum module_state state;
     char reason[];
+};
+
+/* Of the Manifest, see module_observe.c. */
+struct module_facts {
+    uint64_t version;      /* of the Manifest */
+    const json_t *content; /* objects, borrowed from the store; NULL: they are not known */
+    bool is_observed;      /* the module is neither being deleted nor unmanaged */
+    bool has_images;       /* images of the objects are replaced */
 };
 
 struct module {
@@ -182,7 +195,7 @@ struct module {
     struct inventory inventory; /* recorded or to be removed */
     char *owner_text;           /* of the marks that the objects carry */
     struct apply *apply;
-    struct apply_slot slot; /* while there is a plan */
+    struct slot slot; /* while there is a plan */
     struct removal *removal;
     bool is_removing_last, is_pruning, is_dirty_only, is_deletion_seen;
     bool is_partial; /* some objects could not be applied yet */
@@ -194,10 +207,11 @@ struct module {
     /* What is known of the cluster. */
     const char *applied_ref;  /* content that is applied completely; NULL: none. Of the texts */
     struct accepted accepted; /* objects that are there */
+    struct module_facts facts;
     json_t *dirty; /* keys of objects that have to be applied again; true: since the apply that is
                       under way began. NULL: none */
-    bool has_applied;              /* some objects, since it was connected */
-    bool is_watching;              /* all its kinds */
+    bool has_applied;               /* some objects, since it was connected */
+    bool is_watching;               /* all its kinds */
     struct module_verdict *manager; /* NULL: unknown */
     struct module_verdict *resource;
     struct cluster_interest *resource_interest;
@@ -228,6 +242,7 @@ struct lifecycle {
     struct registry *registry;
     struct repository *repository;
     struct module_store *store;
+    struct compared compared; /* with the content in the store */
     struct maintenance_policy *policy;
     struct lifecycle_options options;
     struct lease *lease;
@@ -251,10 +266,10 @@ struct lifecycle {
     json_t *mandatory_counts; /* module -> number of Manifests that are mandatory */
     struct kyma *queue_first, **queue_end;
     struct loop_timer pump;
-    struct apply_slots slots;
-    struct loop_timer slot_timer; /* until a slot is taken back */
-    struct loop_timer trim_timer; /* runs if memory may have become free */
-    size_t connecting;
+    struct slots apply_slots, connect_slots;
+    struct loop_timer slot_timer, connect_slot_timer; /* until a slot is taken back */
+    struct loop_timer trim_timer;                     /* runs if memory may have become free */
+    struct documents documents;                       /* released then */
 
     uint64_t failures[FAILURE_COUNT], module_failures; /* module_failures: some of the others */
     uint64_t actions[MODULE_ACTION_COUNT];
@@ -311,7 +326,11 @@ void kymas_touch_all(struct lifecycle *lifecycle);
 /* Whether the module may be applied now. Otherwise its cluster is touched when it may. */
 bool kymas_take_slot(struct module *module);
 void kymas_give_slot(struct module *module);
+/* The same for a cluster that is to be connected. */
+bool kymas_take_connect_slot(struct kyma *kyma, bool is_urgent);
+void kymas_give_connect_slot(struct kyma *kyma);
 void kymas_on_slot_timer(void *data);
+void kymas_on_connect_slot_timer(void *data);
 /* Touches clusters that wait for a slot, as many as there are free ones. */
 void kymas_offer_slots(struct lifecycle *lifecycle);
 void kymas_foreach(struct lifecycle *lifecycle, void (*visit)(struct kyma *kyma));
@@ -419,6 +438,7 @@ void module_write_finalizers(struct module *module, const json_t *manifest,
 void module_report(struct module *module, const json_t *manifest, const struct module_view *view);
 
 /* module_apply.c */
+struct module_owner module_owner_of(const struct module *module); /* borrows from it */
 /* An object of a module as it is applied, a new reference, and its place in a plan, which borrows
  * it. */
 int module_object_in_cluster(const json_t *object, const struct module_owner *owner,

@@ -372,7 +372,7 @@ int lifecycle_write_metrics(struct lifecycle *lifecycle, struct buffer *ret_body
         "longshore_lifecycle_writes_total{to=\"control_plane\"} %llu\n"
         "longshore_lifecycle_leader %d\n"
         "longshore_lifecycle_shares %zu\nlongshore_lifecycle_shares_held %zu\n",
-        ages.oldest_seconds, lifecycle->kyma_count, lifecycle->connecting,
+        ages.oldest_seconds, lifecycle->kyma_count, lifecycle->connect_slots.count,
         (unsigned long long)lifecycle->cluster_writes,
         (unsigned long long)lifecycle->control_plane_writes,
         lifecycle->lease && lease_is_held(lifecycle->lease), sharing_bucket_count(lifecycle),

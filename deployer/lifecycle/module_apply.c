@@ -15,6 +15,14 @@
 #include "deployer/lifecycle/names.h"
 #include "deployer/lifecycle/synced.h"
 
+struct module_owner module_owner_of(const struct module *module)
+{
+    return (struct module_owner){
+        .namespace_name = module->kyma->lifecycle->options.namespace_name,
+        .manifest_name = module->name,
+    };
+}
+
 struct apply_owner module_owner_mark(struct module *module)
 {
     if (!module->owner_text)
@@ -32,6 +40,8 @@ struct apply_owner module_owner_mark(struct module *module)
 
 static void accept_results(struct module *module, const struct apply_result *result)
 {
+    const struct module_owner owner = module_owner_of(module);
+
     module->has_applied = true;
     for (size_t i = 0; i < result->count; i++) {
         const struct plan_object *object = &module->plan->objects[i];
@@ -46,8 +56,8 @@ static void accept_results(struct module *module, const struct apply_result *res
             (void)json_object_set_new(module->dirty, key, json_false());
             continue; /* somebody has changed or deleted it since */
         }
-        live = drift_hash(result->objects[i].object);
-        wanted = merge_hash(object->manifest);
+        live = drift_hash(result->objects[i].object, &owner);
+        wanted = drift_wanted_hash(object->manifest, &owner);
         accepted_set(&module->accepted, key, live, wanted);
         (void)json_object_del(module->dirty, key);
         module->kyma->lifecycle->cluster_writes++;
@@ -140,7 +150,8 @@ static void on_applied(void *data, struct apply_result *result)
 static bool is_unchanged(const struct module *module, const struct plan_object *object)
 {
     cleanup_free char *key = object_ref_key(&object->ref);
-    cleanup_free char *wanted = merge_hash(object->manifest);
+    const struct module_owner owner = module_owner_of(module);
+    cleanup_free char *wanted = drift_wanted_hash(object->manifest, &owner);
 
     return !module->is_dirty_only && !json_object_get(module->dirty, key) &&
            accepted_is(&module->accepted, key, wanted);
@@ -304,10 +315,7 @@ struct plan_input module_plan_input(const json_t *object)
 static int collect(struct module *module, const json_t *manifest, const json_t *objects,
                    json_t *ret_list, struct error *err)
 {
-    const struct module_owner owner = {
-        .namespace_name = module->kyma->lifecycle->options.namespace_name,
-        .manifest_name = module->name,
-    };
+    const struct module_owner owner = module_owner_of(module);
     size_t i;
     json_t *object;
 

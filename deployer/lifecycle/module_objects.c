@@ -100,7 +100,7 @@ int module_object_for(const json_t *object, const struct module_owner *owner, co
     cleanup_json json_t *copy = json_deep_copy(object);
 
     annotate(copy, "labels", KYMA_LABEL_MANAGED_BY, KYMA_MANAGED_BY_CLUSTER);
-    annotate(copy, "labels", "app.kubernetes.io/component", owner->manifest_name);
+    annotate(copy, "labels", KYMA_LABEL_COMPONENT, owner->manifest_name);
     annotate(copy, "labels", "app.kubernetes.io/part-of", "Kyma");
     annotate(copy, "annotations", KYMA_ANNOTATION_OWNED_BY, owned_by);
     annotate(copy, "annotations", KYMA_ANNOTATION_DISCLAIMER, disclaimer);

@@ -83,9 +83,9 @@ static bool reads_pods(struct module *module, const json_t *live)
                       &ignored) == 0;
 }
 
-static void look_at_manager(struct module *module, const json_t *manifest,
-                            const struct object_ref *ref, const json_t *live)
+static void look_at_manager(struct module *module, const struct object_ref *ref, const json_t *live)
 {
+    cleanup_json json_t *manifest = kept_get(&module->manifest);
     const json_t *manager = synced_manager(doc_get(manifest, "status.synced"));
     struct object_ref wanted = synced_ref(manager);
     bool is_manager = manager && object_ref_is_same_name(&wanted, ref);
@@ -117,39 +117,73 @@ void module_set_dirty(struct module *module, const char *key)
     kyma_touch(module->kyma);
 }
 
-/* Whether it is as the content of the module says. *ret_hash is that of the content, or NULL. */
-static bool is_as_wanted(const struct module *module, const json_t *manifest,
-                         const struct object_ref *ref, const json_t *live, char **ret_hash)
+/* What a list of objects needs to know of the Manifest. A Manifest is parsed for the first object
+ * of each version only: the lists of a cluster have dozens of objects. */
+static const struct module_facts *facts_of(struct module *module)
 {
-    const struct module_owner owner = {
-        .namespace_name = module->kyma->lifecycle->options.namespace_name,
-        .manifest_name = module->name,
+    struct module_facts *facts = &module->facts;
+    cleanup_json json_t *manifest = NULL;
+    struct module_view view = {0};
+    struct error ignored = {0};
+
+    if (facts->content && facts->version > 0 && facts->version == module->manifest.version)
+        return facts;
+    manifest = kept_get(&module->manifest);
+    view = module_view_of(manifest);
+    *facts = (struct module_facts){
+        .version = module->manifest.version,
+        .is_observed = manifest && !view.is_deleting && !view.is_unmanaged,
+        .has_images = json_array_size(doc_get(manifest, "spec.localizedImages")) > 0,
     };
-    const json_t *objects = NULL;
+    if (module_content(module, manifest, &facts->content, &ignored) != MODULE_ANSWER_KNOWN)
+        facts->content = NULL;
+    return facts;
+}
+
+/* Whether it is as the content of the module says. *ret_hash is that of the content, or NULL. */
+static bool is_as_wanted(struct module *module, const struct object_ref *ref, const json_t *live,
+                         const char *live_hash, char **ret_hash)
+{
+    const struct module_facts *facts = facts_of(module);
+    const struct module_owner owner = module_owner_of(module);
+    struct compared *compared = &module->kyma->lifecycle->compared;
+    const char *known = NULL;
+    cleanup_json json_t *manifest = facts->has_images ? kept_get(&module->manifest) : NULL;
     cleanup_json json_t *wanted = NULL;
     const json_t *found = NULL;
     struct error ignored = {0};
 
-    if (module_content(module, manifest, &objects, &ignored) != MODULE_ANSWER_KNOWN)
+    if (!facts->content)
         return true; /* without its content nothing can be said */
-    found = synced_find_object(objects, ref);
+    found = synced_find_object(facts->content, ref);
+    if (found && !facts->has_images)
+        known = compared_find(compared, found, live_hash);
+    if (known) {
+        *ret_hash = xstrdup(known);
+        return true;
+    }
     if (!found || module_object_in_cluster(found, &owner, manifest, &wanted, &ignored) < 0)
         return true;
     if (!ref->namespace_name)
         (void)json_object_del(json_object_get(wanted, "metadata"), "namespace");
-    *ret_hash = merge_hash(wanted);
-    return drift_is_covered(live, wanted);
+    *ret_hash = drift_wanted_hash(wanted, &owner);
+    if (!drift_is_covered(live, wanted))
+        return false;
+    if (!facts->has_images)
+        compared_add(compared, found, live_hash, *ret_hash);
+    return true;
 }
 
-static void note_live(struct module *module, const json_t *manifest, const struct object_ref *ref,
-                      const char *key, const json_t *live)
+static void note_live(struct module *module, const struct object_ref *ref, const char *key,
+                      const json_t *live)
 {
-    cleanup_free char *hash = drift_hash(live);
+    const struct module_owner owner = module_owner_of(module);
+    cleanup_free char *hash = drift_hash(live, &owner);
     cleanup_free char *wanted = NULL;
 
     if (accepted_is_live(&module->accepted, key, hash))
         return;
-    if (module->applied_ref && !is_as_wanted(module, manifest, ref, live, &wanted)) {
+    if (module->applied_ref && !is_as_wanted(module, ref, live, hash, &wanted)) {
         log_info("object was changed by others", log_text("manifest", module->name),
                  log_text("kind", ref->kind), log_text("object", ref->name));
         accepted_set(&module->accepted, key, NULL, NULL);
@@ -161,16 +195,15 @@ static void note_live(struct module *module, const json_t *manifest, const struc
 
 void module_on_object(struct module *module, const struct object_ref *ref, const json_t *live)
 {
-    cleanup_json json_t *manifest = kept_get(&module->manifest);
-    struct module_view view = module_view_of(manifest);
     cleanup_free char *key = object_ref_key(ref);
     bool was_there = module_has_object(module, key);
 
-    if (!manifest || view.is_deleting || view.is_unmanaged)
+    if (!facts_of(module)->is_observed)
         return;
-    look_at_manager(module, manifest, ref, live);
+    if (synced_may_be_manager(ref))
+        look_at_manager(module, ref, live);
     if (live) {
-        note_live(module, manifest, ref, key, live);
+        note_live(module, ref, key, live);
         return;
     }
     accepted_remove(&module->accepted, key);

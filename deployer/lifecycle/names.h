@@ -20,6 +20,7 @@
 #define KYMA_LABEL_MODULE_NAME KYMA_GROUP "/module-name"
 #define KYMA_LABEL_CONTROLLER_NAME KYMA_GROUP "/controller-name"
 #define KYMA_LABEL_CHANNEL KYMA_GROUP "/channel"
+#define KYMA_LABEL_COMPONENT "app.kubernetes.io/component"
 #define KYMA_LABEL_MANAGED_BY KYMA_GROUP "/managed-by"
 #define KYMA_LABEL_MANDATORY KYMA_GROUP "/mandatory-module"
 #define KYMA_LABEL_INTERNAL KYMA_GROUP "/internal"

@@ -143,6 +143,16 @@ struct inventory synced_inventory(const json_t *synced, bool is_last)
     return inventory;
 }
 
+static bool is_workload(const char *kind)
+{
+    return strcmp(kind, "Deployment") == 0 || strcmp(kind, "StatefulSet") == 0;
+}
+
+bool synced_may_be_manager(const struct object_ref *ref)
+{
+    return is_workload(ref->kind);
+}
+
 const json_t *synced_manager(const json_t *synced)
 {
     size_t i;
@@ -150,10 +160,8 @@ const json_t *synced_manager(const json_t *synced)
 
     json_array_foreach(doc_writable(synced), i, entry)
     {
-        const char *kind = doc_text_or(entry, "kind", "");
-
         if (strcmp(doc_text_or(entry, "group", ""), "apps") == 0 &&
-            (strcmp(kind, "Deployment") == 0 || strcmp(kind, "StatefulSet") == 0))
+            is_workload(doc_text_or(entry, "kind", "")))
             return entry;
     }
     return NULL;

@@ -29,5 +29,7 @@ struct inventory synced_inventory(const json_t *synced, bool is_last);
 
 /* The first Deployment or StatefulSet: the module's manager. NULL: none. Borrowed. */
 const json_t *synced_manager(const json_t *synced);
+/* Whether an object of this kind can be the manager. */
+bool synced_may_be_manager(const struct object_ref *ref);
 /* The object of a module's content that an entry names; NULL: none. Borrowed. */
 const json_t *synced_find_object(const json_t *objects, const struct object_ref *ref);

@@ -13,10 +13,12 @@ from bench.fleet_modules import API, GROUP, NAMES
 from bench.kyma_view import KymaView
 from bench.process import Process
 from bench.registry import Registry
+from bench.waiting import wait_until
 
 PROGRAM = BUILD / "deployer" / "longshore"
 NAMESPACE = "kcp-system"
 RELEASES = f"{API}/modulereleasemetas"
+WATCHES = 12  # in a cluster: nine kinds of the objects of modules, its Kyma, and two kinds of the catalog
 
 
 def kyma_name(cluster):
@@ -45,14 +47,26 @@ class FleetWorld:
 
     # --- what the control plane holds ---
 
-    def prepare(self, version="1.0.0"):
-        """Kinds, modules, access Secrets and Kymas."""
+    def prepare(self, version="1.0.0", kymas=None):
+        """Kinds, modules, access Secrets and Kymas: those of all clusters, or of the first ones."""
         crds.install(self.kcp, crds.load(paths.CHECKOUT / "charts" / "lifecycle-manager" / "files" / "crds"))
         self.kcp.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
         for module in self.modules:
             self.publish(module, version)
         self.kcp.create_many(self.secret(cluster, text) for cluster, text in self.kubeconfigs().items())
-        self.kcp.create_many(self.kyma(cluster) for cluster in range(1, self.count + 1))
+        self.kcp.create_many(self.kyma(cluster) for cluster in range(1, (kymas or self.count) + 1))
+
+    def prepare_installed(self):
+        """Installs the modules in one cluster and copies it, with its Kyma and its Manifests, for all others: to install thousands of clusters takes long.
+        Nothing runs afterwards."""
+        self.prepare(kymas=1)
+        program = self.start()
+        self.wait_ready(program, 1)
+        wait_until(lambda: self.fleet.get("counters", 1)["openWatches"] >= WATCHES, "all watches of the cluster")
+        program.stop(grace=60)
+        if self.count > 1:
+            self.fleet.command("replicate", (2, self.count), **{"from": 1}, prefix=kyma_name(""), namespace=NAMESPACE,
+                               resources=f"kymas.{GROUP},manifests.{GROUP}")
 
     def publish(self, module, version):
         """Pushes a version of a module and makes it the one of the channel."""

@@ -10,6 +10,7 @@
 #include "common/data/doc.h"
 #include "e2e/fleet/effects.h"
 #include "e2e/fleet/fleet.h"
+#include "e2e/fleet/replicate.h"
 
 struct range {
     uint32_t first, last;
@@ -174,6 +175,30 @@ static int command_copy(struct fleet *fleet, struct cluster *cluster, const stru
     return 0;
 }
 
+static int command_replicate(struct fleet *fleet, struct cluster *cluster,
+                             const struct query *query, struct error *err)
+{
+    const char *prefix = query_get(query, "prefix");
+    const char *namespace_name = query_get(query, "namespace");
+    const char *resources = query_get(query, "resources");
+    uint64_t from = 0;
+
+    if (query_number(query, "from", fleet->settings.cluster_count - 1, &from, err) < 0)
+        return -1;
+    if (from == 0 || cluster->index == 0 || from == cluster->index || !prefix || !*prefix)
+        return error_set(err, ERROR_INVALID,
+                         "parameter \"prefix\" and two different clusters are required, neither of "
+                         "them the control plane");
+    fleet_drop_connections(cluster);
+    return replicate(&(struct replica){.from = &fleet->clusters[from],
+                                       .to = cluster,
+                                       .control_plane = &fleet->clusters[0],
+                                       .prefix = prefix,
+                                       .namespace_name = namespace_name ? namespace_name : "",
+                                       .resources = resources ? resources : ""},
+                     err);
+}
+
 static const struct {
     const char *name;
     command_fn *run;
@@ -188,6 +213,7 @@ static const struct {
     {"reset", command_reset},
     {"terminate", command_terminate},
     {"copy", command_copy},
+    {"replicate", command_replicate},
 };
 
 static int run_command(struct fleet *fleet, const struct query *query, struct range range,

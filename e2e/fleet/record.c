@@ -129,6 +129,24 @@ struct record *record_new(struct text_pool *pool, const json_t *object)
     return record;
 }
 
+struct record *record_copy(struct text_pool *pool, const struct record *record,
+                           record_text_fn *change, const void *data)
+{
+    size_t parts = (size_t)record->metadata_count + record->member_count;
+    struct record *copy = xmemdup(record, record_size(parts, record->manager_count));
+
+    copy->references = 1;
+    copy->namespace_name = text_take(record->namespace_name);
+    copy->name = text_take(record->name);
+    for (size_t i = 0; i < parts; i++) {
+        copy->parts[i].key = text_take(record->parts[i].key);
+        copy->parts[i].value = change(pool, record->parts[i].value, data);
+    }
+    for (size_t i = 0; i < record->manager_count; i++)
+        managers_of(copy)[i].entry = change(pool, managers_of(record)[i].entry, data);
+    return copy;
+}
+
 struct record *record_take(struct record *record)
 {
     record->references++;

@@ -39,6 +39,11 @@ struct record {
 /* The object has metadata.name, uid, resourceVersion and creationTimestamp, as the API server sets
  * them. apiVersion and kind are not stored. A new reference. */
 struct record *record_new(struct text_pool *pool, const json_t *object);
+/* The same object with other texts: change returns a new reference to the text that takes the place
+ * of the one that it gets. A new reference. */
+typedef struct text *record_text_fn(struct text_pool *pool, struct text *text, const void *data);
+struct record *record_copy(struct text_pool *pool, const struct record *record,
+                           record_text_fn *change, const void *data);
 struct record *record_take(struct record *record);
 void record_release(struct text_pool *pool, struct record *record); /* NULL is fine */
 

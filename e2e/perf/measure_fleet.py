@@ -8,10 +8,10 @@ import time
 import traceback
 
 from bench.fleet_modules import OBJECTS, SYSTEM
-from bench.fleet_world import FleetWorld, kyma_name
+from bench.fleet_world import WATCHES, FleetWorld, kyma_name
 from bench.proc import cpu_seconds, memory
 from bench.waiting import wait_until
-from report_fleet import SIZES
+from report_fleet import COPIED, SIZES
 
 MODULES = 5
 TIMEOUT = 3600
@@ -97,8 +97,9 @@ def _rollout(world, program):
     return phase.end()
 
 
-def _latency(world, program, samples):
-    """From the moment at which the Deployment of a module is no longer available to the status in the control plane, in ms, one cluster after the other."""
+def _latency(world, program, samples, seconds=0):
+    """From the moment at which the Deployment of a module is no longer available to the status in the control plane, in ms, one cluster after the other.
+    seconds: the samples are spread over so long."""
     samples = min(samples, world.count // 2)  # the others may be faulty
     step = world.count // 2 // samples
     module, times = world.modules[1], []
@@ -115,11 +116,13 @@ def _latency(world, program, samples):
         times.append((time.monotonic() - begin) * 1000)
         kube.patch("apps/v1/deployments", module, {"status": AVAILABLE}, SYSTEM, "status")
         world.view.wait(is_ready, f"the state of {kyma_name(cluster)}", program, TIMEOUT)
+        time.sleep(seconds / samples)
     return {"samples": samples, "p50Ms": statistics.median(times), "p99Ms": sorted(times)[max(0, -(-samples * 99 // 100) - 1)], "maxMs": max(times)}
 
 
-def _latency_with_faults(world, program, samples):
-    """1 % of the clusters are down, 1 % slow, 10 % hang, and all of these have to be connected again, so that somebody waits for them."""
+def _latency_with_faults(world, program, samples, seconds):
+    """1 % of the clusters are down, 1 % slow, 10 % hang, and all of these have to be connected again, so that somebody waits for them. seconds is longer than the
+    timeout of a request, so that retries are included."""
     percent = max(1, world.count // 100)
     slow = (percent + 1, 2 * percent)
     hang = (2 * percent + 1, 2 * percent + max(1, world.count // 10))
@@ -128,7 +131,7 @@ def _latency_with_faults(world, program, samples):
     world.fleet.command("fault", hang, type="hang")
     world.fleet.command("restart", (1, hang[1]))
     cpu, begin = cpu_seconds(program.pid), time.monotonic()
-    found = _latency(world, program, samples)
+    found = _latency(world, program, samples, seconds)
     found["cpuPercent"] = (cpu_seconds(program.pid) - cpu) / (time.monotonic() - begin) * 100
     world.fleet.command("heal")
     world.wait_ready(program, timeout=TIMEOUT)
@@ -150,7 +153,8 @@ def _rotation(world, program):
 
 
 def _restart(world, watches):
-    """Until the state of each cluster is known: its Kyma and the Deployments of its modules have been read. watches: as many are open in the end."""
+    """Until the state of each cluster is known: its Kyma and the Deployments of its modules have been read. watches: as many are open in the end. Returns the
+    program, too."""
     program = world.start()
     phase = Phase(world, program)
 
@@ -159,16 +163,17 @@ def _restart(world, watches):
         lists = {row["resource"]: row["count"] for row in rows if row["verb"] == "list" and row["code"] == 200}
         return all(lists.get(resource, 0) >= world.count for resource in ("kymas.operator.kyma-project.io", "deployments.apps"))
 
-    wait_until(is_known, "the state of all clusters is known", timeout=TIMEOUT, interval=0.2)
+    wait_until(is_known, "the state of all clusters is known", timeout=TIMEOUT, interval=max(0.2, world.count / 10000))
     found = phase.end()
     wait_until(lambda: world.fleet.get("counters", world.managed)["openWatches"] >= watches, f"{watches} watches", timeout=TIMEOUT, interval=1)
-    return found
+    return program, found
 
 
 def measure(clusters, idle_seconds, samples):
-    """Yields what has been measured so far, after each step."""
+    """Yields what has been measured so far, after each step. Thousands of clusters are not installed but copied, and begin with a cold start."""
     world = FleetWorld(clusters, MODULES)
-    found = {"clusters": clusters, "modules": MODULES, "objects": MODULES * OBJECTS}
+    is_copied = clusters >= COPIED
+    found = {"clusters": clusters, "modules": MODULES, "objects": MODULES * OBJECTS, "isCopied": is_copied}
 
     def note(name, value):
         print(f"  {clusters} clusters, {name}: " + ", ".join(f"{key} {number:.1f}" for key, number in value.items()), file=sys.stderr, flush=True)
@@ -177,17 +182,22 @@ def measure(clusters, idle_seconds, samples):
 
     try:
         begin = time.monotonic()
-        world.prepare()
+        world.prepare_installed() if is_copied else world.prepare()
         yield note("prepare", {"seconds": time.monotonic() - begin})
-        program = world.start()
-        yield note("install", _install(world, program))
+        if is_copied:
+            program, restart = _restart(world, WATCHES * clusters)
+            yield note("restart", restart)
+        else:
+            program = world.start()
+            yield note("install", _install(world, program))
         yield note("idle", _idle(world, program, idle_seconds))
         yield note("rollout", _rollout(world, program))
         yield note("latency", _latency(world, program, samples))
-        yield note("latencyWithFaults", _latency_with_faults(world, program, samples))
+        yield note("latencyWithFaults", _latency_with_faults(world, program, samples, idle_seconds))
         yield note("rotation", _rotation(world, program))
-        program.stop(grace=120)
-        yield note("restart", _restart(world, found["idle"]["watches"]))
+        if not is_copied:
+            program.stop(grace=120)
+            yield note("restart", _restart(world, found["idle"]["watches"])[1])
         yield note("fleet", {"rssBytes": memory(world.fleet.process.pid)["VmRSS"], "objects": world.fleet.get("memory")["objects"]})
     finally:
         world.close()

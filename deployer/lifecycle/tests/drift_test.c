@@ -40,12 +40,36 @@ static void the_hash_ignores_what_the_server_writes(void **state)
         "{'metadata':{'name':'n','resourceVersion':'2','uid':'v','generation':2},'spec':{'x':1}}");
     cleanup_json json_t *other =
         parse("{'metadata':{'name':'n','labels':{'a':'b'}},'spec':{'x':1}}");
-    cleanup_free char *hash = drift_hash(one), *hash_of_same = drift_hash(same),
-                      *hash_of_other = drift_hash(other);
+    const struct module_owner owner = {"kcp-system", "fleet-1-anchor"};
+    cleanup_free char *hash = drift_hash(one, &owner), *hash_of_same = drift_hash(same, &owner),
+                      *hash_of_other = drift_hash(other, &owner);
 
     (void)state;
     assert_string_equal(hash, hash_of_same);
     assert_string_not_equal(hash, hash_of_other);
+}
+
+static void the_hash_does_not_depend_on_the_cluster(void **state)
+{
+    static const char *const texts[] = {
+        "{'metadata':{'labels':{'app.kubernetes.io/component':'fleet-1-anchor','a':'b'},"
+        "'annotations':{'deprecated-operator.kyma-project.io/owned-by':'kcp-system/"
+        "fleet-1-anchor'}}}",
+        "{'metadata':{'labels':{'app.kubernetes.io/component':'fleet-2-anchor','a':'b'},"
+        "'annotations':{'deprecated-operator.kyma-project.io/owned-by':'kcp-system/"
+        "fleet-2-anchor'}}}"};
+    static const struct module_owner owners[] = {{"kcp-system", "fleet-1-anchor"},
+                                                 {"kcp-system", "fleet-2-anchor"}};
+    cleanup_json json_t *one = parse(texts[0]), *other = parse(texts[1]);
+    cleanup_free char *own = drift_hash(one, &owners[0]), *same = drift_hash(other, &owners[1]),
+                      *foreign = drift_hash(other, &owners[0]),
+                      *wanted = drift_wanted_hash(one, &owners[0]),
+                      *wanted_same = drift_wanted_hash(other, &owners[1]);
+
+    (void)state;
+    assert_string_equal(own, same);
+    assert_string_equal(wanted, wanted_same);
+    assert_string_not_equal(own, foreign);
 }
 
 int main(void)
@@ -53,6 +77,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_wanted_has_to_be_there),
         cmocka_unit_test(the_hash_ignores_what_the_server_writes),
+        cmocka_unit_test(the_hash_does_not_depend_on_the_cluster),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
