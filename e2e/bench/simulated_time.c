@@ -46,7 +46,7 @@ struct shared {
 static int (*real_clock_gettime)(clockid_t id, struct timespec *ret_time);
 static int (*real_epoll_wait)(int fd, struct epoll_event *ret_events, int max, int timeout_ms);
 static struct shared *shared;
-static struct member *own; /* NULL: the program has not waited yet */
+static struct member *own;                          /* NULL: the program has not waited yet */
 static struct timespec stopped[CLOCK_BOOTTIME + 1]; /* by clock; zeroed: it was not read since */
 
 __attribute__((constructor)) static void set_up(void)

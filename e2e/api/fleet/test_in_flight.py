@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many requests the lifecycle manager has in flight, counted by slow clusters. How many modules are applied at a time in all clusters together is shown by
-deployer/lifecycle/tests/apply_slots_test.c."""
+deployer/lifecycle/tests/slots_test.c."""
 
 import pytest
 
@@ -88,7 +88,7 @@ def test_few_clusters_are_connected_at_a_time(make_world):
     def in_flight():
         program.must_run()
         samples.append(world.fleet.get("counters", world.managed)["inFlight"])
-        return len(samples) > 20 and max(samples) == CONNECTING
+        return len(samples) > 20 and max(samples) >= CONNECTING
     wait_until(in_flight, f"{CONNECTING} clusters are being connected", timeout=TIMEOUT)
     assert max(samples) == CONNECTING, samples
     world.fleet.command("heal")

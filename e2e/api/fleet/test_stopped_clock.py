@@ -11,7 +11,7 @@ from bench.waiting import wait_until
 
 # After this time the objects of modules are watched, and all details are written.
 SETTLED = 60
-TIMEOUT = 300
+TIMEOUT = 120
 KYMAS = f"{API}/kymas"
 FAILED = {"conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]}
 
