@@ -138,5 +138,5 @@ size_t kube_sleeping_count(const struct kube *kube);
 /* Counts of finished requests, including lists and watches. Borrowed. */
 const struct kube_counts *kube_request_counts(struct kube *kube);
 /* Counts in this table instead, which other clients may share: a table takes a kilobyte. Borrowed
- * until the client is freed. What was counted before is lost. */
+ * until the client is freed. What was counted before is lost. NULL: one of its own again. */
 void kube_count_in(struct kube *kube, struct kube_counts *counts);

@@ -12,12 +12,31 @@ struct kind_watch {
     struct kyma *kyma;
     struct kind_watch *next;
     const char *api_version, *kind; /* texts of the lifecycle */
-    struct cluster_lookup *lookup;
     struct cluster_interest *interest;
-    struct loop_timer timer; /* until the kind is looked up again */
+    struct beginning *beginning; /* NULL: it is listed, and need not be looked up any more */
     bool is_listed;
-    struct accepted shown; /* objects of the first list, until it is complete */
 };
+
+/* What a watch needs only until its first list is complete. */
+struct beginning {
+    struct kind_watch *watch;
+    struct cluster_lookup *lookup;
+    struct loop_timer timer; /* until the kind is looked up again */
+    struct accepted shown;   /* objects of the first list, until it is complete */
+};
+
+static void end_beginning(struct kind_watch *watch)
+{
+    struct beginning *beginning = watch->beginning;
+
+    if (!beginning)
+        return;
+    cluster_lookup_cancel(beginning->lookup);
+    loop_timer_stop(&beginning->timer);
+    accepted_done(&beginning->shown);
+    free(beginning);
+    watch->beginning = NULL;
+}
 
 static struct kind_watch *find(const struct kyma *kyma, const char *api_version, const char *kind)
 {
@@ -57,8 +76,8 @@ static void first_list_ends(struct kind_watch *watch)
 {
     watch->is_listed = true;
     for (struct module *module = watch->kyma->modules; module; module = module->next)
-        module_on_list(module, watch->api_version, watch->kind, &watch->shown);
-    accepted_done(&watch->shown);
+        module_on_list(module, watch->api_version, watch->kind, &watch->beginning->shown);
+    end_beginning(watch);
 }
 
 static void note_shown(struct kind_watch *watch, const struct object_ref *ref, bool is_there)
@@ -66,9 +85,9 @@ static void note_shown(struct kind_watch *watch, const struct object_ref *ref, b
     cleanup_free char *key = object_ref_key(ref);
 
     if (is_there)
-        accepted_set(&watch->shown, key, NULL, NULL);
+        accepted_set(&watch->beginning->shown, key, NULL, NULL);
     else
-        accepted_remove(&watch->shown, key);
+        accepted_remove(&watch->beginning->shown, key);
 }
 
 /* A cluster is looked at when its last list ends, or after a moment if that takes long: after a
@@ -122,13 +141,13 @@ static void on_kind(void *data, const struct kind *kind, const struct error *err
     struct kind_watch *watch = data;
     struct error ignored = {0};
 
-    watch->lookup = NULL;
+    watch->beginning->lookup = NULL;
     if (!kind && err->kind == ERROR_NOT_FOUND)
         watch->is_listed = true; /* no such object can exist */
     if (!kind || cluster_watch(watch->kyma->cluster, kind, NULL, NULL,
                                KYMA_LABEL_MANAGED_BY "=" KYMA_MANAGED_BY_CLUSTER, on_object, watch,
                                &watch->interest, &ignored) < 0)
-        loop_timer_start(&watch->timer, 30 * 1000);
+        loop_timer_start(&watch->beginning->timer, 30 * 1000);
     kyma_touch(watch->kyma);
 }
 
@@ -141,13 +160,15 @@ static void look_up(struct kind_watch *watch, const json_t *content)
 
     json_array_foreach(doc_writable(content), i, object) kind_set_add_crd(extra, object);
     if (cluster_find_kind(watch->kyma->cluster, extra, watch->api_version, watch->kind, on_kind,
-                          watch, &watch->lookup, &err) < 0)
+                          watch, &watch->beginning->lookup, &err) < 0)
         watch->is_listed = true;
 }
 
 static void on_timer(void *data)
 {
-    look_up(data, NULL);
+    struct beginning *beginning = data;
+
+    look_up(beginning->watch, NULL);
 }
 
 void kind_watch_start(struct kyma *kyma, const char *api_version, const char *kind,
@@ -161,7 +182,9 @@ void kind_watch_start(struct kyma *kyma, const char *api_version, const char *ki
     watch->kyma = kyma;
     watch->api_version = text_pool_take(&kyma->lifecycle->texts, api_version);
     watch->kind = text_pool_take(&kyma->lifecycle->texts, kind);
-    loop_timer_init(&watch->timer, kyma->lifecycle->loop, on_timer, watch);
+    watch->beginning = xcalloc(1, sizeof(*watch->beginning));
+    watch->beginning->watch = watch;
+    loop_timer_init(&watch->beginning->timer, kyma->lifecycle->loop, on_timer, watch->beginning);
     watch->next = kyma->kinds;
     kyma->kinds = watch;
     look_up(watch, content);
@@ -173,10 +196,8 @@ void kind_watch_stop_all(struct kyma *kyma)
         struct kind_watch *watch = kyma->kinds;
 
         kyma->kinds = watch->next;
-        cluster_lookup_cancel(watch->lookup);
+        end_beginning(watch);
         cluster_unwatch(watch->interest);
-        loop_timer_stop(&watch->timer);
-        accepted_done(&watch->shown);
         text_pool_give(&kyma->lifecycle->texts, watch->api_version);
         text_pool_give(&kyma->lifecycle->texts, watch->kind);
         free(watch);

@@ -35,7 +35,13 @@ static void equal_texts_are_stored_once(void **state)
     assert_string_equal(first, name_of(1)); /* it has another owner */
     text_pool_give(&pool, first);
     assert_null(text_pool_find(&pool, name_of(1)));
-    text_pool_give(&pool, second);
+    text_pool_set(&pool, &second, second);
+    assert_string_equal(second, name_of(2));
+    text_pool_set(&pool, &second, name_of(3));
+    assert_string_equal(second, name_of(3));
+    assert_int_equal(pool.texts.count, 1);
+    text_pool_set(&pool, &second, NULL);
+    assert_null(second);
     assert_int_equal(pool.texts.count, 0);
     text_pool_done(&pool);
 }

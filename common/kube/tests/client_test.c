@@ -69,6 +69,7 @@ static void a_response_is_an_object(void **state)
     static const char *const answers[] = {HEAD("200 OK") "7\r\n\r\n{\"a\":1}"};
     struct kube_bench *bench = *state;
     cleanup_json json_t *object = NULL;
+    struct kube_counts counts = {0};
     struct error err = {0};
 
     kube_bench_set_answers(bench, answers, 1);
@@ -76,6 +77,11 @@ static void a_response_is_an_object(void **state)
     assert_int_equal(doc_integer_or(object, "a", 0), 1);
     assert_int_equal(kube_perform(bench->kube, &get_pod, NULL, &err), 0);
     assert_int_equal(kube_request_counts(bench->kube)->numbers[0][1], 2);
+    kube_count_in(bench->kube, &counts);
+    assert_int_equal(kube_perform(bench->kube, &get_pod, NULL, &err), 0);
+    assert_int_equal(counts.numbers[0][1], 1);
+    assert_ptr_equal(kube_request_counts(bench->kube), &counts);
+    kube_count_in(bench->kube, NULL); /* the table ends before the client */
     assert_string_equal(kube_count_method(0), "GET");
     assert_string_equal(kube_count_code(1), "200");
     assert_true(loopback_has(&bench->server, 0, "GET /api/v1/namespaces/a/pods/b HTTP/1.1\r\n"));

@@ -69,6 +69,34 @@ static void lines_are_the_same_however_they_are_cut(void **state)
     }
 }
 
+static void a_splitter_exists_only_while_a_line_is_incomplete(void **state)
+{
+    static const struct {
+        const char *input, *lines; /* so far */
+        bool is_incomplete;
+    } steps[] = {
+        {"a\n", "a|", false},          {"b", "a|", true},        {"c", "a|", true},
+        {"d\ne", "a|bcd|", true},      {"\n", "a|bcd|e|", false}, {"123456789", "a|bcd|e|", true},
+        {"0\n", "a|bcd|e|*|", false},
+    };
+    struct line_split *split = NULL;
+    struct seen seen = {0};
+
+    (void)state;
+    for (size_t i = 0; i < array_length(steps); i++) {
+        assert_int_equal(
+            line_split_pass(&split, 8, steps[i].input, strlen(steps[i].input), note, &seen), 0);
+        assert_string_equal(seen.text, steps[i].lines);
+        assert_int_equal(split != NULL, steps[i].is_incomplete);
+    }
+    seen = (struct seen){.stop_after = 1};
+    assert_int_equal(line_split_pass(&split, 8, "a\nb\nc", 5, note, &seen), 7);
+    assert_string_equal(seen.text, "a|");
+    assert_int_equal(line_split_pass(&split, 8, "d", 1, note, &seen), 0);
+    line_split_free(split);
+    line_split_free(NULL);
+}
+
 static void a_callback_can_stop_the_lines(void **state)
 {
     struct line_split split = {0};
@@ -170,6 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_the_same_however_they_are_cut),
+        cmocka_unit_test(a_splitter_exists_only_while_a_line_is_incomplete),
         cmocka_unit_test(a_callback_can_stop_the_lines),
         cmocka_unit_test(items_are_the_same_however_they_are_cut),
         cmocka_unit_test(an_endless_envelope_is_too_large),

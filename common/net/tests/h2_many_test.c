@@ -215,6 +215,34 @@ static void connections_that_were_not_used_lately_keep_no_buffers(void **state)
     bench->client = NULL;
 }
 
+/* A watch lives for hours: only what its error needs is kept of its request. */
+static void the_error_of_a_long_call_names_its_url_after_it_was_sent(void **state)
+{
+    static const struct http_header header = {"x-large", "0123456789"};
+    struct h2_bench *bench = *state;
+    struct h2_call *call = h2_call_new(bench, "/watch?secret=1");
+    struct h2_request *request = NULL;
+    cleanup_free char *text = NULL;
+
+    call->request.is_headless = true;
+    call->request.bearer = "token";
+    call->request.headers = &header;
+    call->request.header_count = 1;
+    call->request.on_data = h2_on_data;
+    h2_call_start(call);
+    request = h2_run_until_request(bench, "/watch?secret=1");
+    assert_null(call->call->input);
+    assert_string_equal(call->call->response.method, "GET");
+    h2_begin(request, 200, "");
+    h2_send(request, "12", 2);
+    h2_run_until_bytes(call, 2);
+    h2_reset(request, NGHTTP2_INTERNAL_ERROR);
+    h2_run_until_done(call);
+    h2_assert_failed(call, ERROR_TEMPORARY, 0);
+    text = xasprintf("GET 'https://127.0.0.1:%d/watch': ", bench->server.port);
+    assert_non_null(strstr(call->err.text, text));
+}
+
 int main(void)
 {
 #define test(name_) cmocka_unit_test_setup_teardown(name_, h2_bench_setup, h2_bench_teardown)
@@ -229,6 +257,7 @@ int main(void)
         test(settings_can_be_freed_while_connecting),
         test_fake(only_so_many_connections_are_made_at_a_time),
         test(connections_that_were_not_used_lately_keep_no_buffers),
+        test(the_error_of_a_long_call_names_its_url_after_it_was_sent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
