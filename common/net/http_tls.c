@@ -20,7 +20,7 @@ struct trust {
 };
 
 struct http_tls_context {
-    SSL_CTX *ssl;
+    SSL_CTX *ssl;                    /* NULL before the first connection */
     struct trust stores[STORES_MAX]; /* most recently used first */
     size_t store_count;
 };
@@ -48,9 +48,17 @@ static int no_password(char *text, int size, int is_writing, void *data)
 
 struct http_tls_context *http_tls_context_new(void)
 {
-    static const unsigned char protocols[] = "\x02h2\x08http/1.1";
-    struct http_tls_context *context = xcalloc(1, sizeof(*context));
+    return xcalloc(1, sizeof(struct http_tls_context));
+}
 
+/* Not before the first connection: an SSL_CTX takes about 200 KB, a fifth of the memory of
+ * longshore-init, which needs it only if it reads from an API server. */
+static void open_context(struct http_tls_context *context)
+{
+    static const unsigned char protocols[] = "\x02h2\x08http/1.1";
+
+    if (context->ssl)
+        return;
     context->ssl = SSL_CTX_new(TLS_client_method());
     if (!context->ssl || SSL_CTX_set_min_proto_version(context->ssl, TLS1_2_VERSION) != 1 ||
         SSL_CTX_set_alpn_protos(context->ssl, protocols, sizeof(protocols) - 1) != 0)
@@ -66,7 +74,6 @@ struct http_tls_context *http_tls_context_new(void)
     (void)SSL_CTX_set_session_cache_mode(context->ssl,
                                          SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     SSL_CTX_sess_set_new_cb(context->ssl, keep_session);
-    return context;
 }
 
 static void trust_done(struct trust *trust)
@@ -245,6 +252,7 @@ int http_tls_open(struct http_tls_context *context, const struct http_tls *tls,
 
     if (tls && !tls->cert_pem != !tls->key_pem)
         return error_set(err, ERROR_INVALID, HTTP_TRUST_INCOMPLETE);
+    open_context(context);
     ssl = SSL_new(context->ssl);
     if (!ssl || SSL_set_fd(ssl, fd) != 1)
         out_of_memory();

@@ -13,6 +13,7 @@
 
 struct http_tls_context;
 
+/* Small until the first http_tls_open(), which creates the SSL_CTX. */
 struct http_tls_context *http_tls_context_new(void);
 void http_tls_context_free(struct http_tls_context *context); /* NULL is fine */
 
