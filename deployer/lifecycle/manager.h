@@ -121,8 +121,8 @@ struct kyma {
     enum kyma_phase phase;
     struct cluster *cluster;
     char identity[KUBE_IDENTITY_SIZE]; /* of the access in use */
-    uint32_t prepared;             /* hash of the definitions that the cluster has; 0: unknown */
-    size_t step;                   /* KYMA_CONNECTING, and of the deletion */
+    uint32_t prepared; /* hash of the definitions that the cluster has; 0: unknown */
+    size_t step;       /* KYMA_CONNECTING, and of the deletion */
     struct kube_call *cluster_call;
 
     struct kept remote; /* the Kyma in the cluster */
@@ -196,8 +196,8 @@ struct module {
     struct accepted accepted; /* objects that are there */
     json_t *dirty; /* keys of objects that have to be applied again; true: since the apply that is
                       under way began. NULL: none */
-    bool has_applied;              /* some objects, since it was connected */
-    bool is_watching;              /* all its kinds */
+    bool has_applied;               /* some objects, since it was connected */
+    bool is_watching;               /* all its kinds */
     struct module_verdict *manager; /* NULL: unknown */
     struct module_verdict *resource;
     struct cluster_interest *resource_interest;
