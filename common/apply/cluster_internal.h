@@ -30,7 +30,7 @@ struct cluster {
     struct cluster_pool *pool;
     struct cluster *next, *previous;           /* all of the pool */
     struct cluster *next_idle, *previous_idle; /* those without references */
-    char identity[KUBE_IDENTITY_SIZE];             /* derived from credentials: never shown */
+    char identity[KUBE_IDENTITY_SIZE];         /* derived from credentials: never shown */
     char hash[NAME_HASH_SIZE];
     size_t references;
     struct loop_timer idle_timer;
@@ -58,7 +58,7 @@ struct cluster_pool {
     struct hash_table by_identity;
     struct hash_table kinds; /* by the identity of the server */
     struct cluster_kinds *longest_unused, *latest_unused;
-    struct text_pool texts;                   /* of streams */
+    struct text_pool texts; /* of streams */
     struct kube_watch_pool watches;
     cluster_unauthorized_fn *on_unauthorized; /* or NULL */
     void *unauthorized_data;
@@ -80,7 +80,7 @@ struct cluster_answer {
 struct cluster_kinds {
     struct hash_entry entry;                             /* by identity */
     struct cluster_kinds *next_unused, *previous_unused; /* those without references */
-    char identity[KUBE_IDENTITY_SIZE];                       /* of the server, without credentials */
+    char identity[KUBE_IDENTITY_SIZE];                   /* of the server, without credentials */
     size_t references;
     uint64_t used_ms;
     struct kind_set *set;

@@ -60,8 +60,8 @@ void cluster_stream_add(struct cluster_stream *stream, struct cluster_interest *
         stream->chain_count = 1;
     }
     /* A chain must not change while it is called. */
-    if (stream->interest_count >= stream->chain_count && stream->interest_count >= CHAINS_FIRST - 1 &&
-        stream->depth == 0)
+    if (stream->interest_count >= stream->chain_count &&
+        stream->interest_count >= CHAINS_FIRST - 1 && stream->depth == 0)
         make_chains(stream, stream->chain_count > 1 ? stream->chain_count * 2 - 1 : CHAINS_FIRST);
     interest->stream = stream;
     interest->next = stream->interests;

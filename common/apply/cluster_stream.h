@@ -17,9 +17,9 @@ struct cluster_stream {
     struct cluster *cluster;
     struct cluster_stream *next;
     struct cluster_connection *connection;
-    struct kube_watch *watch; /* its options say what is watched */
-    const char *namespace_name; /* one of them; NULL: all, or the kind has none */
-    const char *name;           /* if it is of one name; of the pool. Or NULL */
+    struct kube_watch *watch;      /* its options say what is watched */
+    const char *namespace_name;    /* one of them; NULL: all, or the kind has none */
+    const char *name;              /* if it is of one name; of the pool. Or NULL */
     struct loop_timer *read_timer; /* NULL: nothing has to be read */
     struct text_map *listed;  /* the objects that were reported since the list began, or NULL */
     struct text_map versions; /* of what was reported, by "namespace/name"; negative: gone */

@@ -265,8 +265,7 @@ static bool is_known_line(struct kube_watch *watch, const char *text, size_t siz
     kube_known_fn *is_known = watch->target->options.is_known;
     struct kube_head head = {0};
 
-    if (!is_known ||
-        (size >= sizeof(deleted) && memcmp(text, deleted, sizeof(deleted) - 1) == 0) ||
+    if (!is_known || (size >= sizeof(deleted) && memcmp(text, deleted, sizeof(deleted) - 1) == 0) ||
         !kube_line_head(text, size, &head) ||
         !is_known(watch->data, head.namespace_name, head.name, head.resource_version))
         return false;
@@ -382,8 +381,8 @@ static void start_stream(struct kube_watch *watch)
     char text[WATCH_POSITION_TEXT_SIZE];
     const char *version = watch_position_get(&watch->position, text);
     bool has_bookmarks = version && !watch->is_without_bookmarks;
-    cleanup_free char *url = watch_target_url(watch->target, kube_server(watch->kube), version,
-                                              has_bookmarks, seconds);
+    cleanup_free char *url =
+        watch_target_url(watch->target, kube_server(watch->kube), version, has_bookmarks, seconds);
     struct error err = {0};
     const struct http_header accept = {
         "Accept",

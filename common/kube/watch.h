@@ -36,8 +36,8 @@ typedef void kube_watch_fn(void *data, enum kube_event event, const json_t *obje
 typedef bool kube_known_fn(void *data, const char *namespace_name, const char *name,
                            const char *resource_version);
 
-/* The options that watches have in common, stored once: thousands of clusters have the same watches.
- * Zeroed: empty. */
+/* The options that watches have in common, stored once: thousands of clusters have the same
+ * watches. Zeroed: empty. */
 struct kube_watch_pool {
     struct hash_table targets;
 };

@@ -88,10 +88,10 @@ struct exchange {
     struct http_call *call;        /* NULL: gone */
     int32_t stream_id;             /* 0: nghttp2 does not know it (any more) */
     enum http_end end;
-    bool is_attached;              /* counted in connection->call_count */
-    bool is_unsent;                /* it has may_send, and a part of it may not be written yet */
-    bool is_gathered;              /* its last frame is in connection->out, or written */
-    bool is_ended;                 /* in the list of ended ones */
+    bool is_attached; /* counted in connection->call_count */
+    bool is_unsent;   /* it has may_send, and a part of it may not be written yet */
+    bool is_gathered; /* its last frame is in connection->out, or written */
+    bool is_ended;    /* in the list of ended ones */
     size_t body_sent;
     uint64_t sent_ms;       /* when it was put on the connection */
     uint64_t body_bytes;    /* in both directions */

@@ -12,7 +12,7 @@
 
 enum {
     CLUSTERS = 300,
-    CLUSTER_BYTES_MAX = 45 * 1024,
+    CLUSTER_BYTES_MAX = 40 * 1024,
     /* Memory that does not depend on the number of clusters: buffers, curl handles, the heap that
      * 256 handshakes at a time leave behind. */
     FIXED_ALLOCATED_MAX = 2 * 1024 * 1024,

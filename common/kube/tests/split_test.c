@@ -75,8 +75,8 @@ static void a_splitter_exists_only_while_a_line_is_incomplete(void **state)
         const char *input, *lines; /* so far */
         bool is_incomplete;
     } steps[] = {
-        {"a\n", "a|", false},          {"b", "a|", true},        {"c", "a|", true},
-        {"d\ne", "a|bcd|", true},      {"\n", "a|bcd|e|", false}, {"123456789", "a|bcd|e|", true},
+        {"a\n", "a|", false},         {"b", "a|", true},         {"c", "a|", true},
+        {"d\ne", "a|bcd|", true},     {"\n", "a|bcd|e|", false}, {"123456789", "a|bcd|e|", true},
         {"0\n", "a|bcd|e|*|", false},
     };
     struct line_split *split = NULL;

@@ -265,11 +265,8 @@ static void stall_and_total_timeouts_end_a_call(void **state)
         uint64_t total_ms, stall_ms;
         bool is_begun;
     } cases[] = {
-        {40, 0, false},
-        {1000, 0, true}, /* long enough to connect on a busy machine */
-        {20000, 40, false},
-        {20000, 1000, true},
-        {40, 20000, false},
+        {40, 0, false},     {1000, 0, true}, /* long enough to connect on a busy machine */
+        {20000, 40, false}, {20000, 1000, true}, {40, 20000, false},
     };
     struct h2_bench *bench = *state;
     struct h2_call *other = h2_get(bench, "/other");

@@ -22,7 +22,7 @@ WRITES = ("create", "update", "patch", "delete")
 OF_MODULES = ("configmaps", "deployments.apps", "services", "serviceaccounts", "priorityclasses.scheduling.k8s.io",
               *(f"{kind}.rbac.authorization.k8s.io" for kind in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")))
 # Upper limits, per cluster.
-BYTES_EACH, DESCRIPTORS_EACH = 70e3, 1.1
+BYTES_EACH, DESCRIPTORS_EACH = 58e3, 1.1
 # Of the program without any cluster.
 BYTES_FIRST, DESCRIPTORS_FIRST = 15e6, 60
 # On a machine that is busy with other things a request may time out and be repeated, and a connection may be given up and made again.
