@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/apply/merge.h"
+#include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
@@ -60,12 +61,22 @@ void kyma_on_away(void *data)
     kyma_fail(kyma, &err);
 }
 
+/* When many clusters become silent together, for example because a network is down, their reports
+ * are spread, 1 ms for each cluster that is managed: all at once they would delay what healthy
+ * clusters have to report. */
+static uint64_t away_ms(const struct kyma *kyma)
+{
+    uint32_t hash = hash_bytes(HASH_FIRST, kyma->name, strlen(kyma->name));
+
+    return LIFECYCLE_AWAY_MS + hash % (kyma->lifecycle->kyma_count + 1);
+}
+
 void kyma_unheard(struct kyma *kyma, const struct error *err)
 {
     if (err->kind == ERROR_CANCELLED || kyma->problem)
         return;
     if (!kyma->silence)
-        loop_timer_start(&kyma->away_timer, LIFECYCLE_AWAY_MS);
+        loop_timer_start(&kyma->away_timer, away_ms(kyma));
     free(kyma->silence);
     kyma->silence = xstrdup(err->text);
 }
