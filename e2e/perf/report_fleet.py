@@ -107,6 +107,8 @@ def page(results, docs):
         text += ["", f"With {' and '.join(copied)} clusters the modules were installed in one cluster, and the simulated fleet copied its objects, its Kyma and its Manifests for all others",
                  "(`/replicate`), with their names in place of its name. The first thing that was measured is a cold start of `longshore lifecycle`, which found everything",
                  "as it should be: it wrote nothing."]
+    if results.get("fleetNote"):  # written into out/bench.json by hand, about the machine during a run
+        text += ["", results["fleetNote"]]
     for title, rows in (("Idle", _idle_rows()), *((title, _step_rows(name, until)) for name, title, until in STEPS),
                         ("From a change in one cluster to the status of the Kyma in the control plane", _latency_rows()),
                         ("The simulated fleet itself", [("memory, MB", lambda r: r["fleet"]["rssBytes"] / 1e6, 0)])):
@@ -114,6 +116,8 @@ def page(results, docs):
     missing = [f"{size:,}" for size in SIZES if size not in [result["clusters"] for result in found]]
     if missing:
         text += ["", f"Not measured yet: {' and '.join(missing)} clusters."]
+    if not results.get("fleetDay"):
+        text += ["", "Not measured yet: 24 hours of simulated time. Empty cells were not measured either."]
     if results.get("fleetDay"):
         hours = results["fleetDay"][0]["hours"]
         text += ["", f"## {hours} hours in which nothing happens", "",
