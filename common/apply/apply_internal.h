@@ -58,8 +58,8 @@ struct inventory_entry *apply_job_entry(const struct apply_job *job);
 
 /* apply_object.c */
 void apply_job_begin(struct apply_job *job);
-/* Continues with an object of a list. NULL: it was not in the list, or there is none, which says
- * nothing about the object: it is read by its name. */
+/* Continues with an object of a list. NULL if the list does not contain it or could not be read:
+ * it may exist nevertheless, and is read by its name. */
 void apply_job_listed(struct apply_job *job, json_t *object);
 /* apply_list.c: calls apply_job_listed() at once or when the list of its kind and namespace has
  * ended. */

@@ -129,7 +129,7 @@ struct http_call {
     struct buffer *body; /* response.body, once something of it was collected; or NULL */
     struct error *err;   /* why the call failed, see http_call_err() */
     uint64_t stall_bytes;
-    uint64_t total_due_ms;   /* when the total timeout ends; 0: there is none */
+    uint64_t total_due_ms;   /* when the total timeout ends; 0: no limit */
     struct loop_timer timer; /* until the total timeout, or until the next check for a stall */
     uint32_t total_timeout_ms, stall_timeout_ms;
     uint32_t headers_size, body_max;
