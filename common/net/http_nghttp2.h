@@ -24,10 +24,9 @@ enum {
     /* Connections that keep their buffers (about 35 KB) when nothing happens. */
     HTTP_BUFFERED_MAX = 16,
     /* A connection with calls on which nothing was received for so long is sent a PING, and is
-     * given up if there is still nothing after that many further checks. The kernel notices within
-     * a minute that a machine is gone, but not that a process hangs. API servers send a bookmark
-     * every minute: PINGs between them would double the work of thousands of idle connections. */
-    HTTP_PING_AFTER_MS = 70 * 1000,
+     * given up if there is still nothing after that many further checks: within a minute. The
+     * kernel notices a machine that is gone as early, but not a process that hangs. */
+    HTTP_PING_AFTER_MS = 40 * 1000,
     HTTP_PING_CHECK_MS = 5 * 1000,
     HTTP_PING_CHECKS = 3,
 };

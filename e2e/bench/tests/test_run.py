@@ -15,7 +15,7 @@ markers =
     api: another lane
 """
 PASSES = "def test_passes():\n    pass\n"
-FAILS = "def test_fails():\n    assert False\n"
+FAILS = "def test_fails():\n    raise AssertionError('one of two\\nthe second')\n"
 # Fails on the first attempt.
 FLAKY = """import pathlib, os
 FIRST = pathlib.Path(__file__).with_suffix('.first')
@@ -64,7 +64,7 @@ def test_all_pass(run):
 def test_a_test_that_fails_twice_fails_the_run_and_is_named(run):
     code, out, errors, retried = run([*ONE_IN_EACH_LANE, ("api", FAILS)])
     assert code == 1 and retried == []
-    assert "e2e/test_3.py::test_fails failed twice" in errors
+    assert "e2e/test_3.py::test_fails failed twice\n        AssertionError: one of two\n        the second\n" in errors
     assert out.splitlines()[-1] == "3 passed, 1 failed, 0 skipped"
 
 
@@ -72,7 +72,7 @@ def test_a_test_that_passes_on_the_second_attempt_is_listed_at_the_end(run):
     code, out, _, retried = run([*ONE_IN_EACH_LANE, ("rest", FLAKY.format("a"))])
     assert code == 0
     assert retried == ["e2e/test_3.py::test_flaky_a"]
-    assert "1 passed only on a second attempt\n    e2e/test_3.py::test_flaky_a" in "\n".join(out.splitlines()[-4:])
+    assert "1 passed only on a second attempt\n    e2e/test_3.py::test_flaky_a\n        assert False\n" in "\n".join(out.splitlines()[-4:])
 
 
 def test_more_than_two_such_tests_fail_the_run(run):
