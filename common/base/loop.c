@@ -20,6 +20,13 @@ struct watch {
     uint32_t serial;
 };
 
+/* The running timers are a heap in which each entry has four children. With their times in it, the
+ * timers themselves, which are all over the memory, are not read to compare them. */
+struct entry {
+    uint64_t due_ms;
+    struct loop_timer *timer;
+};
+
 struct loop {
     struct clock *clock;
     int epoll_fd;
@@ -30,7 +37,7 @@ struct loop {
     struct watch *watches; /* by descriptor number */
     size_t watch_count;
     uint32_t next_serial;
-    struct loop_timer **heap; /* heap[0] is unused */
+    struct entry *heap; /* heap[0] is unused */
     size_t timer_count;
     size_t heap_capacity;
     uint32_t turn;
@@ -54,7 +61,7 @@ void loop_free(struct loop *loop)
     if (!loop)
         return;
     for (size_t i = 1; i <= loop->timer_count; i++)
-        loop->heap[i]->place = 0;
+        loop->heap[i].timer->place = 0;
     if (loop->signal_fd >= 0)
         (void)close(loop->signal_fd);
     if (loop->epoll_fd >= 0)
@@ -124,36 +131,56 @@ void loop_remove_fd(struct loop *loop, int fd)
     loop->watches[fd] = (struct watch){0};
 }
 
-static void place_timer(struct loop *loop, struct loop_timer *timer, size_t place)
+enum { CHILDREN = 4 };
+
+static size_t parent_of(size_t place)
 {
-    loop->heap[place] = timer;
-    timer->place = (uint32_t)place;
+    return (place + CHILDREN - 2) / CHILDREN;
 }
 
-static void sift_up(struct loop *loop, struct loop_timer *timer, size_t place)
+static size_t first_child_of(size_t place)
 {
-    while (place > 1 && loop->heap[place / 2]->due_ms > timer->due_ms) {
-        place_timer(loop, loop->heap[place / 2], place);
-        place /= 2;
+    return place * CHILDREN - (CHILDREN - 2);
+}
+
+static void put_entry(struct loop *loop, struct entry entry, size_t place)
+{
+    loop->heap[place] = entry;
+    entry.timer->place = (uint32_t)place;
+}
+
+static void sift_up(struct loop *loop, struct entry entry, size_t place)
+{
+    while (place > 1 && loop->heap[parent_of(place)].due_ms > entry.due_ms) {
+        put_entry(loop, loop->heap[parent_of(place)], place);
+        place = parent_of(place);
     }
-    place_timer(loop, timer, place);
+    put_entry(loop, entry, place);
 }
 
-static void sift_down(struct loop *loop, struct loop_timer *timer, size_t place)
+static size_t earliest_child_of(const struct loop *loop, size_t place)
 {
-    for (;;) {
-        size_t child = place * 2;
+    size_t first = first_child_of(place);
+    size_t earliest = first;
 
-        if (child > loop->timer_count)
+    for (size_t i = first + 1; i < first + CHILDREN && i <= loop->timer_count; i++) {
+        if (loop->heap[i].due_ms < loop->heap[earliest].due_ms)
+            earliest = i;
+    }
+    return earliest;
+}
+
+static void sift_down(struct loop *loop, struct entry entry, size_t place)
+{
+    while (first_child_of(place) <= loop->timer_count) {
+        size_t child = earliest_child_of(loop, place);
+
+        if (loop->heap[child].due_ms >= entry.due_ms)
             break;
-        if (child < loop->timer_count && loop->heap[child + 1]->due_ms < loop->heap[child]->due_ms)
-            child++;
-        if (loop->heap[child]->due_ms >= timer->due_ms)
-            break;
-        place_timer(loop, loop->heap[child], place);
+        put_entry(loop, loop->heap[child], place);
         place = child;
     }
-    place_timer(loop, timer, place);
+    put_entry(loop, entry, place);
 }
 
 void loop_timer_init(struct loop_timer *timer, struct loop *loop, loop_timer_fn *callback,
@@ -162,36 +189,50 @@ void loop_timer_init(struct loop_timer *timer, struct loop *loop, loop_timer_fn 
     *timer = (struct loop_timer){.loop = loop, .callback = callback, .data = data};
 }
 
+static uint64_t time_after(struct loop *loop, uint64_t delay_ms)
+{
+    uint64_t now_ms = loop_now_ms(loop);
+
+    return delay_ms > UINT64_MAX - now_ms ? UINT64_MAX : now_ms + delay_ms;
+}
+
 void loop_timer_start(struct loop_timer *timer, uint64_t delay_ms)
 {
     struct loop *loop = timer->loop;
-    uint64_t now_ms = loop_now_ms(loop);
+    struct entry entry = {.due_ms = time_after(loop, delay_ms), .timer = timer};
 
     loop_timer_stop(timer);
-    timer->due_ms = delay_ms > UINT64_MAX - now_ms ? UINT64_MAX : now_ms + delay_ms;
     if (loop->timer_count + 2 > loop->heap_capacity) {
         loop->heap_capacity = loop->heap_capacity ? loop->heap_capacity * 2 : 16;
-        loop->heap = xreallocarray(loop->heap, loop->heap_capacity, sizeof(struct loop_timer *));
+        loop->heap = xreallocarray(loop->heap, loop->heap_capacity, sizeof(struct entry));
     }
-    sift_up(loop, timer, ++loop->timer_count);
+    sift_up(loop, entry, ++loop->timer_count);
 }
 
 void loop_timer_stop(struct loop_timer *timer)
 {
     struct loop *loop = timer->loop;
     size_t place = timer->place;
-    struct loop_timer *last = NULL;
+    struct entry last = {0};
 
     if (!place)
         return;
     timer->place = 0;
     last = loop->heap[loop->timer_count--];
-    if (last == timer)
+    if (last.timer == timer)
         return;
-    if (place > 1 && loop->heap[place / 2]->due_ms > last->due_ms)
+    if (place > 1 && loop->heap[parent_of(place)].due_ms > last.due_ms)
         sift_up(loop, last, place);
     else
         sift_down(loop, last, place);
+}
+
+void loop_timer_start_at_latest(struct loop_timer *timer, uint64_t delay_ms)
+{
+    struct loop *loop = timer->loop;
+
+    if (!timer->place || loop->heap[timer->place].due_ms > time_after(loop, delay_ms))
+        loop_timer_start(timer, delay_ms);
 }
 
 bool loop_timer_is_running(const struct loop_timer *timer)
@@ -234,7 +275,7 @@ static int wait_limit_ms(struct loop *loop, int max_wait_ms)
 
     if (!loop->timer_count)
         return max_wait_ms;
-    until_ms = loop->heap[1]->due_ms > now_ms ? loop->heap[1]->due_ms - now_ms : 0;
+    until_ms = loop->heap[1].due_ms > now_ms ? loop->heap[1].due_ms - now_ms : 0;
     if (max_wait_ms >= 0 && until_ms > (uint64_t)max_wait_ms)
         return max_wait_ms;
     return until_ms > 3600000 ? 3600000 : (int)until_ms;
@@ -248,9 +289,9 @@ static void fire_timers(struct loop *loop)
      * fires twice in a turn: one that restarts itself would starve the descriptors. */
     loop->turn++;
     while (loop->timer_count > 0) {
-        struct loop_timer *timer = loop->heap[1];
+        struct loop_timer *timer = loop->heap[1].timer;
 
-        if (timer->due_ms > now_ms || timer->turn == loop->turn)
+        if (loop->heap[1].due_ms > now_ms || timer->turn == loop->turn)
             break;
         timer->turn = loop->turn;
         loop_timer_stop(timer);

@@ -37,7 +37,6 @@ struct loop_timer {
     struct loop *loop;
     loop_timer_fn *callback;
     void *data;
-    uint64_t due_ms;
     uint32_t place; /* index in the heap, from 1; 0: not running */
     uint32_t turn;  /* of the loop in which it last fired */
 };
@@ -45,6 +44,8 @@ struct loop_timer {
 void loop_timer_init(struct loop_timer *timer, struct loop *loop, loop_timer_fn *callback,
                      void *data);
 void loop_timer_start(struct loop_timer *timer, uint64_t delay_ms); /* or restart */
+/* Starts it, unless it is due earlier anyway. */
+void loop_timer_start_at_latest(struct loop_timer *timer, uint64_t delay_ms);
 void loop_timer_stop(struct loop_timer *timer); /* not running, or zeroed: fine */
 bool loop_timer_is_running(const struct loop_timer *timer);
 

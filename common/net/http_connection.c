@@ -18,8 +18,6 @@ enum {
 
 #define CLOSED_BY_SERVER "connection closed by the server"
 
-static void on_timer(void *data);
-
 /* ---- Lists ---- */
 
 void connection_mark_dirty(struct connection *connection)
@@ -118,6 +116,7 @@ void connection_free(struct connection *connection)
         connection->next->previous = connection->previous;
     stop_connecting(connection);
     remove_from_buffered(connection);
+    liveness_forget(connection);
     loop_timer_stop(&connection->timer);
     close_session(connection);
     http_link_free(connection->link);
@@ -137,6 +136,7 @@ static void lose(struct connection *connection)
 {
     connection->is_lost = true;
     stop_connecting(connection);
+    liveness_forget(connection);
     loop_timer_stop(&connection->timer);
     /* It would stay ready for ever, and cannot be closed from inside nghttp2. */
     if (connection->fd >= 0)
@@ -162,6 +162,15 @@ void connection_break(struct connection *connection, const char *reason)
 
     (void)error_set(&err, ERROR_TEMPORARY, "%s", reason);
     connection_fail(connection, &err, HTTP_END_BROKEN);
+}
+
+void connection_time_out(struct connection *connection, const char *reason)
+{
+    struct error err = {0};
+
+    (void)error_set(&err, ERROR_TEMPORARY, "%s", reason);
+    err.os = ETIMEDOUT;
+    connection_fail(connection, &err, connection->session ? HTTP_END_BROKEN : HTTP_END_FAILED);
 }
 
 /* ---- Bytes ---- */
@@ -234,6 +243,7 @@ static void gather(struct connection *connection)
            (size = nghttp2_session_mem_send(connection->session, &bytes)) > 0) {
         struct error err = {0};
 
+        connection->is_frame_block_used = true;
         if (buffer_append(&connection->out, bytes, (size_t)size, &err) < 0) {
             connection_break(connection, err.text);
             return;
@@ -329,8 +339,8 @@ static void on_handshake_done(struct connection *connection)
         return;
     }
     http_tls_trim(connection->ssl);
-    connection->received_ms = loop_now_ms(connection->client->loop);
-    loop_timer_start(&connection->timer, HTTP_PING_AFTER_MS);
+    loop_timer_stop(&connection->timer);
+    liveness_watch(connection);
     stream_open_session(connection);
     await(connection, EPOLLIN);
     /* OpenSSL may have read the server's settings together with the end of the handshake. No call
@@ -447,6 +457,11 @@ void connections_start_waiting(struct http_nghttp2 *state)
     }
 }
 
+static void on_connect_timeout(void *data)
+{
+    connection_time_out(data, "connection timed out");
+}
+
 struct connection *connection_new(const struct http_call *call)
 {
     struct connection *connection = xcalloc(1, sizeof(*connection));
@@ -461,7 +476,7 @@ struct connection *connection_new(const struct http_call *call)
     connection->origin = origin_get(state, request->tls, request->url);
     connection->origin->connection = connection;
     buffer_init(&connection->out, OUT_MAX);
-    loop_timer_init(&connection->timer, call->client->loop, on_timer, connection);
+    loop_timer_init(&connection->timer, call->client->loop, on_connect_timeout, connection);
     connection->next = state->connections;
     if (connection->next)
         connection->next->previous = connection;
@@ -470,51 +485,6 @@ struct connection *connection_new(const struct http_call *call)
     *state->waiting_end = connection;
     state->waiting_end = &connection->next_waiting;
     return connection;
-}
-
-/* ---- Time ---- */
-
-static void time_out(struct connection *connection, const char *reason)
-{
-    struct error err = {0};
-
-    (void)error_set(&err, ERROR_TEMPORARY, "%s", reason);
-    err.os = ETIMEDOUT;
-    connection_fail(connection, &err, connection->session ? HTTP_END_BROKEN : HTTP_END_FAILED);
-}
-
-/* Checks are counted, not milliseconds: after the process was stopped (SIGSTOP, a suspended
- * machine) its connections get another chance. */
-static void check_server(struct connection *connection)
-{
-    uint64_t quiet_ms = loop_now_ms(connection->client->loop) - connection->received_ms;
-
-    if (quiet_ms < HTTP_PING_AFTER_MS || connection->call_count == 0) {
-        connection->ping_checks = 0;
-        loop_timer_start(&connection->timer, quiet_ms < HTTP_PING_AFTER_MS
-                                                 ? HTTP_PING_AFTER_MS - quiet_ms
-                                                 : HTTP_PING_AFTER_MS);
-        return;
-    }
-    if (connection->ping_checks == HTTP_PING_CHECKS) {
-        time_out(connection, "the server does not respond to HTTP/2 PING");
-        return;
-    }
-    if (connection->ping_checks++ == 0) {
-        (void)nghttp2_submit_ping(connection->session, NGHTTP2_FLAG_NONE, NULL);
-        connection_mark_dirty(connection);
-    }
-    loop_timer_start(&connection->timer, HTTP_PING_CHECK_MS);
-}
-
-static void on_timer(void *data)
-{
-    struct connection *connection = data;
-
-    if (connection->session)
-        check_server(connection);
-    else
-        time_out(connection, "connection timed out");
 }
 
 /* ---- All connections that have something to do ---- */

@@ -91,6 +91,7 @@ static int open_nghttp2(struct http_client *client, struct error *err)
     state->tls = http_tls_context_new();
     state->ended_end = &state->ended;
     state->waiting_end = &state->waiting;
+    liveness_init(&state->liveness, client->loop);
     /* curl would pass the bytes of the connection through the TLS of the proxy. */
     state->has_tls_proxy = http_link_has_tls_proxy();
     return 0;
@@ -106,6 +107,7 @@ static void close_nghttp2(struct http_client *client)
         exchange_free_if_unused(pop_ended(state));
     while (state->connections)
         connection_free(state->connections);
+    liveness_done(&state->liveness);
     origins_free(state);
     http_tls_context_free(state->tls);
     free(state);

@@ -3,7 +3,8 @@
  *
  * http_nghttp2.c    the transport: calls and their exchanges
  * http_origin.c     the servers that are known, and which connection new calls use
- * http_connection.c a connection: connecting, TLS, bytes, detection of dead servers
+ * http_connection.c a connection: connecting, TLS, bytes
+ * http_liveness.c   detection of servers that hang
  * http_stream.c     a session of nghttp2 and its streams
  *
  * A client may have connections to thousands of servers, so nothing here walks over all of them,
@@ -29,6 +30,7 @@ enum {
     HTTP_PING_AFTER_MS = 40 * 1000,
     HTTP_PING_CHECK_MS = 5 * 1000,
     HTTP_PING_CHECKS = 3,
+    HTTP_LIVENESS_SECONDS = 64, /* more than the longest of these times */
 };
 
 /* What is in a TLS record cannot be taken back, and the rest of the record cannot be left out. */
@@ -52,11 +54,13 @@ struct connection {
     struct connection *next_waiting;    /* for its turn to connect */
     struct connection *next_dirty;
     struct connection *newer, *older; /* among those with buffers */
+    struct connection *next_look;     /* in the same list of http_liveness.c */
+    struct connection **look_link;    /* what refers to it there; NULL: in no list */
     struct origin *origin;
     struct http_transfer *link; /* while curl connects */
     SSL *ssl;                   /* NULL: curl connects, or the connection waits */
     nghttp2_session *session;   /* NULL: no handshake yet */
-    struct loop_timer timer;    /* of connecting; then for HTTP_PING_AFTER_MS */
+    struct loop_timer timer;    /* of connecting */
     int fd;
     uint32_t awaited_events;
     uint32_t connect_timeout_ms;
@@ -69,12 +73,14 @@ struct connection {
     bool is_lost;
     uint8_t ping_checks;
     uint64_t received_ms; /* when anything was received last */
+    uint64_t look_at_s;
     size_t call_count;
     size_t unsent_count; /* exchanges with is_unsent */
     struct exchange *exchanges;
     struct buffer out; /* frames to be written */
     void *frame_block; /* of http_stream.c */
     size_t frame_block_size;
+    bool is_frame_block_used; /* since its pages were given back */
 };
 
 /* A call, and its stream if it has one. A call can be cancelled before its stream is closed, and
@@ -97,8 +103,16 @@ struct exchange {
     struct buffer *headers; /* of the response: "name\0value\0..."; NULL: none are kept */
 };
 
+/* The connections by the second at which they have to be looked at. */
+struct http_liveness {
+    struct loop_timer timer;
+    uint64_t done_s;
+    struct connection *lists[HTTP_LIVENESS_SECONDS];
+};
+
 struct http_nghttp2 {
     struct http_tls_context *tls;
+    struct http_liveness liveness;
     struct hash_table origins;
     size_t http1_count; /* origins with is_http1 */
     struct connection *connections;
@@ -147,9 +161,18 @@ void connection_drain(struct connection *connection);
 /* The connection is lost: all its calls fail. */
 void connection_fail(struct connection *connection, const struct error *err, enum http_end end);
 void connection_break(struct connection *connection, const char *reason);
+void connection_time_out(struct connection *connection, const char *reason);
 /* Begins to connect those that wait, up to the limit. */
 void connections_start_waiting(struct http_nghttp2 *state);
 void connections_flush(struct http_client *client);
+
+/* ---- http_liveness.c ---- */
+
+void liveness_init(struct http_liveness *liveness, struct loop *loop);
+void liveness_done(struct http_liveness *liveness);
+/* From now on its server has to send something from time to time. */
+void liveness_watch(struct connection *connection);
+void liveness_forget(struct connection *connection); /* not watched: fine */
 
 /* ---- http_stream.c ---- */
 

@@ -305,8 +305,11 @@ static void *reallocate(void *block, size_t size, void *data)
 
 void stream_release_buffers(struct connection *connection)
 {
-    if (connection->frame_block && !nghttp2_session_want_write(connection->session))
-        (void)madvise(connection->frame_block, connection->frame_block_size, MADV_DONTNEED);
+    if (!connection->is_frame_block_used || !connection->frame_block ||
+        nghttp2_session_want_write(connection->session))
+        return;
+    (void)madvise(connection->frame_block, connection->frame_block_size, MADV_DONTNEED);
+    connection->is_frame_block_used = false;
 }
 
 void stream_open_session(struct connection *connection)

@@ -105,11 +105,8 @@ static void describe_access(const struct environment_view *view, struct pair *pa
                          : "",
                      INT64_MAX, &renewals))
         pair->renewals = (int64_t)renewals;
-    if (renewal > now && situation->has_target &&
-        (!loop_timer_is_running(&view->manager->renewal_timer) ||
-         view->manager->renewal_timer.due_ms >
-             loop_now_ms(view->manager->loop) + (uint64_t)(renewal - now)))
-        loop_timer_start(&view->manager->renewal_timer, (uint64_t)(renewal - now));
+    if (renewal > now && situation->has_target)
+        loop_timer_start_at_latest(&view->manager->renewal_timer, (uint64_t)(renewal - now));
 }
 
 static void describe_job(const struct environment_view *view, size_t index,

@@ -16,6 +16,8 @@ from report_fleet import COPIED, SIZES
 MODULES = 5
 TIMEOUT = 3600
 QUIET_SECONDS = 5
+# After the last event; then it gives memory back.
+TRIM_SECONDS = 25
 SLOW_MS = 2000
 LEASES = "leases.coordination.k8s.io"
 WRITES = ("create", "update", "patch", "delete")
@@ -83,6 +85,7 @@ def _install(world, program):
 
 
 def _idle(world, program, seconds):
+    time.sleep(TRIM_SECONDS)
     phase = Phase(world, program)
     time.sleep(seconds)
     return {"seconds": time.monotonic() - phase.begin, "cpuSeconds": cpu_seconds(program.pid) - phase.cpu, **phase.counts(),

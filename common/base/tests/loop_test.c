@@ -124,6 +124,25 @@ static void timers_fire_in_the_order_they_are_due_and_not_before(void **state)
     }
 }
 
+static void a_timer_may_become_due_earlier_but_not_later(void **state)
+{
+    struct bench *bench = *state;
+    struct alarm alarm;
+
+    set_alarm(&alarm, bench, 0, note);
+    loop_timer_start_at_latest(&alarm.timer, 50);
+    loop_timer_start_at_latest(&alarm.timer, UINT64_MAX);
+    loop_timer_start_at_latest(&alarm.timer, 20);
+    loop_timer_start_at_latest(&alarm.timer, 30);
+    clock_fake_advance(&bench->fake, 19);
+    turn(bench);
+    assert_int_equal(bench->fired_count, 0);
+    clock_fake_advance(&bench->fake, 1);
+    loop_timer_start_at_latest(&alarm.timer, 10); /* it is due now */
+    turn(bench);
+    assert_int_equal(bench->fired_count, 1);
+}
+
 static uint32_t next_random(uint32_t *seed)
 {
     *seed = *seed * 1664525 + 1013904223;
@@ -435,6 +454,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         loop_case(timers_fire_in_the_order_they_are_due_and_not_before),
+        loop_case(a_timer_may_become_due_earlier_but_not_later),
         loop_case(the_heap_keeps_order_through_any_starts_and_stops),
         loop_case(a_timer_that_restarts_itself_does_not_hold_the_turn),
         loop_case(a_timer_stopped_by_one_before_it_does_not_fire),
