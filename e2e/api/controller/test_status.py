@@ -57,7 +57,8 @@ def test_the_life_of_a_job_is_shown_at_every_step(world):
 
     world.kubelet.behaviour = ignore
     controller = world.start()
-    view = wait_until(lambda: (v := look()).get("pod") and v, "the pod to be shown")
+    # The command reads the item before the pod, so it may know the pod but not yet that the item was picked up.
+    view = wait_until(lambda: (v := look()).get("pod") and steps(v)["picked up"] == "done" and v, "the pod to be shown")
     assert steps(view)["scheduled"] == "running" and view["waitingFor"].startswith("a node for the pod")
 
     [pod] = wait_until(lambda: list(world.kubelet.pods.values()), "the kubelet to see the pod")
