@@ -59,3 +59,35 @@ def test_links_of_the_documentation_are_checked(lint, link, is_wrong):
 ])
 def test_a_skipped_unit_test_must_be_reported_as_skipped(lint, test, registered, is_wrong):
     assert bool(lint("check_skips", {"x/tests/a_test.c": test, "x/CMakeLists.txt": registered})) == is_wrong
+
+
+@pytest.mark.parametrize("name, target, is_wrong", [
+    ("deployer/protocol/a.c", "deployer/engine.h", False),
+    ("deployer/protocol/a.c", "deployer/pod/pods.h", True),
+    ("deployer/manifest/a.c", "deployer/pod/pods.h", True),
+    ("deployer/pod/a.c", "deployer/protocol/task.h", False),
+    ("deployer/engine.h", "deployer/pod/pods.h", True),
+    ("common/base/a.c", "common/data/doc.h", True),
+    ("common/data/a.c", "common/base/error.h", False),
+    ("common/data/a.c", "deployer/pod/pods.h", True),
+    ("init/a.c", "wait/life.h", True),
+])
+def test_includes_across_a_boundary_are_found(lint, name, target, is_wrong):
+    files = {"deployer/pod/engine.h": "", "deployer/manifest/engine.h": "", name: f'#include "{target}"\n'}
+    assert bool(lint("check_includes", files)) == is_wrong
+
+
+def test_include_cycles_between_folders_are_found(lint):
+    files = {f"deployer/{own}/x.h": f'#include "deployer/{other}/x.h"\n' for own, other in ("ab", "bc", "ca")}
+    assert lint("check_includes", files)
+    assert not lint("check_includes", {**files, "deployer/c/x.h": ""})
+
+
+# The phrases are in two parts because lint checks this file, too.
+@pytest.mark.parametrize("text, is_wrong", [
+    ("/* The log, whatever " "stands\n * there. */\n", True),
+    ("'x' is no " "file", True),
+    ('unknown field "x" ignored', False),
+])
+def test_phrases_that_are_not_plain_english_are_found(lint, text, is_wrong):
+    assert bool(lint("check_phrases", {"x/a.c": text})) == is_wrong
