@@ -41,7 +41,7 @@ demo: build ## an example DeployItem, run on this machine without a cluster
 	@.ci/packages run
 	@e2e/examples/demo
 
-test: lint unit e2e ## every test there is: lint, unit tests, sanitizers, the real cluster
+test: lint unit e2e ## lint, unit tests (also under ASan and UBSan) and e2e tests; not fuzz, coverage, mutants and bench
 
 unit: build build-asan build-clang ## unit tests and replayed fuzzing corpora, plain and under ASan+UBSan
 	@echo "unit tests"
