@@ -77,8 +77,8 @@ static void finish_failed(struct registry_call *call, const struct error *err)
 }
 
 /* Recognized by the messages of libcurl and OpenSSL, which have no codes for these; registry_test.c
- * checks them against the real ones. libcurl does not distinguish an unknown name from a resolver
- * that fails at once. */
+ * checks them against the real ones. libcurl 7.88 has the same text for an unknown name (NXDOMAIN)
+ * and for name servers that do not answer (EAI_AGAIN). */
 static enum registry_obstacle obstacle_of(const struct error *err)
 {
     if (strstr(err->text, WEB_PAGE_TEXT))
