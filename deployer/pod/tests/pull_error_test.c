@@ -86,6 +86,11 @@ static const struct {
     {"containerd 1.7, forbidden", RPC("Unknown") RESOLVE HEAD_STATUS "403 Forbidden", true},
     {"containerd 1.7, token refused", RPC("Unknown") RESOLVE TOKEN_STATUS "401 Unauthorized", true},
     {"containerd 1.7, token forbidden", RPC("Unknown") RESOLVE TOKEN_STATUS "403 Forbidden", true},
+    {"containerd 1.7, denied",
+     RPC("Unknown") RESOLVE "pull access denied, repository does not exist or may require "
+                            "authorization: server message: insufficient_scope: authorization "
+                            "failed",
+     true},
     {"containerd 1.7, rate limited", RPC("Unknown") RESOLVE HEAD_STATUS "429 Too Many Requests",
      false},
     {"containerd 1.7, unavailable", RPC("Unknown") RESOLVE HEAD_STATUS "503 Service Unavailable",
@@ -101,6 +106,14 @@ static const struct {
      RPC("Unknown") RESOLVE "failed to do request: " HEAD
                             "tls: failed to verify certificate: x509: certificate signed by "
                             "unknown authority",
+     false},
+    {"containerd 1.7, timeout",
+     RPC("DeadlineExceeded") RESOLVE "failed to do request: " HEAD
+                                     "dial tcp 192.0.2.1:443: i/o timeout",
+     false},
+    {"containerd 1.7, unknown host",
+     RPC("Unknown") RESOLVE "failed to do request: " HEAD
+                            "dial tcp: lookup reg.example on 10.96.0.10:53: no such host",
      false},
     /* A kubelet since 1.32 repeats the cause while it backs off; an older one does not. */
     {"containerd 2.x, not found",
@@ -129,6 +142,10 @@ static const struct {
      RESOLVE "failed to do request: " HEAD "dial tcp: lookup reg.example: Try again", false},
     {"containerd 2.x, plain http",
      RESOLVE "failed to do request: " HEAD "http: server gave HTTP response to HTTPS client",
+     false},
+    {"containerd 2.x, certificate",
+     RESOLVE "failed to do request: " HEAD
+             "tls: failed to verify certificate: x509: certificate signed by unknown authority",
      false},
     {"any, back-off", "Back-off pulling image \"reg.example/a/b:1\"", false},
     {"CRI-O, not found", RPC("Unknown") READ "manifest unknown: manifest unknown", true},
