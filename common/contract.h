@@ -151,7 +151,6 @@ enum { POD_UID_NUMBER = 1000, POD_GID_NUMBER = 3000, POD_FSGROUP_NUMBER = 2000 }
 #define LABEL_NAME DEPLOYER_GROUP "/name"
 #define LABEL_TYPE DEPLOYER_GROUP "/type"
 #define LABEL_TYPE_CONFIGURATION "configuration"
-#define LABEL_TYPE_TARGET "target"
 #define LABEL_TYPE_PULL_SECRET "registry-pull-secret"
 #define LABEL_TYPE_STATE "state"
 #define LABEL_ITEM_NAME "deployitem." DEPLOYER_GROUP "/name"
@@ -196,13 +195,10 @@ enum { SECRET_MAX_BYTES = 1048576, STATE_CHUNK_BYTES = 1048576 };
 #define CONDITION_EXPORTS_UP_TO_DATE "ExportsUpToDate"
 #define CONDITION_STILL_READY "StillReady"
 #define CODE_CONFIGURATION_PROBLEM "ERR_CONFIGURATION_PROBLEM"
-#define CODE_INTERNAL_PROBLEM "ERR_INTERNAL_PROBLEM"
 #define CODE_TIMEOUT "ERR_TIMEOUT"
 /* lastError.reason of a job that waits for the execution of an earlier job to end. */
 #define REASON_PREVIOUS_RUNS "PreviousPodRuns"
 #define CODE_UNAUTHORIZED "ERR_UNAUTHORIZED"
-#define CODE_CLEANUP "ERR_CLEANUP"
-#define CODE_FOR_INFO_ONLY "ERR_FOR_INFO_ONLY"
 
 /* Environment of the controller. */
 #define ENV_MY_POD_NAME "MY_POD_NAME"

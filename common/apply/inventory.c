@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/apply/word.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 
@@ -18,18 +19,15 @@ const char *policy_name(enum apply_policy policy)
 
 int policy_parse(const char *text, enum apply_policy *ret_policy, struct error *err)
 {
-    if (!*text)
-        text = policy_names[POLICY_MANAGE];
-    for (size_t i = 0; i < array_length(policy_names); i++) {
-        if (strcmp(policy_names[i], text) == 0) {
-            *ret_policy = (enum apply_policy)i;
-            return 0;
-        }
-    }
-    return error_set(err, ERROR_INVALID,
-                     "unknown policy \"%.64s\": expected manage, fallback, keep, immutable or "
-                     "ignore",
-                     text);
+    int index = word_index(policy_names, array_length(policy_names), text);
+
+    if (index < 0)
+        return error_set(err, ERROR_INVALID,
+                         "unknown policy \"%.64s\": expected manage, fallback, keep, immutable or "
+                         "ignore",
+                         text);
+    *ret_policy = (enum apply_policy)index;
+    return 0;
 }
 
 void inventory_entry_done(struct inventory_entry *entry)

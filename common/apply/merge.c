@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/apply/merge_internal.h"
+#include "common/apply/word.h"
 #include "common/data/doc.h"
 
 static const char *const strategy_names[] = {
@@ -19,18 +20,15 @@ const char *strategy_name(enum update_strategy strategy)
 
 int strategy_parse(const char *text, enum update_strategy *ret_strategy, struct error *err)
 {
-    if (!*text)
-        text = strategy_names[STRATEGY_UPDATE];
-    for (size_t i = 0; i < array_length(strategy_names); i++) {
-        if (strcmp(strategy_names[i], text) == 0) {
-            *ret_strategy = (enum update_strategy)i;
-            return 0;
-        }
-    }
-    return error_set(err, ERROR_INVALID,
-                     "unknown update strategy \"%.64s\": expected update, patch, merge, "
-                     "mergeOverwrite or apply",
-                     text);
+    int index = word_index(strategy_names, array_length(strategy_names), text);
+
+    if (index < 0)
+        return error_set(err, ERROR_INVALID,
+                         "unknown update strategy \"%.64s\": expected update, patch, merge, "
+                         "mergeOverwrite or apply",
+                         text);
+    *ret_strategy = (enum update_strategy)index;
+    return 0;
 }
 
 /* The object at this path, which is created if it is missing or null; NULL if there is a value of

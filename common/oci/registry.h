@@ -88,6 +88,3 @@ void registry_cancel(struct registry_call *call);
 int registry_read_manifest(struct registry *registry, const struct registry_place *place,
                            const char *object, json_t **ret_manifest, char **ret_media_type,
                            char **ret_digest, struct error *err) must_check;
-
-define_cleanup(struct registry *, registry_free)
-#define cleanup_registry __attribute__((cleanup(registry_freep)))

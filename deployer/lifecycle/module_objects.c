@@ -109,19 +109,3 @@ int module_object_for(const json_t *object, const struct module_owner *owner, co
     *ret_object = json_incref(copy);
     return 0;
 }
-
-const json_t *module_objects_manager(const json_t *objects)
-{
-    size_t i;
-    json_t *object;
-
-    json_array_foreach(doc_writable(objects), i, object)
-    {
-        const char *kind = doc_text_or(object, "kind", "");
-
-        if (strncmp(doc_text_or(object, "apiVersion", ""), "apps/", strlen("apps/")) == 0 &&
-            (strcmp(kind, "Deployment") == 0 || strcmp(kind, "StatefulSet") == 0))
-            return object;
-    }
-    return NULL;
-}

@@ -27,6 +27,3 @@ struct module_owner {
  * carry there, and with images replaced (images.h; images may be NULL). */
 int module_object_for(const json_t *object, const struct module_owner *owner, const json_t *images,
                       json_t **ret_object, struct error *err) must_check;
-
-/* The first Deployment or StatefulSet of a module: its manager. NULL: none. Borrowed. */
-const json_t *module_objects_manager(const json_t *objects);

@@ -30,8 +30,6 @@ struct module_store_options {
 
 struct module_store *module_store_new(const struct module_store_options *options);
 void module_store_free(struct module_store *store); /* NULL is fine; on_change is not called */
-define_cleanup(struct module_store *, module_store_free)
-#define cleanup_module_store __attribute__((cleanup(module_store_freep)))
 
 enum module_answer {
     MODULE_ANSWER_WAIT, /* on_change will be called */

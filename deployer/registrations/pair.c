@@ -72,15 +72,6 @@ bool pair_of_object(const json_t *object, const char **ret_registration,
     return *ret_registration && *ret_environment;
 }
 
-char *pair_selector(const char *registration, const char *environment)
-{
-    cleanup_free char *registration_label = name_label_value(registration);
-    cleanup_free char *environment_label = name_label_value(environment);
-
-    return xasprintf(LABEL_ENVIRONMENT "=%s," LABEL_REGISTRATION "=%s", environment_label,
-                     registration_label);
-}
-
 bool pair_is_access_by_agent(const json_t *environment)
 {
     const char *value = json_string_value(

@@ -42,8 +42,6 @@ bool pair_name_is_ambiguous(const char *registration, const char *environment,
  * False: none. Borrowed. */
 bool pair_of_object(const json_t *object, const char **ret_registration,
                     const char **ret_environment);
-/* "environment label=..,registration label=.." for this pair; belongs to the caller. */
-char *pair_selector(const char *registration, const char *environment);
 
 /* Whether the agent of the environment requests the tokens of its deployers and stores them in the
  * cluster of the environment. Then the pair has no Target, and the deployer's blueprint gets no

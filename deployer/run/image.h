@@ -23,11 +23,6 @@ struct image {
 };
 
 void image_done(struct image *image);
-static inline void image_donep(struct image *image)
-{
-    image_done(image);
-}
-#define cleanup_image __attribute__((cleanup(image_donep)))
 
 struct image_request {
     const struct source *source;

@@ -17,7 +17,7 @@ static void the_first_error_becomes_first_and_last_error(void **state)
 {
     cleanup_json json_t *status = json_object();
     const struct status_error error = {
-        "DeployPod", "CreatePod", "no quota", {CODE_TIMEOUT, CODE_CLEANUP}};
+        "DeployPod", "CreatePod", "no quota", {CODE_TIMEOUT, CODE_UNAUTHORIZED}};
 
     (void)state;
     assert_true(status_set_error(status, &error, AT(0)));

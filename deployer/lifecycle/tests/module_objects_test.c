@@ -28,7 +28,7 @@ static void documents_become_objects(void **state)
     (void)state;
     assert_int_equal(json_array_size(objects), 5);
     assert_string_equal(doc_text(json_array_get(objects, 1), "data.x"), "first");
-    assert_string_equal(doc_text(module_objects_manager(objects), "metadata.name"), "s");
+    assert_string_equal(doc_text(json_array_get(objects, 3), "metadata.name"), "s");
 }
 
 static void wrong_documents_are_named(void **state)
