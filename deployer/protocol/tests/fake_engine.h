@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A minimal engine for tests of the protocol. */
+/* An engine for tests of the protocol. It is longer than an engine has to be, because the tests of
+ * the protocol run with it, too (e2e/api/controller/test_protocol.py): they need an engine that
+ * lists its executions at start-up, verifies them, has jobs of several steps, exports, and looks
+ * after an item when its job has ended. */
 #pragma once
 
 #include "deployer/engine.h"
