@@ -45,9 +45,10 @@ void rows_add_planned(json_t *objects, const struct plan_object *object,
     if (result->outcome == APPLY_FAILED)
         doc_set_text(row, "error", result->error.text);
     if (result->outcome == APPLY_LEFT_ALONE)
-        add_note(row, object->policy == POLICY_IMMUTABLE
-                          ? "it exists, and its policy immutable lets nothing change it"
-                          : "it belongs to somebody else, and its policy is fallback");
+        add_note(row,
+                 object->policy == POLICY_IMMUTABLE
+                     ? "it exists, and its policy immutable lets nothing change it"
+                     : "owned by somebody else, and left alone because of the policy fallback");
     if (result->is_unchecked)
         add_note(row,
                  "not checked by the server, because its kind or namespace does not exist yet; "
@@ -80,12 +81,12 @@ void rows_add_orphan(json_t *objects, const struct inventory_entry *entry,
         set_diff(row, forecast->live, NULL);
         return;
     }
-    why = forecast->verdict != REMOVAL_DELETE
-              ? xasprintf("it is not wanted any more, and stays: it %s",
-                          removal_verdict_text(forecast->verdict))
-              : xstrdup(
-                    "it is not wanted any more, and stays: no group of deletionGroupsDuringUpdate "
-                    "contains it");
+    why =
+        forecast->verdict != REMOVAL_DELETE
+            ? xasprintf("no longer in the manifest, but kept: it %s",
+                        removal_verdict_text(forecast->verdict))
+            : xstrdup("no longer in the manifest, but kept: no group of deletionGroupsDuringUpdate "
+                      "contains it");
     add_note(row, why);
 }
 

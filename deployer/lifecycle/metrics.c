@@ -254,7 +254,7 @@ static void put_reasons(struct writer *writer, const struct lifecycle *lifecycle
     for (size_t i = FAILURE_NONE + 1; i < FAILURE_COUNT; i++)
         put(writer, "longshore_lifecycle_failures_total{class=\"%s\"} %llu\n",
             failure_name((enum failure_class)i), (unsigned long long)lifecycle->failures[i]);
-    head(writer, "longshore_lifecycle_events_total", "counter", "Events by what became of them");
+    head(writer, "longshore_lifecycle_events_total", "counter", "Events by result");
     put(writer,
         "longshore_lifecycle_events_total{result=\"sent\"} %llu\n"
         "longshore_lifecycle_events_total{result=\"dropped\"} %llu\n",

@@ -145,7 +145,7 @@ static void read_group(const struct fields *fields, void *data)
      * nothing. */
     if (selected.object && group.type != REMOVAL_NOTHING)
         mistakes_add(fields->mistakes, MISTAKE_FORBIDDEN, selected_path,
-                     "must stand beside 'predefinedResourceGroup: {type: empty}'");
+                     "is only allowed together with 'predefinedResourceGroup: {type: empty}'");
     else if (selected.object)
         read_selected(&selected, &group);
     list->groups = xreallocarray(list->groups, list->count + 1, sizeof(*list->groups));

@@ -78,7 +78,7 @@ static int print_stored(const struct logs *logs, const struct view *view, struct
 {
     if (strcmp(logs->values->container, CONTAINER_MAIN) != 0 || !view->log_tail)
         return error_set(err, ERROR_NOT_FOUND,
-                         "there is no pod of the item \"%s/%s\" (it is removed when a run is "
+                         "no pod found for the item \"%s/%s\" (it is removed when a run is "
                          "finished; debug.keepPod in the deployer's configuration keeps it)",
                          view->namespace_name, view->name);
     (void)fprintf(stderr, "longshore logs: the pod is gone; these lines are from the status of the "
