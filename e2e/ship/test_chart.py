@@ -22,7 +22,8 @@ FULL = {
     "podLabels": {"team": "platform"}, "extraEnv": [{"name": "HTTPS_PROXY", "value": "http://proxy.example:3128"}],
     "deployer": {
         "identity": "all", "deleteOperation": "skip", "garbageCollection": {"requeueTimeSeconds": 60}, "debug": {"keepPod": True},
-        "pod": {"sharedVolumeSizeLimit": "1Gi", "nodeSelector": {"a": "b"}, "resources": {"limits": {"memory": "1Gi"}}},
+        "pod": {"sharedVolumeSizeLimit": "1Gi", "nodeSelector": {"a": "b"}, "resources": {"limits": {"memory": "1Gi"}},
+                "terminationGracePeriodSeconds": 60, "maxTerminationGracePeriodSeconds": 600},
         "script": {"image": "registry.example/shell:1"}, "leaderElection": {"enabled": True, "leaseName": "mine"},
         "initContainer": {"pullPolicy": "Always", "resources": {"limits": {"memory": "64Mi"}}}},
     "metrics": {"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}}, "rules": {"enabled": True},

@@ -231,6 +231,23 @@ def metric(port, name):
     return dict(l.rsplit(" ", 1) for l in get(port, "/metrics")[1].splitlines() if not l.startswith("#")).get(name)
 
 
+def test_the_log_and_a_metric_name_the_rule_of_each_decision(world):
+    port = free_port()
+    controller = world.start(arguments=[f"--metrics-address=127.0.0.1:{port}"])
+
+    def logged(rule):
+        return len(re.findall(f'"msg":"decision".*"rule":"{rule}"', controller.output()))
+
+    def counted(rule):
+        return int(metric(port, f'longshore_decisions_total{{rule="{rule}"}}') or 0)
+
+    world.item("item")
+    world.finished("item")
+    world.wait_for_cleanup()
+    for rule in ("start", "succeeded", "no_job"):
+        wait_until(lambda: logged(rule) > 0 and counted(rule) == logged(rule), f"log and metric to agree on rule {rule}")
+
+
 def test_items_whose_deployer_is_unknown_are_counted_and_not_touched(world):
     """With a selector, an item whose Target cannot be read may belong to another deployer, so nothing is written to it."""
     refused, port = threading.Event(), free_port()
