@@ -32,6 +32,9 @@ KUBECONFIG = {"agent": {"landscaperClusterKubeconfig": {"kubeconfig": "apiVersio
 # C2: the documentation of v0.98 shows this form, which its chart rejects.
 REFERENCE = {"agent": {"landscaperClusterKubeconfig": {"secretRef": "a-secret"}, "access": "agent", "hostAccess": "none",
                        "acceptance": "manual"}}
+DOCUMENT = (paths.CHECKOUT / "docs" / "agent.md").read_text()
+# The example of the documentation.
+HELM_ITEMS = {**KUBECONFIG, **yaml.safe_load(DOCUMENT.partition("### Helm items")[2].partition("```yaml\n")[2].partition("```")[0])}
 
 
 def config_of(things, key="config.yaml"):
@@ -39,7 +42,7 @@ def config_of(things, key="config.yaml"):
     return yaml.safe_load(base64.b64decode(secret["data"][key]))
 
 
-@pytest.mark.parametrize("values", [OLD_VALUES, KUBECONFIG, REFERENCE], ids=["v0.98", "kubeconfig", "reference"])
+@pytest.mark.parametrize("values", [OLD_VALUES, KUBECONFIG, REFERENCE, HELM_ITEMS], ids=["v0.98", "kubeconfig", "reference", "helm items"])
 def test_the_api_server_accepts_every_object_and_the_programs_their_configurations(kube, namespace, tmp_path, values):
     things = helm.template(values, namespace=namespace, chart=CHART)
     kube.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "bench", "namespace": namespace}})
@@ -60,6 +63,14 @@ def test_the_api_server_accepts_every_object_and_the_programs_their_configuratio
     assert config_of(things, "deployer.yaml")["targetSelector"] == [{"annotations": [
         {"key": ENVIRONMENT, "operator": "==", "values": [name]}, {"key": "landscaper.gardener.cloud/deployer-only", "operator": "exists"}]}]
     assert config_of(things, "deployer.yaml")["identity"] == f"agent-helm-deployer-{name}"
+
+
+def test_the_deployer_beside_the_agent_can_serve_helm_items():
+    things = helm.template(HELM_ITEMS, chart=CHART)
+    assert config_of(things)["types"] == HELM_ITEMS["deployer"]["types"]
+    config = config_of(things, "deployer.yaml")
+    assert config["helm"] == HELM_ITEMS["deployer"]["configuration"]["helm"] and config["helm"]["enabled"] is True
+    assert {"identity", "targetSelector", "leaderElection"} <= set(config)
 
 
 def test_the_values_of_v098_have_their_effect():
