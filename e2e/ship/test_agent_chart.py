@@ -65,12 +65,25 @@ def test_the_api_server_accepts_every_object_and_the_programs_their_configuratio
     assert config_of(things, "deployer.yaml")["identity"] == f"agent-helm-deployer-{name}"
 
 
-def test_the_deployer_beside_the_agent_can_serve_helm_items():
-    things = helm.template(HELM_ITEMS, chart=CHART)
+def test_the_deployer_beside_the_agent_can_serve_helm_items(apiserver, namespace, tmp_path):
+    """The account of the chart has the permissions for runs, too."""
+    things = helm.template(HELM_ITEMS, release="runs", namespace=namespace, chart=CHART)
     assert config_of(things)["types"] == HELM_ITEMS["deployer"]["types"]
     config = config_of(things, "deployer.yaml")
-    assert config["helm"] == HELM_ITEMS["deployer"]["configuration"]["helm"] and config["helm"]["enabled"] is True
-    assert {"identity", "targetSelector", "leaderElection"} <= set(config)
+    assert config["helm"] == HELM_ITEMS["deployer"]["configuration"]["helm"] and {"identity", "targetSelector"} <= set(config)
+    (tmp_path / "deployer.yaml").write_text(json.dumps(config))
+    granted = [t for t in things if t["kind"] in ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")]
+    for thing in granted:
+        apiserver.kube.apply(thing)
+    try:
+        host = apiserver.token_kubeconfig(apiserver.kube.token("runs-landscaper-agent", namespace))
+        done = subprocess.run([BUILD / "deployer" / "longshore", "controller", "--check", "--config", tmp_path / "deployer.yaml",
+                               "--landscaper-kubeconfig", apiserver.kubeconfig], capture_output=True, text=True, env={**os.environ, "KUBECONFIG": str(host)})
+        assert done.returncode == 0 and "run DeployItems as pods" in done.stdout, done.stdout + done.stderr
+    finally:
+        for thing in granted:
+            if thing["kind"].startswith("Cluster"):
+                apiserver.kube.delete(f"rbac.authorization.k8s.io/v1/{thing['kind'].lower()}s", thing["metadata"]["name"])
 
 
 def test_the_values_of_v098_have_their_effect():
