@@ -107,6 +107,62 @@ static int download_archive(const struct chart_env *env, const char *url,
     return download_file(env->setup->loop, env->setup->http, &options, err);
 }
 
+/* ---- Registries ---- */
+
+static int fetch_blob(const struct chart_env *env, const struct access *access, int fd,
+                      struct error *err)
+{
+    struct setup *setup = env->setup;
+    const struct resolved_root root =
+        env->resolution ? resolution_root(env->resolution) : (struct resolved_root){0};
+    const struct blob_env blob_env = {.loop = setup->loop,
+                                      .components = setup->component_registry,
+                                      .artifacts = setup->artifact_registry,
+                                      .workspace_fd = setup->volume.work_fd,
+                                      .on_progress = env->on_progress,
+                                      .data = env->data};
+    cleanup_blob struct blob blob = {.fd = -1};
+
+    if (blob_fetch(&blob_env, access, &root, &blob, err) < 0)
+        return -1;
+    if (blob.form != BLOB_PACKED)
+        return error_set(err, ERROR_INVALID, "the resource is a directory, not a chart archive");
+    if (blob.bytes > CHART_PACKED_MAX)
+        return error_set(err, ERROR_TOO_LARGE, "the chart is larger than %d bytes",
+                         CHART_PACKED_MAX);
+    return file_copy(blob.fd, fd, "chart", err);
+}
+
+static int fetch_reference(const struct chart_env *env, const char *reference, int fd,
+                           struct error *err)
+{
+    cleanup_access struct access access = {0};
+
+    if (access_of_chart(reference, &access, err) < 0)
+        return error_wrap(err, "chart.ref");
+    return fetch_blob(env, &access, fd, err);
+}
+
+static bool is_registry_url(const char *url)
+{
+    return strncasecmp(url, "oci://", 6) == 0;
+}
+
+/* An entry of an index whose archive is in a registry. helm replaces the "+" of a version, which a
+ * tag cannot contain. */
+static int fetch_registry_url(const struct chart_env *env, const char *url, int fd,
+                              struct error *err)
+{
+    cleanup_access struct access access = {0};
+    cleanup_free char *reference = xstrdup(url);
+
+    for (char *plus = strchr(reference, '+'); plus; plus = strchr(plus, '+'))
+        *plus = '_';
+    if (access_of_chart(reference, &access, err) < 0)
+        return error_wrap(err, "index.yaml");
+    return fetch_blob(env, &access, fd, err);
+}
+
 /* ---- Chart repositories ---- */
 
 struct index_reading {
@@ -233,46 +289,13 @@ static int fetch_from_repository(const struct chart_env *env, const json_t *repo
         find_in_index(env, repository, &auth, &entry, err) < 0)
         return -1;
     url = resolve_url(base, json_string_value(json_array_get(doc_member(entry, "urls"), 0)));
-    if (download_archive(env, url, &auth, fd, err) < 0)
+    if (is_registry_url(url) ? fetch_registry_url(env, url, fd, err) < 0
+                             : download_archive(env, url, &auth, fd, err) < 0)
         return -1;
     return check_digest(entry, fd, err);
 }
 
-/* ---- Registries ---- */
-
-static int fetch_blob(const struct chart_env *env, const struct access *access, int fd,
-                      struct error *err)
-{
-    struct setup *setup = env->setup;
-    const struct resolved_root root =
-        env->resolution ? resolution_root(env->resolution) : (struct resolved_root){0};
-    const struct blob_env blob_env = {.loop = setup->loop,
-                                      .components = setup->component_registry,
-                                      .artifacts = setup->artifact_registry,
-                                      .workspace_fd = setup->volume.work_fd,
-                                      .on_progress = env->on_progress,
-                                      .data = env->data};
-    cleanup_blob struct blob blob = {.fd = -1};
-
-    if (blob_fetch(&blob_env, access, &root, &blob, err) < 0)
-        return -1;
-    if (blob.form != BLOB_PACKED)
-        return error_set(err, ERROR_INVALID, "the resource is a directory, not a chart archive");
-    if (blob.bytes > CHART_PACKED_MAX)
-        return error_set(err, ERROR_TOO_LARGE, "the chart is larger than %d bytes",
-                         CHART_PACKED_MAX);
-    return file_copy(blob.fd, fd, "chart", err);
-}
-
-static int fetch_reference(const struct chart_env *env, const char *reference, int fd,
-                           struct error *err)
-{
-    cleanup_access struct access access = {0};
-
-    if (access_of_chart(reference, &access, err) < 0)
-        return error_wrap(err, "chart.ref");
-    return fetch_blob(env, &access, fd, err);
-}
+/* ---- Resources of components ---- */
 
 static int fetch_resource(const struct chart_env *env, int fd, struct error *err)
 {

@@ -41,6 +41,10 @@ int doc_parse_yaml(const char *text, size_t size, size_t max_bytes, json_t **ret
 /* All documents of the text as an array, without empty ones. */
 int doc_parse_yaml_stream(const char *text, size_t size, size_t max_bytes, json_t **ret_docs,
                           struct error *err) must_check;
+/* The same for text that another program has already accepted: of duplicate keys the last one
+ * counts, as in sigs.k8s.io/yaml without strict mode. */
+int doc_parse_yaml_stream_repeated(const char *text, size_t size, size_t max_bytes,
+                                   json_t **ret_docs, struct error *err) must_check;
 
 /* Reads a regular file of at most max_bytes; symbolic links are followed, since Secret volumes
  * consist of them. ret_data is zeroed or initialised; its content is replaced. */

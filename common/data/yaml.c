@@ -180,7 +180,7 @@ static int compose_member(struct composer *composer, json_t *object)
     if (!name)
         return composer_fail_at(composer, mark, ERROR_INVALID,
                                 "null, a list or a mapping cannot be a key");
-    if (json_object_get(object, name))
+    if (!composer->is_repeat_allowed && json_object_get(object, name))
         return composer_fail_at(composer, mark, ERROR_INVALID, "duplicate key");
     if (next_event(composer) < 0 || compose_node(composer, &value) < 0)
         return -1;
@@ -293,10 +293,11 @@ static int compose_stream(struct composer *composer, size_t max_documents, json_
 }
 
 static int parse(const char *text, size_t size, size_t max_bytes, size_t max_documents,
-                 json_t **ret_docs, struct error *err)
+                 bool is_repeat_allowed, json_t **ret_docs, struct error *err)
 {
     cleanup_json json_t *docs = json_array();
     struct composer composer = {
+        .is_repeat_allowed = is_repeat_allowed,
         .aliases = {.nodes_left = ALIAS_NODES_MAX, .bytes_left = max_bytes},
         .err = err,
     };
@@ -354,15 +355,15 @@ int doc_parse_yaml(const char *text, size_t size, size_t max_bytes, json_t **ret
 
     if (result != 0)
         return result < 0 ? -1 : 0;
-    if (parse(text, size, max_bytes, 1, &docs, err) < 0)
+    if (parse(text, size, max_bytes, 1, false, &docs, err) < 0)
         return -1;
     doc = json_array_get(docs, 0);
     *ret_doc = doc ? json_incref(doc) : json_null();
     return 0;
 }
 
-int doc_parse_yaml_stream(const char *text, size_t size, size_t max_bytes, json_t **ret_docs,
-                          struct error *err)
+static int parse_stream(const char *text, size_t size, size_t max_bytes, bool is_repeat_allowed,
+                        json_t **ret_docs, struct error *err)
 {
     json_t *doc = NULL;
     int result = parse_as_json(text, size, max_bytes, &doc, err);
@@ -374,5 +375,17 @@ int doc_parse_yaml_stream(const char *text, size_t size, size_t max_bytes, json_
         (void)json_array_append_new(*ret_docs, doc);
         return 0;
     }
-    return parse(text, size, max_bytes, SIZE_MAX, ret_docs, err);
+    return parse(text, size, max_bytes, SIZE_MAX, is_repeat_allowed, ret_docs, err);
+}
+
+int doc_parse_yaml_stream(const char *text, size_t size, size_t max_bytes, json_t **ret_docs,
+                          struct error *err)
+{
+    return parse_stream(text, size, max_bytes, false, ret_docs, err);
+}
+
+int doc_parse_yaml_stream_repeated(const char *text, size_t size, size_t max_bytes,
+                                   json_t **ret_docs, struct error *err)
+{
+    return parse_stream(text, size, max_bytes, true, ret_docs, err);
 }

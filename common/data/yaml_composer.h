@@ -12,7 +12,8 @@ struct composer {
     yaml_parser_t parser;
     yaml_event_t event; /* the current one; next_event() releases it */
     bool has_event;
-    json_t *anchors; /* name -> value */
+    bool is_repeat_allowed; /* of a key in a mapping: the last one counts */
+    json_t *anchors;        /* name -> value */
     size_t depth;
     size_t tree_bytes;
     struct doc_budget aliases;

@@ -10,6 +10,11 @@
  * cluster with thousands of kinds gets as many as fit. */
 enum { API_VERSIONS_BYTES_MAX = 128 * 1024 };
 
+enum {
+    UNLIMITED_MS = 24 * 3600 * 1000, /* instead of helm's own default of five minutes */
+    ROLLBACK_SHARE = 4,              /* a quarter of the time that is left */
+};
+
 static void add(json_t *arguments, const char *text)
 {
     (void)json_array_append_new(arguments, json_string(text));
@@ -27,17 +32,23 @@ static void add_if(json_t *arguments, bool is_set, const char *option)
         add(arguments, option);
 }
 
+/* helm's limit counts from its start, which comes seconds after left_ms was computed, and it counts
+ * again for a rollback. Without this reserve the job would be over before helm has rolled back. */
+static int64_t rollback_reserve_ms(const struct helm_flags *flags, int64_t left_ms)
+{
+    return flags->is_atomic ? left_ms / ROLLBACK_SHARE : 0;
+}
+
 /* The smaller of the given limit and of what is left of the job, at least a second. */
 static void add_timeout(json_t *arguments, const struct helm_flags *flags, int64_t left_ms)
 {
-    int64_t ms = flags->timeout_ms;
+    int64_t ms = flags->timeout_ms > 0 ? flags->timeout_ms : UNLIMITED_MS;
     cleanup_free char *text = NULL;
 
-    if (left_ms >= 0 && (ms == 0 || left_ms < ms))
-        ms = left_ms;
-    /* Without any limit helm's own default of five minutes would apply. */
-    if (ms == 0)
-        ms = INT64_C(24) * 3600 * 1000;
+    if (left_ms >= 0) {
+        left_ms -= rollback_reserve_ms(flags, left_ms);
+        ms = left_ms < ms ? left_ms : ms;
+    }
     text = xasprintf("%" PRId64 "s", ms < 1000 ? 1 : ms / 1000);
     add_pair(arguments, "--timeout", text);
 }

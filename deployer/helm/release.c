@@ -126,8 +126,9 @@ int helm_release_objects(const json_t *release, struct inventory *ret_objects, s
     const char *namespace_name = doc_text_or(release, "namespace", "");
     cleanup_json json_t *documents = NULL;
 
-    if (doc_parse_yaml_stream(manifest, strlen(manifest), HELM_RELEASE_BYTES_MAX, &documents, err) <
-        0)
+    /* helm accepts duplicate keys and has already applied the manifest. */
+    if (doc_parse_yaml_stream_repeated(manifest, strlen(manifest), HELM_RELEASE_BYTES_MAX,
+                                       &documents, err) < 0)
         return error_wrap(err, "manifest of the release");
     for (size_t i = 0; i < json_array_size(documents); i++) {
         const json_t *document = json_array_get(documents, i);

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A classic chart repository: a web server with an index.yaml, and perhaps a password."""
+"""A classic chart repository: a web server with an index.yaml, and perhaps a password or TLS."""
 
 import base64
 import contextlib
 import http.server
+import ssl
 import threading
 
 import yaml
@@ -15,12 +16,21 @@ def basic(credentials):
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """files: path -> bytes, or the address of a redirect."""
+    """files: path -> bytes, or the address of a redirect. authority: issues the certificate; None: no TLS."""
 
-    def __init__(self, files, credentials=None):
+    def __init__(self, files, credentials=None, authority=None):
         self.files, self.credentials, self.seen = files, credentials, []
         super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.url = f"{'https' if authority else 'http'}://127.0.0.1:{self.server_port}"
+        if authority:
+            pair = authority.server("127.0.0.1")
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(pair.certificate, pair.key)
+            # The handshake is left to the thread of the connection.
+            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+
+    def handle_error(self, request, client_address):
+        """A client that does not trust the certificate closes the connection."""
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -48,8 +58,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serving(files, credentials=None):
-    server = Server(files, credentials)
+def serving(files, credentials=None, authority=None):
+    server = Server(files, credentials, authority)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield server

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real OCI registry: without authentication, with a password or with tokens, each with or without TLS."""
 
+import contextlib
 import re
 import socket
 import subprocess
@@ -41,11 +42,13 @@ class Registry:
         self.process.wait_until(lambda: _listens(address, port), "listening")
 
     def _basic(self):
-        # The registry supports only bcrypt.
-        line = subprocess.run([paths.installed("htpasswd"), "-nbB", USER, PASSWORD], capture_output=True, text=True, check=True)
-        file = self.directory / "htpasswd"
-        file.write_text(line.stdout)
-        return {"htpasswd": {"realm": "bench", "path": str(file)}}
+        self._write_password(self.credentials)
+        return {"htpasswd": {"realm": "bench", "path": str(self.directory / "htpasswd")}}
+
+    def _write_password(self, credentials):
+        # The registry supports only bcrypt. It reads the file again after a change.
+        line = subprocess.run([paths.installed("htpasswd"), "-nbB", *credentials], capture_output=True, text=True, check=True)
+        (self.directory / "htpasswd").write_text(line.stdout)
 
     def _token(self):
         # A self-signed RSA certificate: the registry of Debian does not support elliptic curves for tokens.
@@ -60,6 +63,16 @@ class Registry:
         """A client with the correct credentials, with the given ones, or (None) without any."""
         return RegistryClient(self.url, self.credentials if credentials == "own" else credentials,
                               self.authority and self.authority.certificate)
+
+    @contextlib.contextmanager
+    def rotated(self, password):
+        """Meanwhile only this password is correct. Yields the credentials."""
+        expect = self.tokens.expect if self.tokens else self._write_password
+        expect((USER, password))
+        try:
+            yield USER, password
+        finally:
+            expect(self.credentials)
 
     def mark(self):
         """The current end of the request log."""

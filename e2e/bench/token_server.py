@@ -25,12 +25,16 @@ class TokenServer:
 
     def __init__(self, pair, credentials, address):
         self._pair = pair
-        self._expected = "Basic " + base64.b64encode(":".join(credentials).encode()).decode()
+        self.expect(credentials)
         self.requests = []
         self.lifetime = 300
         self._server = ThreadingHTTPServer((address, 0), self._handler())
         self.url = f"http://{address}:{self._server.server_address[1]}/token"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def expect(self, credentials):
+        """From now on these are the only correct credentials."""
+        self._expected = "Basic " + base64.b64encode(":".join(credentials).encode()).decode()
 
     def close(self):
         self._server.shutdown()

@@ -74,6 +74,11 @@ def test_a_private_registry_with_wrong_valid_and_rotated_credentials(request, po
     assert "CANARY" not in failed.error and "registryPullSecrets" in failed.failure["advice"]
     pod.pull_secret(registry.host, registry.credentials)
     must_have_chart(pod.run(wanted, env=PLAIN))
+    with registry.rotated("CANARY-rotated") as rotated:
+        failed = pod.run(wanted, env=PLAIN).must_fail()
+        assert "CANARY" not in failed.error and "registryPullSecrets" in failed.failure["advice"]
+        pod.pull_secret(registry.host, rotated)
+        must_have_chart(pod.run(wanted, env=PLAIN))
 
 
 def test_an_artifact_that_is_not_a_chart_is_refused(pod, registry):
@@ -185,6 +190,19 @@ def test_the_index_says_what_is_missing_and_its_digest_counts(pod):
     with serving(files) as server:
         pod.run(repository(server)).must_fail("digest")
         pod.run(repository(server, version="2.0.0")).must_fail("2.0.0", "1.0.0")
+
+
+def test_an_index_may_name_a_registry(pod, registry):
+    """As the index of Bitnami does. A tag has no "+"."""
+    push_artifact(registry.client(), "indexed/app", "1.0.0_b", Blob(CHART, CHART_TYPE), CHART_CONFIG)
+    url = f"oci://{registry.host}/indexed/app:1.0.0+b"
+    digest = hashlib.sha256(CHART).hexdigest()
+    with serving({"/charts/index.yaml": index({"version": "1.0.0+b", "urls": [url], "digest": digest},
+                                              {"version": "2.0.0", "urls": [url], "digest": "0" * 64},
+                                              {"version": "3.0.0", "urls": [f"oci://{registry.host}/indexed/missing:1"]})}) as server:
+        must_have_chart(pod.run(repository(server, version="1.0.0+b"), env=PLAIN))
+        pod.run(repository(server, version="2.0.0"), env=PLAIN).must_fail("digest")
+        pod.run(repository(server, version="3.0.0"), env=PLAIN).must_fail("indexed/missing")
 
 
 def test_a_large_index_is_not_held_in_memory(pod):

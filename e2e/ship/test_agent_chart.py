@@ -32,6 +32,9 @@ KUBECONFIG = {"agent": {"landscaperClusterKubeconfig": {"kubeconfig": "apiVersio
 # C2: the documentation of v0.98 shows this form, which its chart rejects.
 REFERENCE = {"agent": {"landscaperClusterKubeconfig": {"secretRef": "a-secret"}, "access": "agent", "hostAccess": "none",
                        "acceptance": "manual"}}
+DOCUMENT = (paths.CHECKOUT / "docs" / "agent.md").read_text()
+# The example of the documentation.
+HELM_ITEMS = {**KUBECONFIG, **yaml.safe_load(DOCUMENT.partition("### Helm items")[2].partition("```yaml\n")[2].partition("```")[0])}
 
 
 def config_of(things, key="config.yaml"):
@@ -39,7 +42,7 @@ def config_of(things, key="config.yaml"):
     return yaml.safe_load(base64.b64decode(secret["data"][key]))
 
 
-@pytest.mark.parametrize("values", [OLD_VALUES, KUBECONFIG, REFERENCE], ids=["v0.98", "kubeconfig", "reference"])
+@pytest.mark.parametrize("values", [OLD_VALUES, KUBECONFIG, REFERENCE, HELM_ITEMS], ids=["v0.98", "kubeconfig", "reference", "helm items"])
 def test_the_api_server_accepts_every_object_and_the_programs_their_configurations(kube, namespace, tmp_path, values):
     things = helm.template(values, namespace=namespace, chart=CHART)
     kube.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "bench", "namespace": namespace}})
@@ -60,6 +63,27 @@ def test_the_api_server_accepts_every_object_and_the_programs_their_configuratio
     assert config_of(things, "deployer.yaml")["targetSelector"] == [{"annotations": [
         {"key": ENVIRONMENT, "operator": "==", "values": [name]}, {"key": "landscaper.gardener.cloud/deployer-only", "operator": "exists"}]}]
     assert config_of(things, "deployer.yaml")["identity"] == f"agent-helm-deployer-{name}"
+
+
+def test_the_deployer_beside_the_agent_can_serve_helm_items(apiserver, namespace, tmp_path):
+    """The account of the chart has the permissions for runs, too."""
+    things = helm.template(HELM_ITEMS, release="runs", namespace=namespace, chart=CHART)
+    assert config_of(things)["types"] == HELM_ITEMS["deployer"]["types"]
+    config = config_of(things, "deployer.yaml")
+    assert config["helm"] == HELM_ITEMS["deployer"]["configuration"]["helm"] and {"identity", "targetSelector"} <= set(config)
+    (tmp_path / "deployer.yaml").write_text(json.dumps(config))
+    granted = [t for t in things if t["kind"] in ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")]
+    for thing in granted:
+        apiserver.kube.apply(thing)
+    try:
+        host = apiserver.token_kubeconfig(apiserver.kube.token("runs-landscaper-agent", namespace))
+        done = subprocess.run([BUILD / "deployer" / "longshore", "controller", "--check", "--config", tmp_path / "deployer.yaml",
+                               "--landscaper-kubeconfig", apiserver.kubeconfig], capture_output=True, text=True, env={**os.environ, "KUBECONFIG": str(host)})
+        assert done.returncode == 0 and "run DeployItems as pods" in done.stdout, done.stdout + done.stderr
+    finally:
+        for thing in granted:
+            if thing["kind"].startswith("Cluster"):
+                apiserver.kube.delete(f"rbac.authorization.k8s.io/v1/{thing['kind'].lower()}s", thing["metadata"]["name"])
 
 
 def test_the_values_of_v098_have_their_effect():

@@ -423,6 +423,27 @@ static void a_stream_gives_its_documents_without_the_empty_ones(void **state)
     }
 }
 
+static void of_repeated_keys_the_last_one_counts_where_they_are_allowed(void **state)
+{
+    static const char *const texts[] = {
+        "a: 1\nb: {c: 1, c: {d: 2}}\na: 3\n",
+        "{\"a\": 1, \"b\": {\"c\": 1, \"c\": {\"d\": 2}}, \"a\": 3}"};
+
+    (void)state;
+    for (size_t i = 0; i < array_length(texts); i++) {
+        cleanup_json json_t *docs = NULL;
+        cleanup_free char *written = NULL;
+        struct error err = {0};
+
+        assert_int_equal(doc_parse_yaml_stream(texts[i], strlen(texts[i]), LIMIT, &docs, &err), -1);
+        assert_non_null(strstr(err.text, "duplicate key"));
+        if (doc_parse_yaml_stream_repeated(texts[i], strlen(texts[i]), LIMIT, &docs, &err) < 0)
+            fail_msg("'%s': %s", texts[i], err.text);
+        written = doc_dump_sorted(docs);
+        assert_string_equal(written, "[{\"a\":3,\"b\":{\"c\":{\"d\":2}}}]");
+    }
+}
+
 static void the_memory_of_a_document_is_limited(void **state)
 {
     enum { COUNT = 300000 };
@@ -466,6 +487,7 @@ int main(void)
         cmocka_unit_test(copies_of_long_strings_are_limited),
         cmocka_unit_test(a_copy_of_an_alias_is_independent),
         cmocka_unit_test(a_stream_gives_its_documents_without_the_empty_ones),
+        cmocka_unit_test(of_repeated_keys_the_last_one_counts_where_they_are_allowed),
         cmocka_unit_test(the_memory_of_a_document_is_limited),
         cmocka_unit_test(an_anchor_ends_with_its_document),
     };

@@ -159,6 +159,29 @@ static const struct {
      {.left_ms = 5500, .version = 3},
      "upgrade app /data/ls/shared/chart/chart.tgz --namespace apps " VALUES
      "--install --history-max 10 --timeout 5s"},
+    /* As in the Go deployer, an upgrade does not create it. */
+    {"createNamespace: true",
+     {.left_ms = 5500, .is_upgrade = true, .version = 3},
+     "upgrade app /data/ls/shared/chart/chart.tgz --namespace apps " VALUES
+     "--install --history-max 10 --timeout 5s"},
+    /* What helm needs to roll back is part of the job, too. */
+    {"helmDeploymentConfig: {install: {atomic: true}}",
+     {.left_ms = 600000, .version = 3},
+     "upgrade app /data/ls/shared/chart/chart.tgz --namespace apps " VALUES
+     "--install --history-max 10 --atomic --timeout 450s"},
+    {"helmDeploymentConfig: {upgrade: {atomic: true, timeout: 10m}}",
+     {.left_ms = 600000, .is_upgrade = true, .version = 4},
+     "upgrade app /data/ls/shared/chart/chart.tgz --namespace apps " VALUES
+     "--install --history-max 10 --rollback-on-failure --server-side=false --timeout 450s"},
+    {"helmDeploymentConfig: {upgrade: {atomic: true, timeout: 3s}}",
+     {.left_ms = 600000, .is_upgrade = true, .version = 3},
+     "upgrade app /data/ls/shared/chart/chart.tgz --namespace apps " VALUES
+     "--install --history-max 10 --atomic --timeout 3s"},
+    /* The time of the job has ended while the target was asked. */
+    {"helmDeploymentConfig: {install: {timeout: 3s}}",
+     {.left_ms = 0, .version = 3},
+     "upgrade app /data/ls/shared/chart/chart.tgz --namespace apps " VALUES
+     "--install --history-max 10 --timeout 1s"},
     {"helmDeploymentConfig: {uninstall: {wait: true}}",
      {.left_ms = 10, .is_delete = true, .version = 3},
      "uninstall app --namespace apps --ignore-not-found --wait --timeout 1s"},

@@ -58,6 +58,31 @@ static void objects_and_values_are_read_from_a_release(void **state)
                               "\"Helm\"},\"Values\":{\"a\":{\"b\":2,\"c\":1}}}");
 }
 
+/* helm applies such manifests: the job must not fail afterwards. */
+static void duplicate_keys_of_a_manifest_count_as_for_helm(void **state)
+{
+    static const char *const manifests[] = {
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: first\n  labels: {app: a, app: "
+        "b}\n"
+        "  name: last\n",
+        "{\"apiVersion\": \"apps/v1\", \"kind\": \"Pod\", \"kind\": \"Deployment\","
+        " \"metadata\": {\"name\": \"last\"}}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(manifests); i++) {
+        cleanup_json json_t *release = json_pack("{s:s}", "manifest", manifests[i]);
+        cleanup_inventory struct inventory objects = {0};
+        struct error err = {0};
+
+        if (helm_release_objects(release, &objects, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(objects.count, 1);
+        assert_string_equal(objects.entries[0].ref.kind, "Deployment");
+        assert_string_equal(objects.entries[0].ref.name, "last");
+    }
+}
+
 static void a_release_may_be_packed(void **state)
 {
     cleanup_json json_t *secret = secret_of(gzipped, sizeof(gzipped));
@@ -116,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_highest_revision_is_the_newest),
         cmocka_unit_test(objects_and_values_are_read_from_a_release),
+        cmocka_unit_test(duplicate_keys_of_a_manifest_count_as_for_helm),
         cmocka_unit_test(a_release_may_be_packed),
         cmocka_unit_test(damage_is_reported_without_content),
     };

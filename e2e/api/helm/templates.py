@@ -14,6 +14,17 @@ spec:
 """
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata: {color: {{ .Values.color | quote }}}\n"
 HOOK = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {helm.sh/hook: pre-install}}\ndata: {a: b}\n"
+TEST = CONFIG.replace("{name: config}", "{name: check, annotations: {helm.sh/hook: test}}")
+# A duplicate key, which helm accepts.
+REPEATED = """
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: repeated
+  labels: {app: a, tier: b}
+  labels: {app: c}
+data: {a: b}
+"""
 STUCK = """{{ if .Values.stuck }}
 apiVersion: v1
 kind: PersistentVolumeClaim

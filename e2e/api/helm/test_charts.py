@@ -4,9 +4,13 @@
 import base64
 import json
 
+import pytest
+
 from api.helm.harness import chart_archive, raw
+from bench.certificates import session_authority
 from bench.chart_repository import basic, index, serving
-from init.parts import context, descriptor, push_component
+from bench.oci import Blob
+from init.parts import context, descriptor, push_artifact, push_component
 
 CHART = chart_archive({"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"})
 FILES = {"/charts/index.yaml": index({"version": "1.0.0", "urls": ["app.tgz"]}), "/charts/app.tgz": CHART}
@@ -55,6 +59,56 @@ def test_a_classic_repository_with_wrong_valid_and_rotated_credentials(world):
     with serving(FILES, credentials=("user", "secret-1")) as server:
         check_credentials(world, server, {"helmChartRepo": {
             "helmChartRepoUrl": f"{server.url}/charts", "helmChartName": "app", "helmChartVersion": "1.0.0"}})
+
+
+@pytest.mark.parametrize("flavour", ["basic_registry", "token_registry"])
+def test_a_private_registry_with_wrong_valid_and_rotated_credentials(request, world, flavour):
+    """The chart of chart.ref, with the credentials of the Context."""
+    registry = request.getfixturevalue(flavour)
+    place = f"{world.namespace}/charts/app"
+    push_artifact(registry.client(), place, "1.0.0", Blob(CHART, "application/vnd.cncf.helm.chart.content.v1.tar+gzip"),
+                  "application/vnd.cncf.helm.config.v1+json")
+
+    def use(credentials):
+        entry = dict(zip(("username", "password"), credentials))
+        world.secret("pull", {".dockerconfigjson": {"auths": {registry.host: entry}}}, type="kubernetes.io/dockerconfigjson")
+
+    def fails(job):
+        world.trigger("item", job)
+        error = world.failed("item", job)["lastError"]["message"]
+        assert "registryPullSecrets" in error, error
+
+    world.start(config=PLAIN)
+    use(("ship", "CANARY-wrong"))
+    world.context(registryPullSecrets=[{"name": "pull"}])
+    world.deploy("item", {"ref": f"{registry.host}/{place}:1.0.0"}, job=None)
+    fails("job-1")
+    use(registry.credentials)
+    world.trigger("item", "job-2")
+    world.succeeded("item", "job-2")
+    assert world.names() == ["a"]
+    with registry.rotated("CANARY-rotated") as rotated:
+        fails("job-3")
+        use(rotated)
+        world.trigger("item", "job-4")
+        world.succeeded("item", "job-4")
+    assert "CANARY" not in texts(world, "item")
+
+
+def test_a_private_certificate_authority_of_a_repository(world):
+    """customCAData of the Context. Credentials need no permission for plain HTTP then."""
+    authority = session_authority()
+    with serving(FILES, credentials=("user", "CANARY-secret"), authority=authority) as server:
+        auth = {"url": server.url, "authHeader": basic(server.credentials)}
+        credentials(world, [auth])
+        world.start()
+        world.deploy("item", {"helmChartRepo": {"helmChartRepoUrl": f"{server.url}/charts", "helmChartName": "app", "helmChartVersion": "1.0.0"}})
+        error = world.failed("item")["lastError"]["message"]
+        assert "certificate" in error and server.seen == [], error
+        credentials(world, [{**auth, "customCAData": authority.certificate.read_text()}])
+        world.trigger("item", "job-2")
+        world.succeeded("item", "job-2")
+    assert world.names() == ["a"] and "CANARY" not in texts(world, "item")
 
 
 def resource_ref(name):

@@ -4,6 +4,7 @@
 import pytest
 
 from api.helm.harness import MAJOR, chart_archive, raw
+from api.helm.templates import CONFIG, DEPLOYMENT
 from bench.waiting import wait_until
 
 CHART = chart_archive({name: f'apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name[10:-5]}}}\ndata: {{color: "{{{{ .Values.color }}}}"}}\n'
@@ -39,6 +40,17 @@ def test_custom_checks_decide_when_the_job_is_over(world, is_release):
     world.succeeded("item")
 
 
+@MODES
+def test_the_default_check_can_be_disabled(world, is_release):
+    """Nobody makes the Deployment ready."""
+    world.start()
+    world.deploy("item", raw(chart_archive({"templates/deployment.yaml": DEPLOYMENT})), is_release=is_release,
+                 readinessChecks={"disableDefault": True})
+    world.succeeded("item")
+    assert world.recorded("item") == ["Deployment/app"]
+    assert "availableReplicas" not in world.found("app", "apps/v1/deployments").get("status", {})
+
+
 @pytest.mark.parametrize("strategy, method", [("update", "update"), ("patch", "patch")])
 def test_the_strategy_decides_on_the_request(world, strategy, method):
     world.start()
@@ -52,13 +64,39 @@ def test_the_strategy_decides_on_the_request(world, strategy, method):
     assert [v for v in verbs if v not in ("get", "list")] == [method] * 2
 
 
+def group(world, name):
+    return {"customResourceGroup": {"resources": [{"apiVersion": "v1", "kind": "ConfigMap", "names": [name], "namespaces": [world.space]}]}}
+
+
+def test_groups_decide_on_what_an_update_removes_and_when(world):
+    """Both ConfigMaps leave the chart. The second one has to be gone before the first one is deleted."""
+    other = raw(chart_archive({"templates/other.yaml": CONFIG}))
+    world.start()
+    world.deploy("item", raw(CHART))
+    world.succeeded("item")
+    world.kube.patch("configmaps", "second", {"metadata": {"finalizers": ["example.com/hold"]}}, world.space)
+    world.update("item", other, job="job-2", values={"color": "red"}, deletionGroupsDuringUpdate=[group(world, "second"), group(world, "first")])
+    wait_until(lambda: "deletionTimestamp" in world.found("second")["metadata"], "the deletion of the second")
+    assert "deletionTimestamp" not in world.found("first")["metadata"]
+    world.kube.patch("configmaps", "second", {"metadata": {"finalizers": None}}, world.space)
+    world.succeeded("item", "job-2")
+    assert world.names() == ["config"]
+
+
+def test_an_update_keeps_what_no_group_contains(world):
+    world.start()
+    world.deploy("item", raw(CHART))
+    world.succeeded("item")
+    world.update("item", raw(chart_archive({"templates/other.yaml": CONFIG})), job="job-2", values={"color": "red"},
+                 deletionGroupsDuringUpdate=[group(world, "second")])
+    world.succeeded("item", "job-2")
+    assert world.names() == ["config", "first"]
+
+
 def test_deletion_groups_decide_on_the_order(world):
     """The second ConfigMap has to be gone before the first one is deleted."""
-    def group(name):
-        return {"customResourceGroup": {"resources": [{"apiVersion": "v1", "kind": "ConfigMap", "names": [name], "namespaces": [world.space]}]}}
-
     world.start()
-    world.deploy("item", raw(CHART), deletionGroups=[group("second"), group("first")])
+    world.deploy("item", raw(CHART), deletionGroups=[group(world, "second"), group(world, "first")])
     world.succeeded("item")
     world.kube.patch("configmaps", "second", {"metadata": {"finalizers": ["example.com/hold"]}}, world.space)
     world.delete("item")

@@ -4,13 +4,15 @@
 import json
 
 from api.helm.harness import VERSION, chart_archive, raw
-from api.helm.templates import CONFIG, DEPLOYMENT, HOOK, SCHEMA, STUCK
+from api.helm.templates import CONFIG, DEPLOYMENT, HOOK, REPEATED, SCHEMA, STUCK, TEST
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 
 CHART = chart_archive({"values.yaml": {"color": "red", "more": {"default": "kept"}}, "values.schema.json": SCHEMA,
-                       "templates/deployment.yaml": DEPLOYMENT, "templates/config.yaml": CONFIG, "templates/hook.yaml": HOOK})
+                       "templates/deployment.yaml": DEPLOYMENT, "templates/config.yaml": CONFIG, "templates/hook.yaml": HOOK,
+                       "templates/tests/check.yaml": TEST})
 SIMPLE = chart_archive({"templates/config.yaml": CONFIG, "templates/stuck.yaml": STUCK})
+REPEATING = chart_archive({"templates/deployment.yaml": DEPLOYMENT, "templates/repeated.yaml": REPEATED})
 
 
 def make_ready(world, name="app"):
@@ -39,7 +41,7 @@ def test_a_release_is_installed_upgraded_and_uninstalled(world):
     world.succeeded("item")
     assert world.recorded("item") == ["Deployment/app"]
     assert world.exported("item") == {"color": "blue", "kept": "kept", "replicas": 1}
-    assert world.names() == ["config", "hook"] and world.releases() == {1: "deployed"}
+    assert world.names() == ["config", "hook"] and world.releases() == {1: "deployed"}  # tests are not run
 
     # Only main has the kubeconfig of the target, as a file.
     [pod] = pods
@@ -103,6 +105,17 @@ def test_a_pending_release_does_not_block_a_killed_controller_goes_on_and_a_fail
     world.helm("uninstall", "app")
     world.delete("item")
     world.wait_until_deleted("item")
+
+
+def test_a_chart_with_duplicate_keys_is_installed_and_its_workloads_are_found(world):
+    """helm accepts them: the last one counts. A job that fails after helm has installed would fail for ever."""
+    world.start()
+    world.deploy("item", raw(REPEATING), is_release=True)
+    make_ready(world)
+    world.succeeded("item")
+    assert world.recorded("item") == ["Deployment/app"]
+    labels = world.found("repeated")["metadata"]["labels"]
+    assert labels["app"] == "c" and "tier" not in labels
 
 
 def test_an_item_that_never_ran_is_deleted_without_helm(world):

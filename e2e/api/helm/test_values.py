@@ -76,3 +76,29 @@ def test_capabilities_are_exported_when_rendering(world):
                                                             {"key": "plain", "jsonPath": ".Values.plain.listed"}]})
     world.succeeded("item")
     assert world.exported("item") == {"kube": version, "plain": "nowhere"}
+
+
+REFERRING = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: referring, annotations: {name: referred}}
+data: {color: {{ .Values.color }}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: referred}
+stringData: {k: v}
+"""
+
+
+@pytest.mark.parametrize("is_release", [False, True], ids=["render", "release"])
+def test_exports_are_read_from_objects_and_from_what_they_refer_to(world, is_release):
+    """In the older list, too."""
+    here = {"apiVersion": "v1", "kind": "ConfigMap", "name": "referring", "namespace": world.space}
+    world.start()
+    world.deploy("item", raw(chart_archive({"templates/a.yaml": REFERRING})), is_release=is_release, values={"color": "red"},
+                 exportsFromManifests=[{"key": "old", "jsonPath": ".data.color", "fromResource": here}],
+                 exports={"exports": [{"key": "ref", "jsonPath": ".metadata.annotations", "fromResource": here,
+                                       "fromObjectRef": {"apiVersion": "v1", "kind": "Secret", "jsonPath": ".data.k"}}]})
+    world.succeeded("item")
+    assert world.exported("item") == {"old": "red", "ref": "dg=="}
