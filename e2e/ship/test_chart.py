@@ -442,6 +442,12 @@ def test_the_readme_lists_every_value():
     assert {name for name in documented if not any(path == name or path.startswith(name + ".") for path in known)} == set()
 
 
+def test_the_command_of_the_readme_prints_the_rules_for_another_cluster():
+    command, = re.findall(r"^    helm (template .+)$", (helm.CHART / "README.md").read_text(), re.MULTILINE)
+    done = subprocess.run([helm.program(), *command.split(), "--kube-version", "1.34.0"], cwd=paths.CHECKOUT, capture_output=True, text=True)
+    assert done.returncode == 0 and helm.find(list(yaml.safe_load_all(done.stdout)), "ClusterRole")["rules"], done.stderr
+
+
 def test_alerts_and_dashboard_use_metrics_that_exist():
     written = (paths.CHECKOUT / "deployer" / "serve" / "metrics.c").read_text()
     exist = set(re.findall(r'"((?:longshore|controller_runtime|workqueue|rest_client|leader_election|process)_[a-z_]+)', written))
