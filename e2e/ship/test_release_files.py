@@ -67,7 +67,7 @@ def test_a_release_has_all_files(released):
 def test_the_commands_of_the_documentation_verify_the_checksums(released, tmp_path):
     page = (paths.CHECKOUT / "docs" / "install.md").read_text().partition("\n## Verify\n")[2].partition("\n## ")[0]
     commands = [line.strip() for line in page.splitlines() if line.startswith("    ") and not line.strip().startswith("cosign")]
-    assert [command.split()[0] for command in commands] == ["sha256sum", "base64", "openssl"]
+    assert [command.split()[0] for command in commands] == ["base64", "openssl", "sha256sum"]
     shutil.copytree(released.directory, tmp_path / "release")
     verify = ["bash", "-euo", "pipefail", "-c", "\n".join(commands)]
     subprocess.run(verify, cwd=tmp_path / "release", check=True, capture_output=True)
