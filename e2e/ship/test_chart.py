@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -352,6 +353,21 @@ def test_every_chart_has_the_version_of_the_release_and_a_schema():
         chart = yaml.safe_load(file.read_text())
         assert chart["version"] == version and chart.get("appVersion", f"v{version}") == f"v{version}", file
         assert chart["type"] == "library" or (file.parent / "values.schema.json").exists(), file
+
+
+def test_a_new_version_is_written_to_every_chart_and_to_the_examples_of_the_documentation(tmp_path):
+    old = (paths.CHECKOUT / "images" / "version").read_text().strip()
+    (tmp_path / "images").mkdir()
+    for name in ("images/release", "images/version", "README.md"):
+        shutil.copy(paths.CHECKOUT / name, tmp_path / name)
+    shutil.copytree(paths.CHECKOUT / "charts", tmp_path / "charts", symlinks=True)
+    shutil.copytree(paths.CHECKOUT / "docs", tmp_path / "docs")
+    subprocess.run([tmp_path / "images" / "release", "version", "9.8.7"], check=True)
+    charts = list((tmp_path / "charts").glob("*/Chart.yaml"))
+    assert (tmp_path / "images" / "version").read_text() == "9.8.7\n"
+    assert len(charts) == len(REQUIRED) + 1 and all("version: 9.8.7\n" in chart.read_text() for chart in charts)
+    for file in [*charts, tmp_path / "README.md", *(tmp_path / "docs").glob("*.md")]:
+        assert not re.search(rf"\bv?{re.escape(old)}\b", file.read_text()), file
 
 
 @pytest.mark.parametrize("chart", sorted(set(REQUIRED) - {"landscaper-agent"}))  # test_agent_chart.py runs its containers
