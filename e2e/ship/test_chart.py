@@ -414,6 +414,13 @@ def test_the_network_policy_of_runs_selects_the_pods_of_items_and_no_others():
         assert not wanted & pod["metadata"]["labels"].keys()
 
 
+@pytest.mark.parametrize("keep", [True, False])
+def test_the_namespace_of_runs_is_kept_unless_the_values_say_otherwise(keep):
+    things = helm.template({"deployer": {"namespace": "runs"}, "runs": {"createNamespace": True, "keepNamespace": keep}})
+    annotations = helm.find(things, "Namespace", "runs")["metadata"].get("annotations") or {}
+    assert (annotations.get("helm.sh/resource-policy") == "keep") is keep
+
+
 # The memory of the lifecycle manager grows with the number of its clusters.
 @pytest.mark.parametrize("chart", sorted(set(REQUIRED) - {"lifecycle-manager"}))
 def test_every_container_has_a_limit_of_memory_that_another_request_drops(chart):

@@ -230,6 +230,7 @@ def test_the_provenance_names_every_file_and_is_signed(released):
     assert {subject["name"]: subject["digest"]["sha256"] for subject in statement["subject"]} == digests
     source, *packages = statement["predicate"]["buildDefinition"]["resolvedDependencies"]
     assert re.fullmatch(r"[0-9a-f]{40}", source["digest"]["gitCommit"]) and any("/gcc@" in package["uri"] for package in packages)
+    assert any(re.search(r"/gcc-\S+-linux-gnu@", package["uri"]) for package in packages) == (len(ARCHITECTURES) > 1)
     assert any(package["uri"].startswith("pkg:golang/helm.sh/helm") for package in packages)
     envelope = json.loads(released.path("provenance.intoto.jsonl").read_text())
     assert base64.b64decode(envelope["payload"]) == text
