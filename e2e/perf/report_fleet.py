@@ -105,8 +105,8 @@ def page(results, docs):
     copied = [f"{result['clusters']:,}" for result in found if result.get("isCopied")]
     if copied:
         text += ["", f"With {' and '.join(copied)} clusters the modules were installed in one cluster, and the simulated fleet copied its objects, its Kyma and its Manifests for all others",
-                 "(`/replicate`), with their names in place of its name. The first thing that was measured is a cold start of `longshore lifecycle`, which found everything",
-                 "as it should be: it wrote nothing."]
+                 "(`/replicate`), with their names in place of its name. The first measurement is a cold start of `longshore lifecycle`, which found nothing to change and",
+                 "wrote nothing."]
     if results.get("fleetNote"):  # written into out/bench.json by hand, about the machine during a run
         text += ["", results["fleetNote"]]
     for title, rows in (("Idle", _idle_rows()), *((title, _step_rows(name, until)) for name, title, until in STEPS),

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -355,6 +356,22 @@ def test_every_chart_has_the_version_of_the_release_and_a_schema():
         assert chart["type"] == "library" or (file.parent / "values.schema.json").exists(), file
 
 
+def test_a_new_version_is_written_to_every_chart_and_to_the_examples_of_the_documentation(tmp_path):
+    old = (paths.CHECKOUT / "images" / "version").read_text().strip()
+    (tmp_path / "images").mkdir()
+    for name in ("images/release", "images/version", "README.md"):
+        shutil.copy(paths.CHECKOUT / name, tmp_path / name)
+    shutil.copytree(paths.CHECKOUT / "charts", tmp_path / "charts", symlinks=True)
+    shutil.copytree(paths.CHECKOUT / "docs", tmp_path / "docs")
+    subprocess.run([tmp_path / "images" / "release", "version", "9.8.7"], check=True)
+    charts = list((tmp_path / "charts").glob("*/Chart.yaml"))
+    assert (tmp_path / "images" / "version").read_text() == "9.8.7\n"
+    assert len(charts) == len(REQUIRED) + 1 and all("version: 9.8.7\n" in chart.read_text() for chart in charts)
+    for file in [*charts, tmp_path / "README.md", *(tmp_path / "docs").glob("*.md")]:
+        # In names of files, images and tags; text about a version stays.
+        assert not re.search(rf"(?<=[-:=/v]){re.escape(old)}\b", file.read_text()), file
+
+
 @pytest.mark.parametrize("chart", sorted(set(REQUIRED) - {"landscaper-agent"}))  # test_agent_chart.py runs its containers
 def test_helm_test_checks_the_program_with_the_account_and_the_options_of_the_release(chart):
     things = helm.template({**REQUIRED[chart], "imageRegistry": "registry.example"}, chart=helm.CHART.parent / chart)
@@ -399,6 +416,13 @@ def test_the_network_policy_of_runs_selects_the_pods_of_items_and_no_others():
         assert not wanted & pod["metadata"]["labels"].keys()
 
 
+@pytest.mark.parametrize("keep", [True, False])
+def test_the_namespace_of_runs_is_kept_unless_the_values_say_otherwise(keep):
+    things = helm.template({"deployer": {"namespace": "runs"}, "runs": {"createNamespace": True, "keepNamespace": keep}})
+    annotations = helm.find(things, "Namespace", "runs")["metadata"].get("annotations") or {}
+    assert (annotations.get("helm.sh/resource-policy") == "keep") is keep
+
+
 # The memory of the lifecycle manager grows with the number of its clusters.
 @pytest.mark.parametrize("chart", sorted(set(REQUIRED) - {"lifecycle-manager"}))
 def test_every_container_has_a_limit_of_memory_that_another_request_drops(chart):
@@ -441,6 +465,12 @@ def test_the_readme_lists_every_value():
     covered = {path for path in known if any(path == name or path.startswith(name + ".") for name in documented)}
     assert known - covered == set()
     assert {name for name in documented if not any(path == name or path.startswith(name + ".") for path in known)} == set()
+
+
+def test_the_command_of_the_readme_prints_the_rules_for_another_cluster():
+    command, = re.findall(r"^    helm (template .+)$", (helm.CHART / "README.md").read_text(), re.MULTILINE)
+    done = subprocess.run([helm.program(), *command.split(), "--kube-version", "1.34.0"], cwd=paths.CHECKOUT, capture_output=True, text=True)
+    assert done.returncode == 0 and helm.find(list(yaml.safe_load_all(done.stdout)), "ClusterRole")["rules"], done.stderr
 
 
 def test_alerts_and_dashboard_use_metrics_that_exist():

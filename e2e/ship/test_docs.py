@@ -135,7 +135,7 @@ def test_the_changelog_follows_keep_a_changelog_and_has_the_version_of_the_relea
     text = (paths.CHECKOUT / "CHANGELOG.md").read_text()
     headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
     version = (paths.CHECKOUT / "images" / "version").read_text().strip()
-    assert headings[0] == "Unreleased" and re.fullmatch(rf"{re.escape(version)} - \d{{4}}-\d\d-\d\d", headings[1]), headings
+    assert headings[0] == "Unreleased" and all(re.fullmatch(r"\d+\.\d+\.\d+ - \d{4}-\d\d-\d\d", heading) for heading in headings[1:]), headings
     assert [heading.split()[0] for heading in headings[1:]] == [version, "0.1.0"], "add the new version here"
     assert set(re.findall(r"^### (.+)$", text, re.MULTILINE)) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 

@@ -91,23 +91,32 @@ def test_the_program_is_static_and_hardened(program):
     assert b"__stack_chk_fail" not in program.read_bytes(), "symbols are not stripped"
 
 
-def compile_units(program):
+BRANCH_PROTECTION = {"amd64": "-fcf-protection=full", "arm64": "-mbranch-protection=standard"}
+
+
+def compile_units(program, architecture=release.NATIVE):
     """{source file: compiler options that affect code} of our own files, from the debug information of the release."""
-    release.archives()
-    text = subprocess.run(["readelf", "--wide", "--debug-dump=info", "--dwarf-depth=1", release.BUILD / "debug" / f"{program}.debug"],
-                          capture_output=True, text=True, check=True).stdout
+    release.archives(architecture)
+    debug = release.build_directory(architecture) / "debug" / f"{program}.debug"
+    text = subprocess.run(["readelf", "--wide", "--debug-dump=info", "--dwarf-depth=1", debug], capture_output=True, text=True, check=True).stdout
     found = re.findall(r"DW_AT_producer.*?: (GNU C.*)\n(?:.*\n)*?.*DW_AT_name +: (?:\(.*?\): )?(\S+)", text)
     # Our paths are relative to the checkout; other paths belong to the C library and to other packages.
     return {name: producer.split() for producer, name in found if (paths.CHECKOUT / name).is_file()}
 
 
-def test_all_our_code_is_compiled_with_the_hardening_options(image):
-    units = compile_units(image.program)
+def check_hardening_options(program, architecture):
+    units = compile_units(program, architecture)
+    wanted = {"-fstack-protector-strong", "-fstack-clash-protection", BRANCH_PROTECTION[architecture], "-ftrivial-auto-var-init=zero"}
     assert len(units) > 30 and any(name.endswith("/main.c") for name in units), units.keys()
     for name, options in units.items():
-        missing = {"-fstack-protector-strong", "-fstack-clash-protection", "-fcf-protection=full", "-ftrivial-auto-var-init=zero"} - set(options)
+        missing = wanted - set(options)
         assert not missing and ("-fPIE" in options or "-fPIC" in options), (name, options)
-        assert not [option for option in options if option.startswith(("-fno-stack", "-fcf-protection=none"))], (name, options)
+        unwanted = ("-fno-stack", "-fcf-protection=none", "-mbranch-protection=none")
+        assert not [option for option in options if option.startswith(unwanted)], (name, options)
+
+
+def test_all_our_code_is_compiled_with_the_hardening_options(image):
+    check_hardening_options(image.program, release.NATIVE)
 
 
 def test_all_our_code_is_compiled_with_fortified_functions(image):

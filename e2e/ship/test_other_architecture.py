@@ -10,6 +10,7 @@ import pytest
 from bench import paths
 from bench.kube import DEPLOYITEMS
 from ship import release
+from ship.test_images import check_hardening_options
 from ship.test_images import test_the_program_is_static_and_hardened as check_hardening
 
 EXAMPLES = sorted((paths.CHECKOUT / "e2e" / "examples").glob("*/item.yaml"))
@@ -44,6 +45,7 @@ def test_the_program_is_built_for_it_and_hardened(image):
     assert {"amd64": "X86-64", "arm64": "AArch64"}[release.OTHER] in header
     assert program_of(image.program).read_bytes() == image.data[image.program]
     check_hardening(program_of(image.program))
+    check_hardening_options(image.program, release.OTHER)
     done = run(image.program, "--version")
     assert done.returncode == 0 and image.manifest["annotations"]["org.opencontainers.image.version"] in done.stdout, done.stderr
 

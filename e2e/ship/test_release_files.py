@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 
 import pytest
 
@@ -67,7 +68,7 @@ def test_a_release_has_all_files(released):
 def test_the_commands_of_the_documentation_verify_the_checksums(released, tmp_path):
     page = (paths.CHECKOUT / "docs" / "install.md").read_text().partition("\n## Verify\n")[2].partition("\n## ")[0]
     commands = [line.strip() for line in page.splitlines() if line.startswith("    ") and not line.strip().startswith("cosign")]
-    assert [command.split()[0] for command in commands] == ["sha256sum", "base64", "openssl"]
+    assert [command.split()[0] for command in commands] == ["base64", "openssl", "sha256sum"]
     shutil.copytree(released.directory, tmp_path / "release")
     verify = ["bash", "-euo", "pipefail", "-c", "\n".join(commands)]
     subprocess.run(verify, cwd=tmp_path / "release", check=True, capture_output=True)
@@ -195,6 +196,10 @@ def test_the_debian_package_is_accepted_by_lintian(released, architecture, tmp_p
     found = subprocess.run(["lintian", "--tag-display-limit", "0", "--allow-root", package], capture_output=True, text=True)
     assert found.returncode == 0 and found.stdout == "", found.stdout + found.stderr
     subprocess.run(["dpkg-deb", "--extract", package, tmp_path], check=True)
+    # Computed from the files alone: the size of a directory differs between file systems, and the package would not be reproducible.
+    size = subprocess.run(["dpkg-deb", "--field", package, "Installed-Size"], capture_output=True, text=True, check=True).stdout
+    assert int(size) == sum(-(-path.lstat().st_size // 1024) if path.is_file() and not path.is_symlink() else 1
+                            for path in [tmp_path / "usr", *(tmp_path / "usr").rglob("*")])
     layout, manifests = images_of(released, "longshore")
     assert (tmp_path / "usr/bin/longshore").read_bytes() == layout.layer_files(manifests[architecture])["longshore"]
 
@@ -226,12 +231,55 @@ def test_the_provenance_names_every_file_and_is_signed(released):
     assert {subject["name"]: subject["digest"]["sha256"] for subject in statement["subject"]} == digests
     source, *packages = statement["predicate"]["buildDefinition"]["resolvedDependencies"]
     assert re.fullmatch(r"[0-9a-f]{40}", source["digest"]["gitCommit"]) and any("/gcc@" in package["uri"] for package in packages)
+    assert any(re.search(r"/gcc-\S+-linux-gnu@", package["uri"]) for package in packages) == (len(ARCHITECTURES) > 1)
     assert any(package["uri"].startswith("pkg:golang/helm.sh/helm") for package in packages)
     envelope = json.loads(released.path("provenance.intoto.jsonl").read_text())
     assert base64.b64decode(envelope["payload"]) == text
     kind = envelope["payloadType"].encode()
     signed = b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(text), text)
     assert signature.verify(signed, envelope["signatures"][0]["sig"], released.public)
+
+
+def stamp(released):
+    """The settings with which another build has the same time stamps and labels."""
+    layout, manifests = images_of(released, "longshore")
+    build = json.loads(released.path("provenance.json").read_text())["predicate"]["buildDefinition"]
+    return {"SOURCE_DATE_EPOCH": build["internalParameters"]["SOURCE_DATE_EPOCH"],
+            "LONGSHORE_REVISION": manifests[NATIVE]["annotations"]["org.opencontainers.image.revision"]}
+
+
+def must_be_the_same(released, again):
+    """again was not signed. Its files are those of the signed release, except for signatures."""
+    signatures = {"SHA256SUMS.sig", "longshore.pub", "provenance.intoto.jsonl"}
+    assert {path.name for path in again.directory.iterdir()} == {path.name for path in released.directory.iterdir()} - signatures
+    different = []
+    for path in again.directory.iterdir():
+        if path.suffixes[-2:] == [".oci", ".tar"]:  # the other one has signatures
+            unsigned = {tag: described for tag, described in release.Layout(released.directory / path.name).tags.items() if not tag.endswith(".sig")}
+            same = release.Layout(path).tags == unsigned
+        else:
+            same = path.name in ("SHA256SUMS", "provenance.json") or path.read_bytes() == (released.directory / path.name).read_bytes()
+        different += [] if same else [path.name]
+    assert different == []
+    # These contain digests of the archives, and nothing else differs.
+    first, second = (json.loads(made.path("provenance.json").read_text()) for made in (released, again))
+    assert first["predicate"] == second["predicate"]
+    assert {subject["name"] for subject in first["subject"]} == {subject["name"] for subject in second["subject"]}
+
+
+@pytest.fixture
+def memory():
+    """A directory in memory, if there is room: in a file system of another kind than that of the first release."""
+    has_room = shutil.disk_usage("/dev/shm").free > 1 << 30
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if has_room else None) as directory:
+        yield directory
+
+
+def test_the_same_programs_give_the_same_files_with_other_settings_and_in_another_file_system(released, memory, tmp_path):
+    """test_release_again.py also compiles again."""
+    with release.locked():
+        again = release.Release(tmp_path, paths.CHECKOUT, is_signed=False, TZ="Asia/Tokyo", LC_ALL="C.UTF-8", TMPDIR=memory, **stamp(released))
+    must_be_the_same(released, again)
 
 
 def test_a_release_without_a_key_is_refused_with_the_way_to_make_one(tmp_path):
