@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timers are in a binary heap; the next one limits epoll_wait(). A callback may remove a descriptor
+/* Timers are in a heap; the next one limits epoll_wait(). A callback may remove a descriptor
  * for which epoll_wait() has already returned an event, so events carry a serial number and stale
  * ones are dropped. */
 #include "common/base/loop.h"

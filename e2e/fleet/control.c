@@ -47,7 +47,7 @@ static int command_fault(struct fleet *fleet, struct cluster *cluster, const str
     (void)fleet;
     if (faults_add(&cluster->faults, query, err) < 0)
         return -1;
-    /* A server that goes down, or stops to read, does so on all its connections. */
+    /* A server that goes down drops all its connections. */
     if (faults_has(&cluster->faults, FAULT_DOWN))
         fleet_drop_connections(cluster);
     return 0;

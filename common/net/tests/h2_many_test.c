@@ -14,8 +14,6 @@
 #include "common/net/tests/h2_bench.h"
 #include "common/net/tests/h2_server_internal.h"
 
-enum { STEP_S = 5 };
-
 static struct h2_call *start_watch(struct h2_bench *bench)
 {
     struct h2_call *watch = h2_call_new(bench, "/watch");
@@ -28,10 +26,10 @@ static struct h2_call *start_watch(struct h2_bench *bench)
     return watch;
 }
 
-static void advance_s(struct h2_bench *bench, int seconds)
+static void advance_s(struct h2_bench *bench, int seconds, int step_s)
 {
-    for (int i = 0; i < seconds; i += STEP_S) {
-        clock_fake_advance(&bench->clock, STEP_S * 1000);
+    for (int i = 0; i < seconds; i += step_s) {
+        clock_fake_advance(&bench->clock, (uint64_t)step_s * 1000);
         h2_run_idle(bench);
     }
 }
@@ -41,11 +39,10 @@ static void a_server_that_does_not_answer_is_given_up_within_a_minute(void **sta
     struct h2_bench *bench = *state;
     struct h2_call *watch = start_watch(bench);
 
-    advance_s(bench, 20);
     h2_freeze(bench->server.connections);
-    advance_s(bench, 20);
+    advance_s(bench, 40, 1);
     assert_int_equal(watch->done_count, 0);
-    advance_s(bench, 40);
+    advance_s(bench, 20, 1);
     h2_assert_failed(watch, ERROR_TEMPORARY, ETIMEDOUT);
     bench->is_answering = true;
     h2_assert_answered(h2_fetch(bench, "/next"), 200, "/next");
@@ -58,7 +55,7 @@ static void a_quiet_connection_to_a_server_that_answers_stays_open(void **state)
     struct h2_call *watch = start_watch(bench);
     struct h2_request *request = h2_server_find(&bench->server, "/watch");
 
-    advance_s(bench, 150);
+    advance_s(bench, 150, 5);
     h2_send(request, "x", 1);
     h2_run_until_bytes(watch, 1);
     assert_int_equal(watch->done_count, 0);
@@ -168,6 +165,43 @@ static size_t count_done(const struct h2_bench *bench)
     return count;
 }
 
+/* Connections are looked at together, and leave the list of those to look at in any order. */
+static void all_servers_that_do_not_answer_are_given_up(void **state)
+{
+    enum { COUNT = 5, UNUSED = 2 };
+    struct h2_bench *bench = *state;
+    struct http_tls settings[COUNT];
+    cleanup_free char *url = xasprintf("https://127.0.0.1:%d/", bench->server.port);
+
+    for (size_t i = 0; i < COUNT; i++) {
+        struct h2_call *call = NULL;
+
+        settings[i] = bench->tls;
+        call = h2_call_new_at(bench, &settings[i], url);
+        call->request.total_timeout_ms = 0;
+        h2_call_start(call);
+    }
+    while (h2_server_count(&bench->server, "/") < COUNT)
+        h2_run_idle(bench);
+    h2_call_cancel(bench->calls[UNUSED]);
+    h2_run_idle(bench);
+    for (struct h2_connection *one = bench->server.connections; one; one = one->next)
+        h2_freeze(one);
+    http_forget(bench->client, &settings[0], url); /* its call goes on */
+    advance_s(bench, 40, 1);
+    assert_int_equal(count_done(bench), 0);
+    advance_s(bench, 20, 1);
+    for (size_t i = 0; i < COUNT; i++) {
+        if (i != UNUSED)
+            h2_assert_failed(bench->calls[i], ERROR_TEMPORARY, ETIMEDOUT);
+    }
+    /* Nobody waits for the last one. */
+    assert_non_null(bench->client->nghttp2->connections);
+    assert_null(bench->client->nghttp2->connections->next);
+    http_client_free(bench->client); /* before settings */
+    bench->client = NULL;
+}
+
 static void only_so_many_connections_are_made_at_a_time(void **state)
 {
     enum { COUNT = HTTP_CONNECTING_MAX + 40 };
@@ -181,10 +215,10 @@ static void only_so_many_connections_are_made_at_a_time(void **state)
     assert_int_equal(bench->server.connection_count, HTTP_CONNECTING_MAX);
     /* Those that wait for their turn do not time out, and one of them is not needed any more. */
     h2_call_cancel(bench->calls[COUNT - 1]);
-    advance_s(bench, 25);
+    advance_s(bench, 25, 5);
     assert_int_equal(count_done(bench), HTTP_CONNECTING_MAX);
     assert_int_equal(bench->server.connection_count, HTTP_CONNECTING_MAX);
-    advance_s(bench, 30);
+    advance_s(bench, 30, 5);
     h2_run_until_open(bench, &bench->server, COUNT - 1);
     assert_int_equal(bench->client->nghttp2->connecting_count, 39);
     http_client_free(bench->client); /* before settings */
@@ -255,6 +289,7 @@ int main(void)
         test(a_session_is_resumed_only_for_the_same_settings),
         test(a_forgotten_connection_is_closed_with_its_last_call),
         test(settings_can_be_freed_while_connecting),
+        test_fake(all_servers_that_do_not_answer_are_given_up),
         test_fake(only_so_many_connections_are_made_at_a_time),
         test(connections_that_were_not_used_lately_keep_no_buffers),
         test(the_error_of_a_long_call_names_its_url_after_it_was_sent),

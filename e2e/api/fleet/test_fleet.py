@@ -3,12 +3,19 @@
 
 import contextlib
 import http.client
+import json
+import pathlib
+import re
+import signal
 import ssl
+import sys
+import urllib.request
 
 import pytest
 
-from bench import fleet_modules
+from bench import fleet_modules, paths
 from bench.kube import ApiError
+from bench.process import Process
 from bench.waiting import wait_until
 
 ANY = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "any"}, "data": {"a": "1"}}
@@ -93,6 +100,16 @@ def test_watches_end_when_a_cluster_restarts_and_expire_on_command(make_fleet):
     assert len(kube.items("configmaps", "default")) == 1
 
 
+def test_a_watch_gets_bookmarks_only_if_it_asks_for_them(make_fleet):
+    kube = make_fleet(1, "--bookmarks", 1).client(0)
+    version = kube.create(ANY, "default")["metadata"]["resourceVersion"]
+    assert list(kube.watch("configmaps", "default", resourceVersion=version, timeoutSeconds="3")) == []
+    event, thing = next(kube.watch("configmaps", "default", resourceVersion=version, allowWatchBookmarks="true", timeoutSeconds="120"))
+    assert (event, thing["kind"], thing["apiVersion"]) == ("BOOKMARK", "ConfigMap", "v1")
+    # The watch can be continued from there.
+    assert int(thing["metadata"]["resourceVersion"]) >= int(version)
+
+
 def test_a_namespace_hangs_in_termination_on_command(make_fleet):
     fleet = make_fleet(2)
     kube = fleet.client(1)
@@ -144,3 +161,19 @@ def test_a_thousand_clusters_share_their_objects(make_fleet):
     fleet.client(7).patch("configmaps", "anchor-version", {"data": {"version": "9"}}, fleet_modules.SYSTEM)
     versions = {number: fleet.client(number).get("configmaps", "anchor-version", fleet_modules.SYSTEM)["data"]["version"] for number in (0, 7, 8)}
     assert versions == {0: "1.0.0", 7: "9", 8: "1.0.0"}
+
+
+def test_a_fleet_for_manual_use_is_started_and_ended():
+    """What `make fleet CLUSTERS=3` runs."""
+    start = Process("start", [sys.executable, paths.CHECKOUT / "e2e/fleet/start", "--clusters", 3, "--modules", 1])
+    try:
+        start.wait_until(lambda: "Ctrl-C ends the fleet." in start.output(), "the fleet is served")
+        directory = pathlib.Path(re.search(r"kubeconfigs are (\S+)/N\.yaml", start.output())[1])
+        assert sorted(path.name for path in directory.iterdir()) == ["0.yaml", "1.yaml", "2.yaml", "3.yaml"]
+        with urllib.request.urlopen(re.search(r"'(http://127\.0\.0\.1:\d+/counters)\?clusters=1-3'", start.output())[1] + "?clusters=0") as answer:
+            created = {row["resource"]: row["count"] for row in json.load(answer)["byRequest"] if (row["verb"], row["code"]) == ("create", 201)}
+        assert created[f"kymas.{fleet_modules.GROUP}"] == 3 and created["secrets"] >= 3
+        start.signal(signal.SIGINT)
+        assert start.wait() == 0
+    finally:
+        start.stop(grace=60)

@@ -110,6 +110,7 @@ def holder_at(history, number):
 
 def check_writers(world, replicas):
     """Every write to a cluster came from the replica that was responsible for it at that moment. Returns who wrote to each cluster, in order."""
+    replicas.note_connections()  # some may have been made since the last wait()
     leases = holders(world)
     in_control_plane = world.fleet.log(0)
     writers = {}

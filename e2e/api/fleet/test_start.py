@@ -47,6 +47,13 @@ def test_a_start_reads_every_cluster_once_and_writes_nothing(make_world):
     for name, kyma in {kyma["metadata"]["name"]: kyma for kyma in world.kcp.list(KYMAS, NAMESPACE)["items"]}.items():
         assert kyma == kymas[name], "written by nobody"
 
+    # When the clusters restart, their TLS sessions are resumed.
+    world.fleet.command("reset")
+    world.fleet.command("restart", world.managed)
+    wait_until(lambda: world.fleet.get("counters", world.managed)["handshakes"] >= COPIED, "all clusters are connected again", timeout=TIMEOUT)
+    counters = world.fleet.get("counters", world.managed)
+    assert counters["resumedHandshakes"] >= COPIED * 0.9, counters
+
 
 def test_clusters_that_hang_do_not_keep_others_from_being_connected(make_world):
     world = make_world(HANGING + HEALTHY, 1)

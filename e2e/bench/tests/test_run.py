@@ -15,7 +15,8 @@ markers =
     api: another lane
 """
 PASSES = "def test_passes():\n    pass\n"
-FAILS = "def test_fails():\n    raise AssertionError('one of two\\nthe second')\n"
+# In a helper, as most tests: pytest separates the functions by lines that resemble headlines.
+FAILS = "def deeper():\n    raise AssertionError('one of two\\nthe second')\ndef test_fails():\n    deeper()\n"
 # Fails on the first attempt.
 FLAKY = """import pathlib, os
 FIRST = pathlib.Path(__file__).with_suffix('.first')
@@ -62,10 +63,11 @@ def test_all_pass(run):
 
 
 def test_a_test_that_fails_twice_fails_the_run_and_is_named(run):
-    code, out, errors, retried = run([*ONE_IN_EACH_LANE, ("api", FAILS)])
+    code, out, errors, retried = run([*ONE_IN_EACH_LANE, ("api", FAILS), ("api", FAILS.replace("test_fails", "test_fails_too"))])
     assert code == 1 and retried == []
-    assert "e2e/test_3.py::test_fails failed twice\n        AssertionError: one of two\n        the second\n" in errors
-    assert out.splitlines()[-1] == "3 passed, 1 failed, 0 skipped"
+    for test in ("test_3.py::test_fails", "test_4.py::test_fails_too"):
+        assert f"e2e/{test} failed twice\n        AssertionError: one of two\n        the second\n" in errors
+    assert out.splitlines()[-1] == "3 passed, 2 failed, 0 skipped"
 
 
 def test_a_test_that_passes_on_the_second_attempt_is_listed_at_the_end(run):
