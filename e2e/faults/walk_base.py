@@ -9,7 +9,9 @@ from bench.process import forget
 from faults.chance import Chance, kind_of
 from faults.proxy import Action
 
-LIMIT_SECONDS = 240     # reached only if a program is broken
+# Reached only if a program is broken. The longest walk of the tests takes 90 s on two cores, and longer if every request takes half a second. More than the timeout
+# of a job, so that a job that hangs is reported with its status.
+LIMIT_SECONDS = 900
 LOOK_SECONDS, LOOK_ANYWAY_SECONDS = 0.1, 2
 ITEMS = "/apis/landscaper.gardener.cloud/v1alpha1/deployitems"
 

@@ -12,7 +12,8 @@ STEPS = (("install", "Installation of all modules", "until all Kymas are Ready")
 
 
 def _table(columns, rows):
-    """Lines of a table with a column of labels. rows: (label, function of a result, digits). What was not measured is left empty."""
+    """Lines of a table with a column of labels. rows: (label, function of a result, digits). What was not measured is left empty, and rows in which nothing was are
+    left out."""
     def cell(value, result, digits):
         try:
             return f"{value(result):,.{digits}f}"
@@ -21,7 +22,9 @@ def _table(columns, rows):
     yield "| | " + " | ".join(label for label, _ in columns) + " |"
     yield "|---|" + "---:|" * len(columns)
     for label, value, digits in rows:
-        yield f"| {label} | " + " | ".join(cell(value, result, digits) for _, result in columns) + " |"
+        cells = [cell(value, result, digits) for _, result in columns]
+        if any(cells):
+            yield f"| {label} | " + " | ".join(cells) + " |"
 
 
 def _columns(found):
@@ -43,11 +46,14 @@ def _step_rows(name, until):
     yield "seconds until the last request", lambda r: r[name]["quietSeconds"], 1
     yield "CPU seconds until then", lambda r: r[name]["allCpuSeconds"], 1
     yield "CPU ms per cluster", lambda r: r[name]["allCpuSeconds"] / r["clusters"] * 1e3, 1
+    yield f"CPU seconds of the simulated fleet {until}", lambda r: r[name]["fleetCpuSeconds"], 1
     yield "requests per cluster", lambda r: r[name]["requests"] / r["clusters"], 1
     yield "writes per cluster", lambda r: r[name]["writes"] / r["clusters"], 1
     yield "writes to the control plane per cluster", lambda r: r[name]["controlPlaneWrites"] / r["clusters"], 1
     yield "TLS handshakes", lambda r: r[name]["handshakes"], 0
-    yield "memory afterwards, MB", lambda r: r[name]["rssBytes"] / 1e6, 0
+    yield "memory at most, MB", lambda r: r[name]["peakBytes"] / 1e6, 0
+    yield "memory 5 s after the last request, MB", lambda r: r[name]["rssBytes"] / 1e6, 0
+    yield "memory 30 s after the last request, MB", lambda r: r[name]["trimmedBytes"] / 1e6, 0
     if name in ("install", "rollout"):
         yield "manifests read from the registry, in total", lambda r: r[name]["registryManifests"], 0
         yield "blobs read from the registry, in total", lambda r: r[name]["registryBlobs"], 0
@@ -82,6 +88,24 @@ def _connection_rows():
     yield "CPU ms per event", lambda r: r["cpu_event_ms"], 3
 
 
+def _memory(found):
+    """What the memory when idle stands for and what it does not, by the example of the largest fleet."""
+    largest = found[-1]
+    steps = [(title, largest[name]) for name, title, _ in STEPS if name in largest]
+    if not steps or "idle" not in largest:
+        return
+    yield ""
+    yield (f"Memory when idle, {largest['idle']['rssBytes'] / 1e6:,.0f} MB with {largest['clusters']:,} clusters, is what remains more than a minute after the last request: "
+           "`longshore lifecycle` gives free memory back to the")
+    yield "kernel 20 seconds after it was active. Until then it takes more, and a memory limit has to leave room for that."
+    if all("peakBytes" in step for _, step in steps):
+        title, step = max(steps, key=lambda found: found[1]["peakBytes"])
+        yield f"The highest peak is {step['peakBytes'] / 1e6:,.0f} MB, see \"{title}\"."
+    else:
+        title, step = max(steps, key=lambda found: found[1]["rssBytes"])
+        yield f"The highest value is {step['rssBytes'] / 1e6:,.0f} MB, see \"{title}\". It was read 5 seconds after the last request; the peak before was not measured."
+
+
 def _plots(found, docs):
     """Cost against the number of clusters. Yields references to the pictures."""
     for name, step, title, value in (
@@ -112,7 +136,7 @@ def page(results, docs):
     for title, rows in (("Idle", _idle_rows()), *((title, _step_rows(name, until)) for name, title, until in STEPS),
                         ("From a change in one cluster to the status of the Kyma in the control plane", _latency_rows()),
                         ("The simulated fleet itself", [("memory, MB", lambda r: r["fleet"]["rssBytes"] / 1e6, 0)])):
-        text += ["", f"## {title}", "", *_table(_columns(found), rows)]
+        text += ["", f"## {title}", "", *_table(_columns(found), rows), *(_memory(found) if title == "Idle" else [])]
     missing = [f"{size:,}" for size in SIZES if size not in [result["clusters"] for result in found]]
     if missing:
         text += ["", f"Not measured yet: {' and '.join(missing)} clusters."]
