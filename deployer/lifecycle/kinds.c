@@ -5,6 +5,7 @@
 
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "common/jsonpath/jsonpath.h"
 
 /* Elements of a list that the API server keeps as a map: their keys are unique. */
 static void check_unique(const json_t *object, const char *path, const char *key,
@@ -48,6 +49,23 @@ void kyma_check(const json_t *kyma, struct mistakes *mistakes)
     }
 }
 
+/* The CRD accepts any text. */
+static void check_paths(const json_t *template, struct mistakes *mistakes)
+{
+    const json_t *checks = doc_get(template, "spec.customStateCheck");
+
+    for (size_t i = 0; i < json_array_size(checks); i++) {
+        const char *text = doc_text_or(json_array_get(checks, i), "jsonPath", "");
+        cleanup_free char *element = path_index("spec.customStateCheck", i);
+        cleanup_free char *where = path_member(element, "jsonPath");
+        cleanup_jsonpath struct jsonpath *path = NULL;
+        struct error err = {0};
+
+        if (*text && jsonpath_parse(text, &path, &err) < 0)
+            mistakes_add(mistakes, MISTAKE_INVALID, where, "\"%.300s\": %s", text, err.text);
+    }
+}
+
 void module_template_check(const json_t *template, struct mistakes *mistakes)
 {
     const char *name = doc_text_or(template, "metadata.name", "");
@@ -58,6 +76,7 @@ void module_template_check(const json_t *template, struct mistakes *mistakes)
     rules_check(template, MODULE_TEMPLATE_FIELDS, "", mistakes);
     check_unique(template, "spec.resources", "name", mistakes);
     check_unique(template, "spec.info.icons", "name", mistakes);
+    check_paths(template, mistakes);
     if (*name && *module && *version && strcmp(name, expected) != 0)
         mistakes_add(
             mistakes, MISTAKE_UNKNOWN, "metadata.name",

@@ -104,7 +104,7 @@ static bool check_matches(const json_t *check, const json_t *resource)
 
     if (jsonpath_parse(doc_text_or(check, "jsonPath", ""), &path, &err) ||
         jsonpath_find(path, resource, JSONPATH_MISSING_IS_NOTHING, &values, &err))
-        return false; /* validated before; what the resource lacks does not match */
+        return false; /* checked_state() has validated the path: the resource has no such value */
     value = json_string_value(json_array_get(values, 0));
     return value && is_text(check, "value", value);
 }
@@ -112,9 +112,12 @@ static bool check_matches(const json_t *check, const json_t *resource)
 static struct state_verdict checked_state(const json_t *resource, const json_t *checks)
 {
     bool is_named[MODULE_ERROR + 1] = {false}, is_refuted[MODULE_ERROR + 1] = {false};
+    struct error err = {0};
     size_t i;
     json_t *check;
 
+    if (state_checks_validate(checks, &err) < 0)
+        return verdict(MODULE_ERROR, "its ModuleTemplate: %s", err.text);
     json_array_foreach(doc_writable(checks), i, check)
     {
         enum module_state state = MODULE_PROCESSING;
@@ -166,11 +169,11 @@ int state_checks_validate(const json_t *checks, struct error *err)
     {
         cleanup_jsonpath struct jsonpath *path = NULL;
         const char *mapped = doc_text_or(check, "mappedState", "");
-        enum module_state state;
+        enum module_state state = MODULE_PROCESSING;
 
         if (jsonpath_parse(doc_text_or(check, "jsonPath", ""), &path, err))
             return error_wrap(err, "spec.customStateCheck[%zu].jsonPath", i);
-        if (!*mapped || !module_state_parse(mapped, &state))
+        if (!module_state_parse(mapped, &state)) /* the definition allows "", for Processing */
             return error_set(err, ERROR_INVALID,
                              "spec.customStateCheck[%zu].mappedState: \"%.60s\" is not a state; "
                              "use Ready, Processing, Deleting, Warning or Error",

@@ -23,8 +23,9 @@ struct state_verdict manager_state(const json_t *workload, const json_t *first_p
 
 /* A module's custom resource, by status.state or, if checks is a list that is not empty, by the
  * template's customStateCheck ({jsonPath, value, mappedState}): a state holds if all its checks
- * match, the worst of them wins, and if none holds it is MODULE_PROCESSING. A resource without a
- * state is MODULE_PROCESSING, and MODULE_WARNING once it is five minutes old. */
+ * match, the worst of them wins, and if none holds it is MODULE_PROCESSING; with checks that
+ * state_checks_validate() refuses it is MODULE_ERROR. A resource without a state is
+ * MODULE_PROCESSING, and MODULE_WARNING once it is five minutes old. */
 struct state_verdict resource_state(const json_t *resource, const json_t *checks,
                                     int64_t now_unix_ms);
 /* Whether resource_state() can judge it: false for a resource whose kind reports no state at all,

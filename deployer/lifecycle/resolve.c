@@ -8,6 +8,7 @@
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 #include "deployer/lifecycle/list.h"
+#include "deployer/lifecycle/module_state.h"
 #include "deployer/lifecycle/names.h"
 #include "deployer/lifecycle/version.h"
 
@@ -238,6 +239,20 @@ static bool check_downgrade(const struct resolve_input *input, struct module_cho
                doc_text_or(choice->entry, "channel", ""), choice->channel, installed);
 }
 
+/* The definition of the kind accepts any text as a path. With one that cannot be evaluated the
+ * state of the module would never be known, so such a template reaches no cluster. */
+static bool check_state_checks(const struct resolve_input *input, struct module_choice *choice)
+{
+    bool is_installed = *doc_text_or(choice->entry, "version", "") != '\0';
+    struct error err = {0};
+
+    if (state_checks_validate(doc_get(choice->template, "spec.customStateCheck"), &err) == 0)
+        return true;
+    return end(choice, is_installed ? CHOICE_KEEP : CHOICE_FAIL, MODULE_ERROR,
+               "ModuleTemplate %s/%s: %s", input->catalog.namespace_name,
+               doc_text_or(choice->template, "metadata.name", ""), err.text);
+}
+
 static bool check_channel(const struct resolve_input *input, struct module_choice *choice)
 {
     (void)input;
@@ -253,7 +268,8 @@ static struct module_choice resolve_module(const struct resolve_input *input, co
                                            const json_t *entry)
 {
     static bool (*const steps[])(const struct resolve_input *, struct module_choice *) = {
-        check_channel, find_template, check_window, check_visibility, check_downgrade,
+        check_channel,    find_template,   check_window,
+        check_visibility, check_downgrade, check_state_checks,
     };
     struct module_choice choice = {
         .kind = CHOICE_INSTALL,

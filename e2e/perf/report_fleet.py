@@ -63,6 +63,7 @@ def _latency_rows():
     for name, label in (("latency", "all clusters healthy"), ("latencyWithFaults", "1 % down, 1 % slow (2 s), 10 % hanging")):
         yield f"{label}: median, ms", lambda r, name=name: r[name]["p50Ms"], 1
         yield f"{label}: p99, ms", lambda r, name=name: r[name]["p99Ms"], 1
+    yield "p99 with these faults, as a multiple of that without", lambda r: r["latencyWithFaults"]["p99Ms"] / r["latency"]["p99Ms"], 1
     yield "CPU with these faults, % of one core", lambda r: r["latencyWithFaults"]["cpuPercent"], 1
 
 

@@ -52,7 +52,7 @@ static const struct validate_case kinds[] = {
                                      "  data: {kind: K}\n"
                                      "  resources: [{name: a, link: x}, {name: a, link: 'h://x'}]\n"
                                      "  customStateCheck: [{jsonPath: a, value: '', mappedState: "
-                                     "Redy}]\n",
+                                     "Redy}, {jsonPath: 'b[', value: c, mappedState: Ready}]\n",
      2,
      "F:3:12: warning: ModuleTemplate kcp/one: metadata.name: \"one\": a ModuleReleaseMeta finds "
      "version 01.1.1 of module ab only by the name \"ab-01.1.1\"\n"
@@ -70,7 +70,10 @@ static const struct validate_case kinds[] = {
      "F:9:60: error: ModuleTemplate kcp/one: spec.customStateCheck[0].mappedState: Invalid value: "
      "\"Redy\": must be Processing, Deleting, Ready, Error, Warning or Unmanaged; did you mean "
      "\"Ready\"?\n"
-     "1 ModuleTemplate: 7 errors, 1 warning\n"},
+     "F:9:78: error: ModuleTemplate kcp/one: spec.customStateCheck[1].jsonPath: Invalid value: "
+     "\"b[\": invalid JSONPath at offset 2: expected an index, a slice, \"*\", a name in single "
+     "quotes or \"]\"\n"
+     "1 ModuleTemplate: 8 errors, 1 warning\n"},
     {OBJECT("ModuleReleaseMeta", "harbor") "spec:\n"
                                            "  moduleName: harbour\n"
                                            "  channels: [{channel: a, version: '1'}]\n"
@@ -151,6 +154,15 @@ static const struct validate_case catalogs[] = {
      "F:7:5: error: Kyma kcp/k: spec.modules[0]: in these files, module template not allowed: beta "
      "module; only Kymas with the label of the ModuleTemplate get it\n"
      "1 Kyma, 1 ModuleReleaseMeta, 1 ModuleTemplate: 1 error, 0 warnings\n"},
+    /* The lifecycle manager does not install a template that it cannot use. */
+    {KYMA("  - {name: harbour}\n") HARBOUR TEMPLATE(
+         harbour, "1.0.0", ", customStateCheck: [{jsonPath: a., value: b, mappedState: Ready}]"),
+     2,
+     "F:7:5: error: Kyma kcp/k: spec.modules[0]: in these files, ModuleTemplate kcp/harbour-1.0.0: "
+     "spec.customStateCheck[0].jsonPath: invalid JSONPath at offset 2: expected a member name\n"
+     "F:17:91: error: ModuleTemplate kcp/harbour-1.0.0: spec.customStateCheck[0].jsonPath: Invalid "
+     "value: \"a.\": invalid JSONPath at offset 2: expected a member name\n"
+     "1 Kyma, 1 ModuleReleaseMeta, 1 ModuleTemplate: 2 errors, 0 warnings\n"},
     /* What a cluster has installed does not count, nor does the catalog of another namespace. */
     {KYMA("  - {name: harbour}\nstatus: {modules: [{name: harbour, version: 9.0.0}]}\n")
          HARBOUR HARBOUR_TEMPLATE,

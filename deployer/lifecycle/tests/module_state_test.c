@@ -105,6 +105,11 @@ static const struct {
      MODULE_ERROR, "by the module's customStateCheck"},
     {"{}", "[" CHECK("status.phase", "up", "Ready") "]", true, MODULE_PROCESSING,
      "no state of the module's customStateCheck matches"},
+    {"{'status':{'phase':'up'}}",
+     "[" CHECK("status.phase", "up", "Ready") "," CHECK("status.[", "bad", "Error") "]", true,
+     MODULE_ERROR,
+     "its ModuleTemplate: spec.customStateCheck[1].jsonPath: invalid JSONPath at offset 7: "
+     "expected a member name"},
 };
 
 static void resources_are_judged(void **state)
@@ -124,7 +129,8 @@ static void resources_are_judged(void **state)
 
 static void checks_are_validated(void **state)
 {
-    cleanup_json json_t *good = parse("[" CHECK("status.phase", "up", "Ready") "]");
+    cleanup_json json_t *good =
+        parse("[" CHECK("status.phase", "up", "Ready") "," CHECK("a", "b", "") "]");
     cleanup_json json_t *path =
         parse("[" CHECK("a", "b", "Ready") "," CHECK("a[", "b", "Ready") "]");
     cleanup_json json_t *mapped = parse("[" CHECK("a", "b", "Fine") "]");

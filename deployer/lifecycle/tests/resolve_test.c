@@ -10,17 +10,19 @@
     "}},'spec':{" spec_ "}}"
 
 /* harbour: regular 1.0.0, fast 1.1.0, gone 9.0.0 (without a template), slow 2.0.0 (needs a
- * window). pilot is mandatory. old has no release meta, only labelled templates. */
+ * window), typo 3.0.0 (an invalid path). pilot is mandatory. old has no release meta, only labelled
+ * templates. */
 static const char releases_text[] =
     "{'harbour':{'spec':{'ocmComponentName':'io/harbour','channels':["
     "{'channel':'regular','version':'1.0.0'},{'channel':'fast','version':'1.1.0'},"
-    "{'channel':'gone','version':'9.0.0'},{'channel':'slow','version':'2.0.0'}]}},"
+    "{'channel':'gone','version':'9.0.0'},{'channel':'slow','version':'2.0.0'},"
+    "{'channel':'typo','version':'3.0.0'}]}},"
     "'beta':{'spec':{'ocmComponentName':'io/"
     "beta','channels':[{'channel':'regular','version':'1.0.0'}"
     ",{'channel':'inside','version':'1.1.0'},{'channel':'both','version':'1.2.0'}]}},"
     "'pilot':{'spec':{'ocmComponentName':'io/pilot','mandatory':{'version':'1.0.0'}}}}";
 static const char templates_text
-    [] = "{" TEMPLATE("harbour-1.0.0", "", "") "," TEMPLATE("harbour-1.1.0", "", "") "," TEMPLATE("harbour-2.0.0", "", "'requiresDowntime':true") "," TEMPLATE(
+    [] = "{" TEMPLATE("harbour-1.0.0", "", "") "," TEMPLATE("harbour-1.1.0", "", "") "," TEMPLATE("harbour-2.0.0", "", "'requiresDowntime':true") "," TEMPLATE("harbour-3.0.0", "", "'customStateCheck':[{'jsonPath':'status.phase','value':'up','mappedState':'Ready'},{'jsonPath':'status[','value':'a','mappedState':'Error'}]") "," TEMPLATE(
         "beta-1.0.0", BETA,
         "") "," TEMPLATE("beta-1.1.0", INTERNAL,
                          "") "," TEMPLATE("beta-1.2.0", BETA "," INTERNAL,
@@ -147,6 +149,16 @@ static const struct row rows[] = {
      "1.1.0", false, 0, ""},
     {"", HARBOUR("1.1.0-rc1"), ONE("'name':'harbour','channel':'fast'"), NO_POLICY, CHOICE_INSTALL,
      "1.1.0", false, 0, ""},
+
+    /* A template that cannot be used is an error, and never touches what is installed. */
+    {"", "[]", ONE("'name':'harbour','channel':'typo'"), NO_POLICY, CHOICE_FAIL, "3.0.0", true,
+     MODULE_ERROR,
+     "ModuleTemplate kcp-system/harbour-3.0.0: spec.customStateCheck[1].jsonPath: invalid JSONPath "
+     "at offset 7"},
+    {"", HARBOUR("1.1.0"), ONE("'name':'harbour','channel':'typo'"), NO_POLICY, CHOICE_KEEP, NULL,
+     true, MODULE_ERROR, "spec.customStateCheck[1].jsonPath: invalid JSONPath"},
+    {"", HARBOUR("3.0.0"), ONE("'name':'harbour','channel':'typo'"), NO_POLICY, CHOICE_KEEP, NULL,
+     true, MODULE_ERROR, "ModuleTemplate kcp-system/harbour-3.0.0"},
 
     /* Windows: for updates to a version that needs one. */
     {"", "[]", ONE("'name':'harbour','channel':'slow'"), NO_POLICY, CHOICE_INSTALL, "2.0.0", false,

@@ -31,6 +31,8 @@ AVAILABLE = {"observedGeneration": 1, "replicas": 1, "readyReplicas": 1, "availa
     {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable"},
     {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"}]}
 LABEL = f"{GROUP}/managed-by"
+# What every managed cluster gets, in addition to its modules.
+OWN_DEFINITIONS = [f"kymas.{GROUP}", f"modulereleasemetas.{GROUP}", f"moduletemplates.{GROUP}"]
 
 
 def module_file(path, namespace):
@@ -316,7 +318,11 @@ class LifecycleWorld:
         for resource in ("configmaps", "services", "serviceaccounts", DEPLOYMENTS, "apps/v1/statefulsets", DEFINITIONS,
                          "rbac.authorization.k8s.io/v1/clusterroles", "rbac.authorization.k8s.io/v1/clusterrolebindings"):
             found += [f"{resource.split('/')[-1]}/{t['metadata']['name']}" for t in self.left(resource, labelSelector=f"{LABEL}=kyma")]
-        return sorted(f for f in found if not f.endswith((f"kymas.{GROUP}", f"moduletemplates.{GROUP}", f"modulereleasemetas.{GROUP}")))
+        return sorted(f for f in found if f.partition("/")[2] not in OWN_DEFINITIONS)
+
+    def own_definitions(self):
+        """The definitions of Kyma's kinds in the managed cluster, by name."""
+        return sorted(t["metadata"]["name"] for t in self.skr.items(DEFINITIONS) if t["metadata"]["name"] in OWN_DEFINITIONS)
 
     def requests(self, mark, user=None):
         """Requests to the managed cluster."""

@@ -10,6 +10,8 @@ import socket
 import threading
 import urllib.request
 
+import pytest
+
 from bench import ports
 from bench.waiting import wait_until
 from faults.proxy import Action, FaultProxy, PASS, status
@@ -165,6 +167,36 @@ def test_clusters_that_hang_or_are_gone_delay_nobody(world):
     wait_until(lambda: world.manifest() is None, "the Manifest gone")
     world.wait_state("Ready")
     assert world.objects() == [] and "Sanitizer" not in program.output()
+
+
+@pytest.mark.parametrize("is_hanging", [True, False], ids=["hangs", "refuses-connections"])
+def test_a_kyma_with_modules_goes_without_its_cluster(world, is_hanging):
+    """C7, K7: the cluster fails while it is connected and has a module. Nothing is dropped until the Secret is deleted."""
+    away = threading.Event()
+
+    with FaultProxy(world.cluster, lambda request: Action(forward=False, hang=True) if away.is_set() else PASS) as proxy:
+        world.access_through(proxy)
+        program = world.start()
+        world.catalog()
+        world.kyma()
+        world.roll_out()
+        world.wait_state("Ready")
+        before = world.objects()
+        away.set()
+        if not is_hanging:
+            proxy.close()
+        world.kcp.delete(KYMAS, "fleet-0001", world.namespace)
+        # A server that hangs is noticed after most of a minute, so the test does not wait for that message.
+        text = "waiting for modules to be deleted" if is_hanging else proxy.netloc
+        wait_until(lambda: (s := world.status())["state"] == "Deleting" and text in s["lastOperation"]["operation"], text)
+        wait_until(lambda: world.manifest()["status"]["state"] == "Deleting", "the Manifest Deleting")
+        assert world.manifest()["metadata"]["finalizers"] and world.manifest()["status"]["lastOperation"]["operation"]
+        world.kcp.delete("secrets", "fleet-0001", world.namespace)
+        wait_until(lambda: world.kcp.find(KYMAS, "fleet-0001", world.namespace) is None, "gone without its cluster")
+        assert world.kcp.items(MANIFESTS, world.namespace) == []
+        # What could not be reached is still there.
+        assert world.objects() == before and len(before) == 7 and world.skr.find(HARBOURS, "harbour", SYSTEM)
+        program.stop()
 
 
 def test_a_module_goes_although_its_definition_is_not_there_any_more(world):

@@ -15,7 +15,7 @@ import pytest
 from bench.audit import resource_of
 from bench.waiting import wait_until
 from faults.proxy import Action, FaultProxy, PASS
-from lifecycle_harness import API, AVAILABLE, DEPLOYMENTS, GROUP, KYMAS, MANIFESTS, SYSTEM, config_map, token_kubeconfig
+from lifecycle_harness import API, AVAILABLE, DEPLOYMENTS, GROUP, KYMAS, MANIFESTS, OWN_DEFINITIONS, SYSTEM, config_map, token_kubeconfig
 
 PIERS, OPERATOR = f"{GROUP}/v1alpha1/piers", "pier-operator"
 RESOURCE = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "Pier", "metadata": {"name": "pier", "namespace": SYSTEM, "finalizers": ["example.com/operator"]}}
@@ -195,7 +195,7 @@ def test_installation_update_disabling_and_deletion_survive_crashes(world, kille
     crashes = {"install": runs.until(runs.is_installed("1.0.0"))}
     assert world.objects() == expected("1.0.0") and len(world.manifest("pier")["status"]["synced"]) == 4
     uids = {t["metadata"]["name"]: t["metadata"]["uid"] for t in [*world.left(PIERS), world.skr.get(DEPLOYMENTS, OPERATOR, SYSTEM)]}
-    assert len(uids) == 2
+    assert len(uids) == 2 and world.own_definitions() == OWN_DEFINITIONS
 
     world.enable([{"name": "pier", "channel": "fast", "managed": True}])
     crashes["update"] = runs.until(runs.is_installed("1.1.0"))
@@ -211,7 +211,9 @@ def test_installation_update_disabling_and_deletion_survive_crashes(world, kille
     runs.complete(runs.is_installed("1.1.0"))
     world.kcp.delete(KYMAS, "fleet-0001", world.namespace)
     crashes["delete"] = runs.until(lambda: world.kcp.find(KYMAS, "fleet-0001", world.namespace) is None)
-    assert world.objects() == [] and world.left(KYMAS) == [] and world.kcp.items(MANIFESTS, world.namespace) == []
+    assert world.objects() == [] and world.kcp.items(MANIFESTS, world.namespace) == []
+    # The API server removes a definition some time after its deletion.
+    wait_until(lambda: world.own_definitions() == [], "the definitions gone")
 
     for name, (writes, reads) in {"install": (12, 10), "update": (5, 10), "disable": (5, 10), "delete": (6, 10)}.items():
         for moment, requests in crashes[name].items():

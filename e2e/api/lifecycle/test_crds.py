@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The CRDs of the lifecycle manager accept, refuse and store what they promise."""
 
+import hashlib
 import json
 import pathlib
 import subprocess
@@ -70,6 +71,29 @@ def from_tables():
 
 def plural(kind):
     return f"{API}/{kind.lower()}s"
+
+
+# Of the schemas of the original (KLM c5b83f1b5, after 1.20.4), computed in the same way.
+SCHEMAS = {"Kyma": "562c77bb4d8dab8d", "Manifest": "2cf0b6edc711f9f6", "ModuleReleaseMeta": "d9315c10c52f3566", "ModuleTemplate": "e8268ced9ef64e19"}
+
+
+def comparable(schema):
+    """A schema without texts for people and CEL rules, which can be written in several ways."""
+    if isinstance(schema, list):
+        return [comparable(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    unordered, ignored = ("required", "enum"), ("description", "x-kubernetes-validations")
+    return {key: {name: comparable(one) for name, one in value.items()} if key == "properties" else sorted(value) if key in unordered else comparable(value)
+            for key, value in schema.items() if key not in ignored}
+
+
+def test_schemas_have_the_fields_and_limits_of_the_original():
+    found = {}
+    for definition in crds.load(paths.CHECKOUT / "charts" / "lifecycle-manager" / "files" / "crds"):
+        schema = next(v["schema"]["openAPIV3Schema"] for v in definition["spec"]["versions"] if v["storage"])
+        found[definition["spec"]["names"]["kind"]] = hashlib.sha256(json.dumps(comparable(schema), sort_keys=True).encode()).hexdigest()[:16]
+    assert found == SCHEMAS
 
 
 def test_valid_objects_are_accepted(kube, namespace, kyma_api):

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from bench.waiting import wait_until
-from lifecycle_harness import DATA, GROUP, SYSTEM
+from lifecycle_harness import DATA, GROUP, RELEASES, SYSTEM
 
 SCENARIOS = sorted((DATA / "scenarios").glob("*.json"))
 
@@ -29,7 +29,7 @@ def pointer(document, path):
 
 class Scenario:
     def __init__(self, world, path):
-        self.world = world
+        self.world, self.name = world, path.stem
         self.steps = json.loads(path.read_text().replace("kcp-system", world.namespace))["steps"]
 
     def kube(self, cluster):
@@ -85,6 +85,9 @@ class Scenario:
                 for _ in range(10):
                     assert self.holds(step, step["keep"]), step
                     time.sleep(step["for"] / 50)
+            else:
+                assert "check" in step, step
+                CHECKS[self.name](self.world)
 
 
 def check_install(world):
@@ -106,6 +109,13 @@ def check_upgrade(world):
     assert manifest["metadata"]["annotations"]["sync-oci-ref"] == manifest["spec"]["install"]["source"]["ref"]
 
 
+def check_mandatory(world):
+    assert not world.status().get("modules")
+    labels = world.manifest("pilot")["metadata"]["labels"]
+    assert labels[f"{GROUP}/mandatory-module"] == "true" and f"{GROUP}/channel" not in labels
+    wait_until(lambda: f"{GROUP}/mandatory-module" in world.kcp.get(RELEASES, "pilot", world.namespace)["metadata"].get("finalizers", []), "the finalizer")
+
+
 def check_ignored(world):
     manifest = world.manifest()
     assert sorted(c["type"] for c in manifest["status"]["conditions"]) == ["Installation", "Resources"]
@@ -113,13 +123,16 @@ def check_ignored(world):
     assert "resource" not in world.module()
 
 
-CHECKS = {"S01-install": check_install, "S02-disable": check_disable, "S03-upgrade-and-prune": check_upgrade, "S07-ignore-policy": check_ignored}
+# For the steps that say in words what has to hold.
+CHECKS = {"S01-install": check_install, "S02-disable": check_disable, "S03-upgrade-and-prune": check_upgrade, "S06-mandatory": check_mandatory,
+          "S07-ignore-policy": check_ignored}
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_a_scenario(world, path):
     world.start()
     Scenario(world, path).run()
-    CHECKS.get(path.stem, lambda world: None)(world)
     world.delete()
     assert world.objects() == []
+    # The API server removes a definition some time after its deletion.
+    wait_until(lambda: world.own_definitions() == [], "the definitions gone")

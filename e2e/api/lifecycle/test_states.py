@@ -5,7 +5,7 @@ import json
 
 from bench.waiting import wait_until
 from faults.proxy import Action, FaultProxy, PASS
-from lifecycle_harness import DEPLOYMENTS, GROUP, STATEFUL_SETS, SYSTEM, Pods, workload
+from lifecycle_harness import DEPLOYMENTS, GROUP, RELEASES, STATEFUL_SETS, SYSTEM, TEMPLATES, Pods, config_map, workload
 
 QUAYS = f"{GROUP}/v1alpha1/quays"
 DIGEST = "sha256:" + "9a" * 32
@@ -98,6 +98,39 @@ def test_a_custom_state_check_maps_fields_of_the_resource_to_a_state(world):
                                 ({"phase": "Sunk", "state": "Ready"}, "Error", "customStateCheck"), ({"phase": "Fine"}, "Ready", "")):
         world.skr.patch(QUAYS, "quay", {"status": status}, SYSTEM)
         module_state(world, "quay", state, text)
+
+
+def test_a_template_with_an_invalid_path_is_refused_by_name(world):
+    checks = [{"jsonPath": "status.phase", "value": "Fine", "mappedState": "Ready"}]
+    data = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "Quay", "metadata": {"name": "quay"}, "status": {"phase": "Fine"}}
+    world.publish("quay", [DEFINITION], data=data, template={"customStateCheck": checks})
+    world.access("fleet-0001")
+    world.kyma(modules=["quay"])
+    world.start()
+    world.wait_state("Ready")
+    # The update reaches no cluster until the template is corrected.
+    wrong = [{**checks[0], "jsonPath": "status.phase["}]
+    world.publish("quay", [DEFINITION, config_map("quay")], version="1.1.0", data=data, template={"customStateCheck": wrong})
+    module_state(world, "quay", "Error", f"ModuleTemplate {world.namespace}/quay-1.1.0: spec.customStateCheck[0].jsonPath: invalid JSONPath at offset")
+    assert world.module("quay")["version"] == "1.0.0" == world.manifest("quay")["spec"]["version"]
+    world.kcp.patch(TEMPLATES, "quay-1.1.0", {"spec": {"customStateCheck": checks}}, world.namespace)
+    wait_until(lambda: (m := world.module("quay"))["version"] == "1.1.0" and m["state"] == "Ready", "the corrected version Ready")
+    assert world.skr.find("configmaps", "quay", SYSTEM)
+
+
+def test_a_mandatory_module_with_an_invalid_path_reports_it(world):
+    world.publish("quay", [DEFINITION], data={"apiVersion": f"{GROUP}/v1alpha1", "kind": "Quay", "metadata": {"name": "quay"}},
+                  template={"customStateCheck": [{"jsonPath": "status.phase[", "value": "Fine", "mappedState": "Ready"}]})
+    world.kcp.patch(RELEASES, "quay", {"spec": {"channels": None, "mandatory": {"version": "1.0.0"}}}, world.namespace)
+    world.access("fleet-0001")
+    world.kyma(modules=[])
+    world.start()
+
+    def report():
+        status = (world.manifest("quay") or {}).get("status", {})
+        return (status.get("state"), status.get("lastOperation", {}).get("operation", ""))
+    wait_until(lambda: report()[0] == "Error", "an error")
+    assert f"Quay {SYSTEM}/quay: its ModuleTemplate: spec.customStateCheck[0].jsonPath: invalid JSONPath at offset" in report()[1], report()
 
 
 def test_images_of_the_component_replace_those_of_the_same_name_and_tag(world):
