@@ -368,6 +368,9 @@ bool kyma_is_write_due(struct kyma *kyma, const json_t *old, const json_t *new);
 /* Creates and marks the Kyma in the cluster. Whether it is there, and ours. */
 bool kyma_keep_remote(struct kyma *kyma, const json_t *object, const json_t *remote);
 void kyma_write_remote_status(struct kyma *kyma, const json_t *remote, const json_t *status);
+/* Whether the Kyma in the cluster says that the cluster is another Kyma's, which is a problem: the
+ * two would overwrite each other's work for ever, and the end of one would be that of the other. */
+bool kyma_is_of_another(struct kyma *kyma, const json_t *remote);
 
 /* kyma_connect.c */
 /* Chooses the access and connects. Whether the cluster can be used now. */
