@@ -89,6 +89,8 @@ void module_fail(struct module *module, const struct error *err)
     struct error copy = *err;
     uint32_t first_ms = 0, max_ms = 0;
 
+    if (module->is_pruning)
+        module_set_applied(module, NULL); /* so that what is left over is removed later */
     end_work(module);
     failure_delays(class, &first_ms, &max_ms);
     if (module->failure != class)
@@ -160,9 +162,16 @@ static void on_written(void *data, json_t *object, const struct error *err)
         kyma_touch(module->kyma);
 }
 
+void module_drop_call(struct module *module)
+{
+    kube_cancel(module->call);
+    module->call = NULL;
+}
+
 void module_write(struct module *module, enum kube_verb verb, const char *subresource,
                   const json_t *body, const char *field_manager)
 {
+    module_drop_call(module);
     module->call =
         control_plane_write(sender_for_kyma(module->kyma), verb, RESOURCE_MANIFESTS, module->name,
                             subresource, body, field_manager, on_written, module);

@@ -5,15 +5,13 @@ import contextlib
 import json
 import os
 import pathlib
-import re
 import socket
 import threading
-import urllib.request
 
 from bench import ports
 from bench.waiting import wait_until
 from faults.proxy import Action, FaultProxy, PASS, status
-from lifecycle_harness import DEFINITIONS, GROUP, HARBOURS, KYMAS, MANIFESTS, SYSTEM, config_map, token_kubeconfig
+from lifecycle_harness import DEFINITIONS, GROUP, HARBOURS, KYMAS, MANIFESTS, SYSTEM, config_map, metric, token_kubeconfig
 
 
 # A component without the resource that has the objects.
@@ -304,12 +302,6 @@ def connections(program):
         with contextlib.suppress(FileNotFoundError):
             links.append(os.readlink(entry))
     return {link for link in links if link.startswith("socket:")}
-
-
-def metric(port, name):
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
-        found = re.findall(rf"^{name}(?:{{[^}}]*}})? (\S+)$", answer.read().decode(), re.MULTILINE)
-    return sum(float(value) for value in found)
 
 
 def test_a_terminating_namespace_costs_a_handful_of_requests(world):
