@@ -291,6 +291,15 @@ static struct module_view observe(struct module *module, const json_t *manifest,
     return view;
 }
 
+/* Not again when the store has tried again, nor after a restart. */
+static void count_content(struct module *module, const json_t *manifest, const char *text)
+{
+    if (strcmp(doc_text_or(manifest, "status.lastOperation.operation", ""), text) == 0)
+        return;
+    module->kyma->lifecycle->failures[FAILURE_CONTENT]++;
+    module->kyma->lifecycle->module_failures++;
+}
+
 static void act(struct module *module, enum module_action action, const json_t *manifest,
                 const json_t *objects, const struct module_view *view, const struct error *err)
 {
@@ -312,6 +321,7 @@ static void act(struct module *module, enum module_action action, const json_t *
         break;
     case MODULE_FAIL:
         /* The store tries again, and tells. */
+        count_content(module, manifest, err->text);
         free(module->problem);
         free(module->problem_ref);
         module->problem = xstrdup(err->text);

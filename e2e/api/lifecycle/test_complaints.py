@@ -39,7 +39,8 @@ def silent_server():
 
 def test_a_broken_module_hides_no_other_and_says_why(world):
     """K1, K2, K4, K5, C12, C13: modules without content, without YAML, and with an object that the server refuses."""
-    program = world.start()
+    port = ports.free_port()
+    program = world.start(f"--metrics-address=127.0.0.1:{port}")
     long = f"example.com/module/{world.namespace}/" + "a-very-long-name-" * 3
     world.publish("fine", [config_map("fine", answer="42")])
     world.publish("empty", b"", descriptor=EMPTY.format(name=f"example.com/module/{world.namespace}/empty"))
@@ -71,6 +72,7 @@ def test_a_broken_module_hides_no_other_and_says_why(world):
     assert world.kcp.get(KYMAS, "fleet-0001", world.namespace)["metadata"]["resourceVersion"] == version
     assert world.status()["state"] == "Error"
     assert len({m["metadata"]["name"] for m in world.kcp.items(MANIFESTS, world.namespace)}) == 5
+    assert metric(port, 'longshore_lifecycle_failures_total{class="content"}') == 1, "of noyaml, which stays wrong"
     # What was applied before another object failed is recorded, and goes with the module.
     assert {s["name"] for s in world.manifest("refused")["status"]["synced"]} == {"before", "refused"}
     assert world.skr.find("configmaps", "before", SYSTEM)
