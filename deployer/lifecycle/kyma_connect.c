@@ -273,6 +273,36 @@ static void become_steady(struct kyma *kyma)
         module_connected(module);
 }
 
+/* ---- Leaving ---- */
+
+static void on_owner(void *data, json_t *object, const struct error *err)
+{
+    struct kyma *kyma = data;
+
+    kyma->cluster_call = NULL;
+    if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
+        kyma_fail(kyma, err);
+        return;
+    }
+    kyma_heard(kyma);
+    if (!kyma->is_foreign)
+        kyma_recover(kyma);
+    kyma->is_remote_known = true;
+    kept_set(&kyma->remote, err->kind == ERROR_NONE ? object : NULL);
+    kyma_touch(kyma);
+}
+
+/* Nothing is removed from a cluster before it is known whose it is. */
+static void ask_for_owner(struct kyma *kyma)
+{
+    kyma_send(kyma,
+              (struct kube_request){.verb = KUBE_GET,
+                                    .resource = RESOURCE_KYMAS,
+                                    .namespace_name = KYMA_NAMESPACE,
+                                    .name = KYMA_REMOTE_NAME},
+              on_owner);
+}
+
 /* A cluster that is being left needs nothing new. */
 static bool advance(struct kyma *kyma, bool is_deleting)
 {
@@ -281,6 +311,11 @@ static bool advance(struct kyma *kyma, bool is_deleting)
     if (kyma->cluster_call || loop_timer_is_running(&kyma->timer))
         return false;
     if (kyma->phase == KYMA_CONNECTING && is_deleting) {
+        if (kyma_is_remote(kyma) && !kyma->is_remote_known) {
+            ask_for_owner(kyma);
+            return false;
+        }
+        kyma->step = 0;
         become_steady(kyma);
         return true;
     }
@@ -318,6 +353,9 @@ bool kyma_connect(struct kyma *kyma, bool is_deleting)
     if (kyma->cluster && strcmp(identity, kyma->identity) != 0) {
         log_info("access changed, connecting again", log_text("kyma", kyma->name));
         kyma_disconnect(kyma);
+        if (kyma->is_foreign)
+            kyma_recover(kyma); /* perhaps not of this cluster */
+        kyma->is_foreign = false;
         retry_reset(&kyma->retry);
     }
     if (!kyma->cluster) {

@@ -75,17 +75,24 @@ static void create_remote(struct kyma *kyma, const json_t *object)
     send_remote(kyma, KUBE_CREATE, NULL, body);
 }
 
-/* Two Kymas with the same cluster would overwrite each other's work for ever. */
-static bool is_of_another(struct kyma *kyma, const json_t *wanted, const json_t *remote)
+/* Whether that Kyma, or what it has installed, is still there. A Secret alone is left over. */
+static bool exists(const struct lifecycle *lifecycle, const char *name)
 {
-    const char *ours =
-        json_string_value(doc_member(doc_get(wanted, "annotations"), KYMA_ANNOTATION_OWNED_BY));
+    const struct kyma *kyma = kyma_find(lifecycle, name);
+
+    return kyma && (kept_is_there(&kyma->object) || kyma->modules);
+}
+
+bool kyma_is_of_another(struct kyma *kyma, const json_t *remote)
+{
+    cleanup_free char *ours =
+        xasprintf("%s/%s", kyma->lifecycle->options.namespace_name, kyma->name);
     const char *owner = json_string_value(
         doc_member(doc_get(remote, "metadata.annotations"), KYMA_ANNOTATION_OWNED_BY));
     const char *slash = owner ? strchr(owner, '/') : NULL;
     struct error err = {0};
 
-    if (!slash || strcmp(owner, ours) == 0 || !kyma_find(kyma->lifecycle, slash + 1)) {
+    if (!slash || strcmp(owner, ours) == 0 || !exists(kyma->lifecycle, slash + 1)) {
         if (kyma->is_foreign)
             kyma_recover(kyma);
         kyma->is_foreign = false;
@@ -111,7 +118,7 @@ bool kyma_keep_remote(struct kyma *kyma, const json_t *object, const json_t *rem
 
     if (!remote && kyma_may_write(kyma))
         create_remote(kyma, object);
-    if (!remote || is_of_another(kyma, metadata, remote))
+    if (!remote || kyma_is_of_another(kyma, remote))
         return false;
     for (size_t i = 0; i < array_length(maps); i++) {
         const json_t *present = doc_member(doc_member(remote, "metadata"), maps[i]);

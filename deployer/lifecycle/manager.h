@@ -159,6 +159,7 @@ struct kyma {
 /* A struct state_verdict takes 200 bytes for its reason, and most modules are ready. */
 struct module_verdict {
     enum module_state state;
+    int64_t generation; /* of the manager that it is about */
     char reason[];
 };
 
@@ -367,6 +368,9 @@ bool kyma_is_write_due(struct kyma *kyma, const json_t *old, const json_t *new);
 /* kyma_remote.c */
 /* Creates and marks the Kyma in the cluster. Whether it is there, and ours. */
 bool kyma_keep_remote(struct kyma *kyma, const json_t *object, const json_t *remote);
+/* Whether the Kyma in the cluster says that the cluster is another Kyma's, which is a problem: the
+ * two would overwrite each other's work for ever, and the end of one would be that of the other. */
+bool kyma_is_of_another(struct kyma *kyma, const json_t *remote);
 void kyma_write_remote_status(struct kyma *kyma, const json_t *remote, const json_t *status);
 
 /* kyma_connect.c */
@@ -427,6 +431,10 @@ void module_succeeded(struct module *module);
 void module_set_applied(struct module *module, const char *ref);
 void module_on_timer(void *data);
 void module_on_watch_timer(void *data);
+/* Before another request: a Manifest can be written by its cluster or for a report while its
+ * objects are planned, looked up or removed. Whatever was to be written then still differs, so it
+ * is written later. */
+void module_drop_call(struct module *module);
 /* A write to the Manifest; answers are taken over. */
 void module_write(struct module *module, enum kube_verb verb, const char *subresource,
                   const json_t *body, const char *field_manager);
@@ -469,6 +477,9 @@ void module_find_missing(struct module *module, const json_t *manifest);
 enum module_answer module_content(const struct module *module, const json_t *manifest,
                                   const json_t **ret_objects, struct error *err);
 void module_set_verdict(struct module_verdict **place, const struct state_verdict *verdict);
+/* An object was applied: what was said about it before, if it is the manager, is not true any more
+ * unless the watch has shown it meanwhile. */
+void module_on_answer(struct module *module, const struct object_ref *ref, const json_t *live);
 
 /* module_resource.c */
 /* Reads the default resource once; it is watched from then on only if it has a state, and with the

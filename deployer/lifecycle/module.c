@@ -89,6 +89,8 @@ void module_fail(struct module *module, const struct error *err)
     struct error copy = *err;
     uint32_t first_ms = 0, max_ms = 0;
 
+    if (module->is_pruning)
+        module_set_applied(module, NULL); /* so that what is left over is removed later */
     end_work(module);
     failure_delays(class, &first_ms, &max_ms);
     if (module->failure != class)
@@ -160,9 +162,16 @@ static void on_written(void *data, json_t *object, const struct error *err)
         kyma_touch(module->kyma);
 }
 
+void module_drop_call(struct module *module)
+{
+    kube_cancel(module->call);
+    module->call = NULL;
+}
+
 void module_write(struct module *module, enum kube_verb verb, const char *subresource,
                   const json_t *body, const char *field_manager)
 {
+    module_drop_call(module);
     module->call =
         control_plane_write(sender_for_kyma(module->kyma), verb, RESOURCE_MANIFESTS, module->name,
                             subresource, body, field_manager, on_written, module);
@@ -282,6 +291,15 @@ static struct module_view observe(struct module *module, const json_t *manifest,
     return view;
 }
 
+/* Not again when the store has tried again, nor after a restart. */
+static void count_content(struct module *module, const json_t *manifest, const char *text)
+{
+    if (strcmp(doc_text_or(manifest, "status.lastOperation.operation", ""), text) == 0)
+        return;
+    module->kyma->lifecycle->failures[FAILURE_CONTENT]++;
+    module->kyma->lifecycle->module_failures++;
+}
+
 static void act(struct module *module, enum module_action action, const json_t *manifest,
                 const json_t *objects, const struct module_view *view, const struct error *err)
 {
@@ -303,6 +321,7 @@ static void act(struct module *module, enum module_action action, const json_t *
         break;
     case MODULE_FAIL:
         /* The store tries again, and tells. */
+        count_content(module, manifest, err->text);
         free(module->problem);
         free(module->problem_ref);
         module->problem = xstrdup(err->text);

@@ -60,6 +60,7 @@ static void accept_results(struct module *module, const struct apply_result *res
         wanted = drift_wanted_hash(object->manifest, &owner);
         accepted_set(&module->accepted, key, live, wanted);
         (void)json_object_del(module->dirty, key);
+        module_on_answer(module, &object->ref, result->objects[i].object);
         module->kyma->lifecycle->cluster_writes++;
     }
 }
@@ -102,6 +103,7 @@ static void prune(struct module *module)
     cleanup_json json_t *now = synced_union(applied, unchanged);
     cleanup_json json_t *orphans = synced_minus(doc_get(manifest, "status.synced"), now);
 
+    module->is_watching = false; /* another version may have other kinds */
     if (json_array_size(orphans) == 0) {
         finish(module);
         return;
@@ -113,6 +115,7 @@ static void prune(struct module *module)
     inventory_done(&module->inventory);
     module->inventory = (struct inventory){0};
     module->is_pruning = true;
+    loop_timer_start(&module->watch_timer, LIFECYCLE_WATCH_MS); /* what takes longer is reported */
     module_remove_objects(module, orphans);
 }
 
@@ -234,7 +237,7 @@ static void record(struct module *module)
     struct module_view view = module_view_of(manifest);
     cleanup_json json_t *status = NULL, *body = NULL;
 
-    if (json_array_size(all) == json_array_size(before) && json_array_size(all) > 0) {
+    if (json_array_size(all) > 0 && json_equal(all, doc_writable(before))) {
         start_apply(module);
         return;
     }
@@ -250,6 +253,7 @@ static void record(struct module *module)
     });
     body = json_pack("{s:{s:s}, s:O}", "metadata", "resourceVersion",
                      doc_text_or(manifest, "metadata.resourceVersion", ""), "status", status);
+    module_drop_call(module);
     module->call = control_plane_write(sender_for_kyma(module->kyma), KUBE_PATCH_MERGE,
                                        RESOURCE_MANIFESTS, module->name, "status", body,
                                        KYMA_FIELD_MANAGER_APPLIER, on_recorded, module);
@@ -354,7 +358,10 @@ void module_apply(struct module *module, const json_t *manifest, const json_t *o
     for (size_t i = 0; i < count; i++)
         inputs[i] = module_plan_input(json_array_get(list, i));
     if (is_dirty_only && count == 0) {
-        (void)json_object_clear(module->dirty); /* of another version */
+        /* Recorded, but not part of the content, as after a record that could not be written: then
+         * everything is compared, and what is left over is removed. */
+        (void)json_object_clear(module->dirty);
+        module_set_applied(module, NULL);
         kyma_touch(module->kyma);
         return;
     }

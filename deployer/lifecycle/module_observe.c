@@ -37,6 +37,14 @@ void module_set_verdict(struct module_verdict **place, const struct state_verdic
     *place = xmalloc(sizeof(**place) + size);
     (*place)->state = verdict->state;
     memcpy((*place)->reason, verdict->reason, size);
+    (*place)->generation = 0;
+}
+
+static void set_manager(struct module *module, const json_t *live,
+                        const struct state_verdict *verdict)
+{
+    module_set_verdict(&module->manager, verdict);
+    module->manager->generation = doc_integer_or(live, "metadata.generation", 0);
 }
 
 static void on_pods(void *data, json_t *answer, const struct error *err)
@@ -49,7 +57,7 @@ static void on_pods(void *data, json_t *answer, const struct error *err)
     module->workload = NULL;
     if (err->kind == ERROR_NONE) {
         verdict = manager_state(workload, json_array_get(doc_member(answer, "items"), 0));
-        module_set_verdict(&module->manager, &verdict);
+        set_manager(module, workload, &verdict);
     }
     kyma_touch(module->kyma);
 }
@@ -83,25 +91,49 @@ static bool reads_pods(struct module *module, const json_t *live)
                       &ignored) == 0;
 }
 
-static void look_at_manager(struct module *module, const struct object_ref *ref, const json_t *live)
+static bool is_manager(struct module *module, const struct object_ref *ref)
 {
     cleanup_json json_t *manifest = kept_get(&module->manifest);
     const json_t *manager = synced_manager(doc_get(manifest, "status.synced"));
     struct object_ref wanted = synced_ref(manager);
-    bool is_manager = manager && object_ref_is_same_name(&wanted, ref);
-    struct state_verdict verdict = {0};
+    bool is_same = manager && object_ref_is_same_name(&wanted, ref);
 
     object_ref_done(&wanted);
-    if (!is_manager)
+    return is_same;
+}
+
+static void look_at_manager(struct module *module, const struct object_ref *ref, const json_t *live)
+{
+    struct state_verdict verdict = {0};
+
+    if (!is_manager(module, ref))
         return;
     if (!live) {
         free(module->manager);
         module->manager = NULL;
     } else if (strcmp(ref->kind, "StatefulSet") != 0 || !reads_pods(module, live)) {
         verdict = manager_state(live, NULL);
-        module_set_verdict(&module->manager, &verdict);
+        set_manager(module, live, &verdict);
     }
     kyma_touch(module->kyma);
+}
+
+void module_on_answer(struct module *module, const struct object_ref *ref, const json_t *live)
+{
+    int64_t generation = doc_integer_or(live, "metadata.generation", 0);
+    struct state_verdict verdict = {0};
+
+    if (!module->manager || !synced_may_be_manager(ref) ||
+        module->manager->generation >= generation ||
+        doc_integer_or(live, "status.observedGeneration", 0) >= generation ||
+        !is_manager(module, ref))
+        return;
+    kube_cancel(module->pods_call);
+    module->pods_call = NULL;
+    json_decref(module->workload);
+    module->workload = NULL;
+    verdict = manager_state(live, NULL);
+    set_manager(module, live, &verdict);
 }
 
 /* ---- Objects ---- */

@@ -19,14 +19,18 @@ static void remove_group(struct module *module);
 static void on_recorded(void *data, json_t *object, const struct error *err)
 {
     struct module *module = data;
+    struct error cause = *err;
 
     module->call = NULL;
     if (err->kind == ERROR_NONE)
         kept_take_answer(&module->manifest, object);
-    if (err->kind == ERROR_NONE || err->kind == ERROR_CONFLICT || err->kind == ERROR_NOT_FOUND)
-        module_succeeded(module); /* what was not recorded is found gone the next time */
+    if (err->kind == ERROR_CONFLICT && module->is_pruning)
+        cause.kind = ERROR_CANCELLED; /* the Manifest was changed: soon again */
+    /* What was not recorded is found gone the next time. */
+    if (cause.kind == ERROR_NONE || cause.kind == ERROR_CONFLICT || cause.kind == ERROR_NOT_FOUND)
+        module_succeeded(module);
     else
-        module_fail(module, err);
+        module_fail(module, &cause);
 }
 
 static void record_rest(struct module *module)
@@ -37,6 +41,7 @@ static void record_rest(struct module *module)
         json_pack("{s:{s:s}, s:{s:O}}", "metadata", "resourceVersion",
                   doc_text_or(manifest, "metadata.resourceVersion", ""), "status", "synced", left);
 
+    module_drop_call(module);
     module->call = control_plane_write(sender_for_kyma(module->kyma), KUBE_PATCH_MERGE,
                                        RESOURCE_MANIFESTS, module->name, "status", body,
                                        KYMA_FIELD_MANAGER_APPLIER, on_recorded, module);
@@ -140,6 +145,7 @@ static void on_kind_to_hand_over(void *data, const struct kind *kind, const stru
     module->lookup = NULL;
     if (kind) {
         request.resource = kind_resource(kind);
+        module_drop_call(module);
         if (kube_start(cluster_kube(module->kyma->cluster), &request, &module->call, &failure) < 0)
             module_fail(module, &failure);
     } else if (err->kind == ERROR_NOT_FOUND) {

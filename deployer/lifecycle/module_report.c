@@ -80,8 +80,16 @@ static bool is_state_known(const struct module *module, const json_t *manifest,
            (module->manager && module->manager->state != MODULE_READY);
 }
 
+/* What is waited for while objects that the module no longer has are removed, or NULL. The caller
+ * frees it. */
+static char *describe_pruning(const struct module *module)
+{
+    return module->is_pruning && module->removal ? removal_describe(module->removal) : NULL;
+}
+
+/* pruning: see describe_pruning(). */
 static struct judgement judge(const struct module *module, const json_t *manifest,
-                              const struct module_view *view)
+                              const struct module_view *view, const char *pruning)
 {
     bool is_passing = (module->failure == FAILURE_NETWORK || module->failure == FAILURE_BUSY) &&
                       module->retry.attempts < 3;
@@ -92,6 +100,8 @@ static struct judgement judge(const struct module *module, const json_t *manifes
                                                        : describe_deletion(module, view, manifest)};
     if (module->problem && !is_passing)
         return (struct judgement){MODULE_ERROR, xstrdup(module->problem)};
+    if (pruning)
+        return (struct judgement){MODULE_WARNING, xstrdup(pruning)};
     if (!view->is_applied || module->problem)
         return (struct judgement){
             MODULE_PROCESSING,
@@ -102,13 +112,13 @@ static struct judgement judge(const struct module *module, const json_t *manifes
 void module_report(struct module *module, const json_t *manifest, const struct module_view *view)
 {
     struct judgement judgement = {0};
-    cleanup_free char *operation = NULL;
+    cleanup_free char *operation = NULL, *pruning = describe_pruning(module);
     cleanup_json json_t *status = NULL, *old = NULL, *new = NULL, *body = NULL;
     bool is_ready = false;
 
-    if (!is_state_known(module, manifest, view))
+    if (module->is_pruning ? !pruning : !is_state_known(module, manifest, view))
         return;
-    judgement = judge(module, manifest, view);
+    judgement = judge(module, manifest, view, pruning);
     operation = judgement.operation;
     is_ready = judgement.state == MODULE_READY;
     status = manifest_status(&(struct manifest_observation){
@@ -124,7 +134,7 @@ void module_report(struct module *module, const json_t *manifest, const struct m
     old = json_pack("{s:O*}", "status", doc_writable(doc_get(manifest, "status")));
     new = json_pack("{s:O}", "status", status);
     body = merge_patch_between(old, new);
-    if (body) {
+    if (body && !module->call) {
         doc_set_text(body, "metadata.resourceVersion",
                      doc_text_or(manifest, "metadata.resourceVersion", ""));
         json_decref(module->event);
@@ -150,7 +160,7 @@ void module_on_watch_timer(void *data)
     view.is_applied = module->applied_ref != NULL;
     if (module->removal) {
         loop_timer_start(&module->watch_timer, 5 * LIFECYCLE_WATCH_MS);
-        if (!module->call && view.is_deleting)
+        if (!module->call && (view.is_deleting || module->is_pruning))
             module_report(module, manifest, &view);
     } else if (!view.is_deleting && !view.is_unmanaged) {
         module_watch_kinds(module, manifest, false);

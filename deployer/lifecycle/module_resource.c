@@ -59,6 +59,7 @@ static void send(struct module *module, const struct kind *kind, enum kube_verb 
         request.may_send_data = module->kyma;
         module->kyma->lifecycle->cluster_writes++;
     }
+    module_drop_call(module);
     if (kube_start(cluster_kube(module->kyma->cluster), &request, &module->call, &failure) < 0)
         module_fail(module, &failure);
 }

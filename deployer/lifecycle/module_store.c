@@ -21,6 +21,8 @@ struct entry {
     char *component;
     char *key; /* version, or digest of a layer */
     bool is_layer, is_archive;
+    bool is_wanted;  /* somebody has asked for it since the last attempt */
+    bool is_resting; /* nobody had when it was to be tried again */
     enum module_answer answer;
     struct module_source source;
     json_t *objects;
@@ -92,6 +94,7 @@ static void end_attempt(struct entry *entry, const struct error *err)
             loop_timer_start(&entry->timer, retry_next_ms(&entry->retry, err));
     }
     buffer_done(&entry->bytes);
+    entry->is_wanted = false;
     options->on_change(options->data, entry->component);
 }
 
@@ -181,6 +184,9 @@ static void attempt(void *data)
 {
     struct entry *entry = data;
 
+    entry->is_resting = !entry->is_wanted;
+    if (entry->is_resting)
+        return;
     if (entry->is_layer)
         start_layer(entry);
     else
@@ -220,8 +226,13 @@ static struct entry *get_entry(struct module_store *store, const char *component
     size_t place = find_place(store, component, key);
     struct entry *entry;
 
-    if (place < store->count && compare(store->entries[place], component, key) == 0)
-        return store->entries[place];
+    if (place < store->count && compare(store->entries[place], component, key) == 0) {
+        entry = store->entries[place];
+        entry->is_wanted = true;
+        if (entry->is_resting && !loop_timer_is_running(&entry->timer))
+            loop_timer_start(&entry->timer, 0);
+        return entry;
+    }
     entry = xcalloc(1, sizeof(*entry));
     *entry = (struct entry){
         .store = store,
@@ -229,6 +240,7 @@ static struct entry *get_entry(struct module_store *store, const char *component
         .key = xstrdup(key),
         .is_layer = is_layer,
         .is_archive = is_archive,
+        .is_wanted = true,
         .answer = MODULE_ANSWER_WAIT,
     };
     retry_init(&entry->retry, RETRY_FIRST_MS, RETRY_MAX_MS);

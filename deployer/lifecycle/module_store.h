@@ -4,7 +4,7 @@
  * Nobody waits for an answer: a caller asks, and gets what is known. If nothing is known yet, a
  * request starts, and on_change is called when asking again gives another answer. Thousands of
  * clusters that ask for the same version cause three requests for its descriptor and one for its
- * layer. What could not be read is tried again with growing delays. */
+ * layer. What could not be read is tried again with growing delays, as long as somebody asks. */
 #pragma once
 
 #include <jansson.h>

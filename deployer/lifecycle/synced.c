@@ -79,11 +79,31 @@ static void append_missing(json_t *list, const json_t *from, const json_t *known
     }
 }
 
+static bool is_same_version(const json_t *entry, const json_t *other)
+{
+    return strcmp(doc_text_or(entry, "version", ""), doc_text_or(other, "version", "")) == 0;
+}
+
 json_t *synced_union(const json_t *before, const json_t *more)
 {
-    cleanup_json json_t *known = keys_of(before);
-    json_t *list = before ? json_copy(doc_writable(before)) : json_array();
+    cleanup_json json_t *known = keys_of(before), *newer = json_object();
+    json_t *list = json_array();
+    size_t i;
+    json_t *entry;
 
+    json_array_foreach(doc_writable(more), i, entry)
+    {
+        cleanup_free char *key = key_of(entry);
+
+        json_object_set(newer, key, entry);
+    }
+    json_array_foreach(doc_writable(before), i, entry)
+    {
+        cleanup_free char *key = key_of(entry);
+        json_t *other = json_object_get(newer, key);
+
+        json_array_append(list, other && !is_same_version(entry, other) ? other : entry);
+    }
     append_missing(list, more, known);
     return list;
 }

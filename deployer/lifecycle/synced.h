@@ -16,7 +16,8 @@ struct object_ref synced_ref(const json_t *entry);
 /* The list of the plan's objects, in its order. A new reference. */
 json_t *synced_of_plan(const struct plan *plan);
 /* before, and after it the entries of more that are not in it (by group, kind, namespace and name).
- * A new reference. */
+ * Of an object that both have the version of more counts: that of before may not be served any more
+ * when the object is to be removed. A new reference. */
 json_t *synced_union(const json_t *before, const json_t *more);
 /* The entries of before that are not in now. A new reference. */
 json_t *synced_minus(const json_t *before, const json_t *now);

@@ -183,6 +183,36 @@ static void failures_are_retried(void **state)
     end();
 }
 
+/* Such as a version that was named by mistake, and corrected. */
+static void what_nobody_asks_for_is_not_tried_again(void **state)
+{
+    const struct module_source *source = NULL;
+    struct error err = {0};
+    size_t count;
+
+    (void)state;
+    begin(objects_text);
+    bench->status = 403;
+    assert_int_equal(module_store_source(bench->store, COMPONENT, "1.0.0", &source, &err),
+                     MODULE_ANSWER_WAIT);
+    wait_for_changes(1);
+    count = bench->world->count;
+    for (int i = 0; i < 100; i++) {
+        clock_fake_advance(&bench->world->clock, 60 * 1000);
+        assert_int_equal(loop_run_once(bench->world->loop, 0, &err), 0);
+    }
+    assert_int_equal(bench->world->count, count);
+    assert_int_equal(bench->changes, 1);
+
+    bench->status = 0;
+    assert_int_equal(module_store_source(bench->store, COMPONENT, "1.0.0", &source, &err),
+                     MODULE_ANSWER_FAILED);
+    wait_for_changes(2);
+    assert_int_equal(module_store_source(bench->store, COMPONENT, "1.0.0", &source, &err),
+                     MODULE_ANSWER_KNOWN);
+    end();
+}
+
 static void wrong_content_is_final(void **state)
 {
     const json_t *objects = NULL;
@@ -234,6 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(content_is_fetched_once),
         cmocka_unit_test(failures_are_retried),
+        cmocka_unit_test(what_nobody_asks_for_is_not_tried_again),
         cmocka_unit_test(wrong_content_is_final),
         cmocka_unit_test(a_store_can_be_freed_at_any_time),
     };

@@ -23,6 +23,23 @@ static void lists_are_united_and_subtracted(void **state)
     assert_true(json_equal(first, now));
 }
 
+static void the_version_of_an_object_is_the_latest(void **state)
+{
+    cleanup_json json_t *before =
+        parse("[" ENTRY("batch", "CronJob", "a", "n") "," ENTRY("", "ConfigMap", "b", "n") "]");
+    cleanup_json json_t *now =
+        parse("[{'group':'','version':'v1','kind':'ConfigMap','name':'b','namespace':'n'},{'group':"
+              "'batch',"
+              "'version':'v2','kind':'CronJob','name':'a','namespace':'n'}]");
+    cleanup_json json_t *all = synced_union(before, now);
+
+    (void)state;
+    assert_int_equal(json_array_size(all), 2);
+    assert_string_equal(doc_text(json_array_get(all, 0), "kind"), "CronJob");
+    assert_string_equal(doc_text(json_array_get(all, 0), "version"), "v2");
+    assert_true(json_equal(json_array_get(all, 1), json_array_get(before, 1)));
+}
+
 static void entries_are_references(void **state)
 {
     cleanup_json json_t *entry = parse(ENTRY("apps", "Deployment", "d", "n"));
@@ -59,6 +76,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_united_and_subtracted),
+        cmocka_unit_test(the_version_of_an_object_is_the_latest),
         cmocka_unit_test(entries_are_references),
         cmocka_unit_test(the_operator_goes_last_and_its_namespace_stays),
     };

@@ -7,7 +7,9 @@ import io
 import json
 import os
 import pathlib
+import re
 import tarfile
+import urllib.request
 
 import yaml
 
@@ -90,6 +92,12 @@ def workload(kind, name, image="example.com/quay:1.0.0", replicas=1, **pod):
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name, "namespace": SYSTEM}, "spec": {
         "replicas": replicas, "selector": {"matchLabels": {"app": name}}, **more, "template": {
             "metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "operator", "image": image, **pod.pop("container", {})}], **pod}}}}
+
+
+def metric(port, name):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+        found = re.findall(rf"^{name}(?:{{[^}}]*}})? (\S+)$", answer.read().decode(), re.MULTILINE)
+    return sum(float(value) for value in found)
 
 
 class Pods:

@@ -5,17 +5,15 @@ import contextlib
 import json
 import os
 import pathlib
-import re
 import socket
 import threading
-import urllib.request
 
 import pytest
 
 from bench import ports
 from bench.waiting import wait_until
 from faults.proxy import Action, FaultProxy, PASS, status
-from lifecycle_harness import DEFINITIONS, GROUP, HARBOURS, KYMAS, MANIFESTS, SYSTEM, config_map, token_kubeconfig
+from lifecycle_harness import DEFINITIONS, GROUP, HARBOURS, KYMAS, MANIFESTS, SYSTEM, config_map, metric, token_kubeconfig
 
 
 # A component without the resource that has the objects.
@@ -43,7 +41,8 @@ def silent_server():
 
 def test_a_broken_module_hides_no_other_and_says_why(world):
     """K1, K2, K4, K5, C12, C13: modules without content, without YAML, and with an object that the server refuses."""
-    program = world.start()
+    port = ports.free_port()
+    program = world.start(f"--metrics-address=127.0.0.1:{port}")
     long = f"example.com/module/{world.namespace}/" + "a-very-long-name-" * 3
     world.publish("fine", [config_map("fine", answer="42")])
     world.publish("empty", b"", descriptor=EMPTY.format(name=f"example.com/module/{world.namespace}/empty"))
@@ -75,6 +74,7 @@ def test_a_broken_module_hides_no_other_and_says_why(world):
     assert world.kcp.get(KYMAS, "fleet-0001", world.namespace)["metadata"]["resourceVersion"] == version
     assert world.status()["state"] == "Error"
     assert len({m["metadata"]["name"] for m in world.kcp.items(MANIFESTS, world.namespace)}) == 5
+    assert metric(port, 'longshore_lifecycle_failures_total{class="content"}') == 1, "of noyaml, which stays wrong"
     # What was applied before another object failed is recorded, and goes with the module.
     assert {s["name"] for s in world.manifest("refused")["status"]["synced"]} == {"before", "refused"}
     assert world.skr.find("configmaps", "before", SYSTEM)
@@ -88,7 +88,7 @@ def test_a_broken_module_hides_no_other_and_says_why(world):
 
 def test_a_stray_manifest_and_a_second_secret_are_noticed(world):
     """K3, K6, K8, C11: and nothing with certificates is ever installed."""
-    world.start()
+    program = world.start()
     world.publish("fine", [config_map("fine")])
     world.access("fleet-0001")
     world.kyma(modules=["fine"])
@@ -110,9 +110,55 @@ def test_a_stray_manifest_and_a_second_secret_are_noticed(world):
     for kind in ("validatingwebhookconfigurations", "mutatingwebhookconfigurations"):
         assert world.skr.items(f"admissionregistration.k8s.io/v1/{kind}") == []
     assert world.skr.items("secrets", SYSTEM) == []
-    world.kcp.delete("secrets", "fleet-0002", world.namespace)
+
+    def kept():
+        return [thing["metadata"]["uid"] for thing in (*world.skr.items(DEFINITIONS), *world.skr.items(KYMAS, SYSTEM), *world.skr.items("configmaps", SYSTEM))]
+
+    # Its deletion leaves the cluster alone, also if the program has not seen yet whose cluster it is.
+    before = kept()
     world.delete("fleet-0002")
-    assert world.skr.find(KYMAS, "default", SYSTEM)
+    assert kept() == before and len(before) >= 5
+    world.kyma("fleet-0002", modules=[])
+    world.wait_state("Error", "fleet-0002")
+    world.kill(program)
+    world.kcp.delete(KYMAS, "fleet-0002", world.namespace)
+    world.start()
+    wait_until(lambda: world.kcp.find(KYMAS, "fleet-0002", world.namespace) is None, "fleet-0002 gone")
+    assert kept() == before
+    world.kcp.delete("secrets", "fleet-0002", world.namespace)
+    assert world.wait_state("Ready")
+
+
+def test_a_kyma_that_was_led_to_the_cluster_of_another_removes_nothing_there(world):
+    """Its modules stay in the cluster in which they are, until its Secret leads there again."""
+    world.start()
+    world.publish("fine", [config_map("fine")])
+    world.access("fleet-0001")
+    world.kyma(modules=["fine"])
+    world.wait_state("Ready")
+    # As if the second Kyma had had its modules elsewhere.
+    world.access("fleet-0002")
+    world.kyma("fleet-0002", modules=[])
+    world.wait_state("Error", "fleet-0002")
+    other = world.manifest("fine")
+    other["metadata"] = {"name": "other", "namespace": world.namespace, "finalizers": ["declarative.kyma-project.io/finalizer"],
+                         "labels": {**other["metadata"]["labels"], f"{GROUP}/kyma-name": "fleet-0002"}}
+    precious = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "precious", "namespace": SYSTEM}, "spec": {"limits": []}}
+    other["spec"]["resource"] = precious
+    other.pop("status")
+    world.kcp.create(other)
+    world.skr.apply(precious)
+    mark, own = world.cluster.audit.mark(), world.control_plane.audit.mark()
+    world.kcp.delete(KYMAS, "fleet-0002", world.namespace)
+    wait_until(lambda: world.kcp.get(MANIFESTS, "other", world.namespace)["metadata"].get("deletionTimestamp"), "the Manifest being deleted")
+    wait_until(lambda: world.control_plane.audit.count(own, resource="leases") >= 3, "renewals")
+    assert [r for r in world.requests(mark) if r.startswith("delete")] == []
+    assert "belongs to Kyma" in world.status("fleet-0002")["lastOperation"]["operation"]
+    # Without a Secret it goes, and leaves its objects.
+    world.kcp.delete("secrets", "fleet-0002", world.namespace)
+    wait_until(lambda: world.kcp.find(KYMAS, "fleet-0002", world.namespace) is None, "fleet-0002 gone")
+    assert world.skr.find("limitranges", "precious", SYSTEM) and world.skr.find(KYMAS, "default", SYSTEM)
+    world.skr.delete("limitranges", "precious", SYSTEM)
 
 
 def test_untrusted_kubeconfigs_are_refused(world):
@@ -199,6 +245,26 @@ def test_a_kyma_with_modules_goes_without_its_cluster(world, is_hanging):
         program.stop()
 
 
+def test_modules_of_a_cluster_without_a_secret_are_written_once(world):
+    """C7: the Kyma and its Secret went while nothing ran. No answer ends the requests of other modules."""
+    names = [f"fine-{3 * letter}" for letter in "abcdefgh"]
+    program = world.start()
+    for name in names:
+        world.publish(name, [config_map(name)])
+    world.access("fleet-0001")
+    world.kyma(modules=names)
+    world.wait_state("Ready")
+    world.kill(program)
+    world.kcp.delete("secrets", "fleet-0001", world.namespace)
+    world.kcp.delete(KYMAS, "fleet-0001", world.namespace)
+    mark = world.control_plane.audit.mark()
+    program = world.start()
+    wait_until(lambda: world.kcp.find(KYMAS, "fleet-0001", world.namespace) is None, "gone")
+    writes = world.control_plane.audit.entries(mark, user=program.user, resource="manifests")
+    done = [e["verb"] for e in writes if e["verb"] in ("delete", "patch") and e["responseStatus"]["code"] == 200]
+    assert sorted(done) == ["delete"] * len(names) + ["patch"] * len(names), world.control_plane.audit.summary(mark, user=program.user)
+
+
 def test_a_module_goes_although_its_definition_is_not_there_any_more(world):
     """C7: the program has read that the cluster has the kind, and cannot apply its definition again."""
     broken = threading.Event()
@@ -270,12 +336,6 @@ def connections(program):
         with contextlib.suppress(FileNotFoundError):
             links.append(os.readlink(entry))
     return {link for link in links if link.startswith("socket:")}
-
-
-def metric(port, name):
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
-        found = re.findall(rf"^{name}(?:{{[^}}]*}})? (\S+)$", answer.read().decode(), re.MULTILINE)
-    return sum(float(value) for value in found)
 
 
 def test_a_terminating_namespace_costs_a_handful_of_requests(world):
