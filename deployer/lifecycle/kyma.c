@@ -368,38 +368,15 @@ static void step_modules(struct kyma *kyma, const json_t *object)
     }
 }
 
-/* Once only: it also ends writes of Manifests, of which the following passes have begun some. */
-static void forget_cluster(struct kyma *kyma)
-{
-    if (kyma->cluster)
-        kyma_disconnect(kyma);
-}
-
-/* Connects to a cluster that is being left. Whether it is another Kyma's, as far as known. */
-static bool connect_to_leave(struct kyma *kyma, bool *ret_is_connected)
-{
-    cleanup_json json_t *remote = NULL;
-
-    *ret_is_connected = kyma_connect(kyma, true);
-    if (!*ret_is_connected || !kyma_is_remote(kyma))
-        return false;
-    remote = kept_get(&kyma->remote);
-    return kyma_is_of_another(kyma, remote);
-}
-
 /* What belongs to another Kyma is left alone: then there is nothing to remove but the finalizer.
- * Manifests are kept all the same, since their objects are in the cluster to which the Secret led
+ * Manifests nevertheless stay, since their objects are in the cluster to which the Secret led
  * before. */
 static void pass_deletion(struct kyma *kyma, struct pass *pass)
 {
     cleanup_choices struct choices choices = resolve(kyma, pass);
     bool is_forsaken = kyma_has_no_access(kyma);
-    bool is_foreign = false;
+    bool is_foreign = kyma_connect_to_leave(kyma, &pass->is_connected);
 
-    if (is_forsaken)
-        forget_cluster(kyma);
-    else
-        is_foreign = connect_to_leave(kyma, &pass->is_connected);
     if (is_forsaken) {
         free(kyma->problem);
         kyma->problem = NULL;
@@ -457,13 +434,9 @@ static void pass_life(struct kyma *kyma, struct pass *pass)
 static void pass_orphan(struct kyma *kyma)
 {
     if (kyma->modules) {
-        bool is_connected = false, is_foreign = false;
+        bool is_connected = false;
 
-        if (kyma_has_no_access(kyma))
-            forget_cluster(kyma);
-        else
-            is_foreign = connect_to_leave(kyma, &is_connected);
-        if (!is_foreign)
+        if (!kyma_connect_to_leave(kyma, &is_connected))
             step_modules(kyma, NULL);
         return;
     }

@@ -292,7 +292,7 @@ static void on_owner(void *data, json_t *object, const struct error *err)
     kyma_touch(kyma);
 }
 
-/* Nothing is removed from a cluster before it is known whose it is. */
+/* Nothing is removed from a cluster before it is known to which Kyma it belongs. */
 static void ask_for_owner(struct kyma *kyma)
 {
     kyma_send(kyma,

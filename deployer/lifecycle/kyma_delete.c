@@ -5,6 +5,24 @@
 #include "deployer/lifecycle/manager.h"
 #include "deployer/lifecycle/names.h"
 
+bool kyma_connect_to_leave(struct kyma *kyma, bool *ret_is_connected)
+{
+    cleanup_json json_t *remote = NULL;
+
+    *ret_is_connected = false;
+    if (kyma_has_no_access(kyma)) {
+        /* Once only: it also ends writes of Manifests, of which later passes have begun some. */
+        if (kyma->cluster)
+            kyma_disconnect(kyma);
+        return false;
+    }
+    *ret_is_connected = kyma_connect(kyma, true);
+    if (!*ret_is_connected || !kyma_is_remote(kyma))
+        return false;
+    remote = kept_get(&kyma->remote);
+    return kyma_is_of_another(kyma, remote);
+}
+
 static void on_deleted(void *data, json_t *object, const struct error *err)
 {
     struct kyma *kyma = data;

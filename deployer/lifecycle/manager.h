@@ -368,8 +368,7 @@ bool kyma_is_write_due(struct kyma *kyma, const json_t *old, const json_t *new);
 /* kyma_remote.c */
 /* Creates and marks the Kyma in the cluster. Whether it is there, and ours. */
 bool kyma_keep_remote(struct kyma *kyma, const json_t *object, const json_t *remote);
-/* Whether the Kyma in the cluster says that the cluster is another Kyma's, which is a problem: the
- * two would overwrite each other's work for ever, and the end of one would be that of the other. */
+/* Whether the cluster says that it is another Kyma's: the two would overwrite each other's work. */
 bool kyma_is_of_another(struct kyma *kyma, const json_t *remote);
 void kyma_write_remote_status(struct kyma *kyma, const json_t *remote, const json_t *status);
 
@@ -384,6 +383,8 @@ bool kyma_is_remote(const struct kyma *kyma);
 void kyma_send(struct kyma *kyma, struct kube_request request, kube_done_fn *on_done);
 
 /* kyma_delete.c */
+/* Connects to a cluster that is being left. Whether it is another Kyma's, as far as known. */
+bool kyma_connect_to_leave(struct kyma *kyma, bool *ret_is_connected);
 /* One step of the deletion; whether everything is gone but the finalizer. */
 bool kyma_delete_step(struct kyma *kyma, const json_t *object);
 
@@ -431,9 +432,8 @@ void module_succeeded(struct module *module);
 void module_set_applied(struct module *module, const char *ref);
 void module_on_timer(void *data);
 void module_on_watch_timer(void *data);
-/* Before another request: a Manifest can be written by its cluster or for a report while its
- * objects are planned, looked up or removed. Whatever was to be written then still differs, so it
- * is written later. */
+/* Before another request: a report may be under way while objects are planned, looked up or
+ * removed. What was to be written still differs then, and is written later. */
 void module_drop_call(struct module *module);
 /* A write to the Manifest; answers are taken over. */
 void module_write(struct module *module, enum kube_verb verb, const char *subresource,
