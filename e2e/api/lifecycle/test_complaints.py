@@ -245,26 +245,6 @@ def test_a_kyma_with_modules_goes_without_its_cluster(world, is_hanging):
         program.stop()
 
 
-def test_modules_of_a_cluster_without_a_secret_are_written_once(world):
-    """C7: the Kyma and its Secret went while nothing ran. No answer ends the requests of other modules."""
-    names = [f"fine-{3 * letter}" for letter in "abcdefgh"]
-    program = world.start()
-    for name in names:
-        world.publish(name, [config_map(name)])
-    world.access("fleet-0001")
-    world.kyma(modules=names)
-    world.wait_state("Ready")
-    world.kill(program)
-    world.kcp.delete("secrets", "fleet-0001", world.namespace)
-    world.kcp.delete(KYMAS, "fleet-0001", world.namespace)
-    mark = world.control_plane.audit.mark()
-    program = world.start()
-    wait_until(lambda: world.kcp.find(KYMAS, "fleet-0001", world.namespace) is None, "gone")
-    writes = world.control_plane.audit.entries(mark, user=program.user, resource="manifests")
-    done = [e["verb"] for e in writes if e["verb"] in ("delete", "patch") and e["responseStatus"]["code"] == 200]
-    assert sorted(done) == ["delete"] * len(names) + ["patch"] * len(names), world.control_plane.audit.summary(mark, user=program.user)
-
-
 def test_a_module_goes_although_its_definition_is_not_there_any_more(world):
     """C7: the program has read that the cluster has the kind, and cannot apply its definition again."""
     broken = threading.Event()
