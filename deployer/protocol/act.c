@@ -65,6 +65,11 @@ char *act_export_name(const struct task *task)
     return item_export_name(task->record->namespace_name, task->record->name);
 }
 
+bool act_has_exports(const struct task *task)
+{
+    return task->item->has_export || task->record->is_export_possible;
+}
+
 void act_remove_exports(struct task *task, task_next_fn *next)
 {
     cleanup_free char *name = act_export_name(task);

@@ -55,5 +55,8 @@ void act_note_end(struct task *task, const json_t *status, const char *operation
 bool act_is_removed(const struct error *err);
 /* The name of the Secret with the item's exports. Belongs to the caller. */
 char *act_export_name(const struct task *task);
+/* Whether there may be such a Secret, whatever the status says: a job can end between the write of
+ * the Secret and that of the status, when it is interrupted or another one begins. */
+bool act_has_exports(const struct task *task);
 /* A request that deletes the Secret with the item's exports in the item's namespace. */
 void act_remove_exports(struct task *task, task_next_fn *next);

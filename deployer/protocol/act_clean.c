@@ -70,15 +70,17 @@ static void remove_finalizer(struct task *task)
 static void on_exports_removed(struct task *task, json_t *object, const struct error *err)
 {
     (void)object;
-    if (act_is_removed(err))
-        remove_finalizer(task);
-    else
+    if (!act_is_removed(err)) {
         clean_failed(task, "Delete", "CleanupDeployItem", err);
+        return;
+    }
+    task->record->is_export_possible = false;
+    remove_finalizer(task);
 }
 
 void act_item_cleaned(struct task *task)
 {
-    if (task->item->has_export)
+    if (act_has_exports(task))
         act_remove_exports(task, on_exports_removed);
     else
         remove_finalizer(task);

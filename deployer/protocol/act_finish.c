@@ -58,10 +58,12 @@ static void export_failed(struct task *task, const struct error *err)
 static void on_export_removed(struct task *task, json_t *object, const struct error *err)
 {
     (void)object;
-    if (act_is_removed(err))
-        write_success(task, false);
-    else
+    if (!act_is_removed(err)) {
         export_failed(task, err);
+        return;
+    }
+    task->record->is_export_possible = false;
+    write_success(task, false);
 }
 
 static void on_export_written(struct task *task, json_t *object, const struct error *err)
@@ -104,9 +106,10 @@ void act_complete_with(struct task *task, json_t *exports)
                                    .field_manager = CONTROLLER_FIELD_MANAGER,
                                    .is_unread = true};
 
-    if (exports)
+    if (exports) {
+        task->record->is_export_possible = true;
         task_request(task, task->controller->landscaper, &request, on_export_written);
-    else if (task->item->has_export) /* of an earlier job: not a result of this one */
+    } else if (act_has_exports(task)) /* of an earlier job: not a result of this one */
         act_remove_exports(task, on_export_removed);
     else
         write_success(task, false);

@@ -24,6 +24,7 @@ struct record {
     bool is_known;  /* there is such an item; else only what is tracked names it */
     bool has_job;   /* jobID is set */
     bool is_finished;
+    bool is_export_possible; /* a Secret with exports may be there that the status does not name */
     char uid[RECORD_UID_SIZE];
     const char *name;      /* points into namespace_name[] */
     char namespace_name[]; /* "namespace\0name\0" */

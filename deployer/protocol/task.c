@@ -220,6 +220,14 @@ static void set_item(struct task *task, struct item *item)
     }
 }
 
+/* Another process has begun this job, or the job before it ended early: its exports may have been
+ * written before its status could say so. */
+static bool can_have_unknown_export(const struct item *item)
+{
+    return job_has_begun(item) ||
+           (status_is_final(item->phase) && strcmp(item->phase, PHASE_SUCCEEDED) != 0);
+}
+
 void task_offer(struct controller *controller, struct record *record, struct item *item)
 {
     struct task *task = record->task;
@@ -236,8 +244,10 @@ void task_offer(struct controller *controller, struct record *record, struct ite
         (void)index_drop_unused(controller->index, record);
         return;
     }
-    if (!task)
+    if (!task) {
         task = task_new(controller, record);
+        record->is_export_possible |= item && can_have_unknown_export(item);
+    }
     if (is_new_order) {
         if (!item || !task->item || strcmp(task->item->job, item->job) != 0)
             start_clock(task);

@@ -4,11 +4,13 @@
 import signal
 import threading
 
+import pytest
+
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
 from controller_harness import LEASE, writes
 from faults.proxy import PASS, Action
-from manifest_harness import LABEL, config_map, managed, thing_definition
+from manifest_harness import EXPORTED, LABEL, config_map, managed, thing_definition
 
 
 def test_what_had_to_be_removed_is_remembered_when_a_job_fails(world):
@@ -85,6 +87,37 @@ def test_an_interrupted_job_leaves_nothing_behind(world):
             gate.set()
             world.removed(name)
             assert world.names() == []
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_exports_of_an_interrupted_job_are_removed_by_the_next_one(world, is_restarted):
+    """Interrupted after the Secret was written, and before the status named it."""
+    gate, written = threading.Event(), threading.Event()
+
+    def hold():
+        if world.kube.find("secrets", "item-export", world.namespace):
+            written.set()
+            gate.wait(20)
+
+    def plan(request):
+        return Action(before=hold) if request.path.endswith("/status") and not gate.is_set() else PASS
+
+    here = {"apiVersion": "v1", "kind": "ConfigMap", "name": "config", "namespace": world.space}
+    with world.behind_proxies(plan):
+        controller = world.start(proxy=world.proxy)
+        world.deploy("item", [managed(world.config("config", data={"answer": "42"}))],
+                     exports={"exports": [{**EXPORTED, "fromResource": here}]})
+        assert written.wait(60)
+        if is_restarted:
+            controller.expected = False
+            controller.kill()
+        world.interrupt("item", "job-1")
+        gate.set()
+        if is_restarted:
+            world.start(proxy=world.proxy)
+        world.update("item", [managed(world.config("config"))], job="job-2")
+        world.succeeded("item", "job-2")
+        assert not world.kube.find("secrets", "item-export", world.namespace)
 
 
 def test_a_plan_that_took_long_is_stored_before_anything_is_applied(world):
