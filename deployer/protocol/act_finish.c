@@ -109,10 +109,11 @@ void act_complete_with(struct task *task, json_t *exports)
     if (exports) {
         task->record->is_export_possible = true;
         task_request(task, task->controller->landscaper, &request, on_export_written);
-    } else if (act_has_exports(task)) /* of an earlier job: not a result of this one */
+    } else if (act_has_exports(task)) { /* of an earlier job: not a result of this one */
         act_remove_exports(task, on_export_removed);
-    else
+    } else {
         write_success(task, false);
+    }
 }
 
 void act_complete(struct task *task)
