@@ -13,6 +13,7 @@ addopts = --import-mode=importlib
 markers =
     node: one lane
     api: another lane
+    services: a third one
 """
 PASSES = "def test_passes():\n    pass\n"
 # In a helper, as most tests: pytest separates the functions by lines that resemble headlines.
@@ -53,28 +54,28 @@ def run(tmp_path):
     return run
 
 
-ONE_IN_EACH_LANE = [("node", PASSES), ("api", PASSES), ("rest", PASSES)]
+ONE_IN_EACH_LANE = [("node", PASSES), ("api", PASSES), ("rest", PASSES), ("services", PASSES)]
 
 
 def test_all_pass(run):
     code, out, _, retried = run(ONE_IN_EACH_LANE)
     assert code == 0 and retried == []
-    assert out.splitlines()[-1] == "3 passed, 0 failed, 0 skipped"
+    assert out.splitlines()[-1] == "4 passed, 0 failed, 0 skipped"
 
 
 def test_a_test_that_fails_twice_fails_the_run_and_is_named(run):
     code, out, errors, retried = run([*ONE_IN_EACH_LANE, ("api", FAILS), ("api", FAILS.replace("test_fails", "test_fails_too"))])
     assert code == 1 and retried == []
-    for test in ("test_3.py::test_fails", "test_4.py::test_fails_too"):
+    for test in ("test_4.py::test_fails", "test_5.py::test_fails_too"):
         assert f"e2e/{test} failed twice\n        AssertionError: one of two\n        the second\n" in errors
-    assert out.splitlines()[-1] == "3 passed, 2 failed, 0 skipped"
+    assert out.splitlines()[-1] == "4 passed, 2 failed, 0 skipped"
 
 
 def test_a_test_that_passes_on_the_second_attempt_is_listed_at_the_end(run):
     code, out, _, retried = run([*ONE_IN_EACH_LANE, ("rest", FLAKY.format("a"))])
     assert code == 0
-    assert retried == ["e2e/test_3.py::test_flaky_a"]
-    assert "1 passed only on a second attempt\n    e2e/test_3.py::test_flaky_a\n        assert False\n" in "\n".join(out.splitlines()[-4:])
+    assert retried == ["e2e/test_4.py::test_flaky_a"]
+    assert "1 passed only on a second attempt\n    e2e/test_4.py::test_flaky_a\n        assert False\n" in "\n".join(out.splitlines()[-4:])
 
 
 def test_more_than_two_such_tests_fail_the_run(run):
@@ -87,7 +88,7 @@ def test_a_failed_test_runs_again_in_a_process_of_its_own(run):
     # The first fails for good; the second passes, but only without the first in its process.
     code, _, errors, retried = run([*ONE_IN_EACH_LANE, ("rest", PICKY.format("False"))])
     assert code == 1
-    assert retried == ["e2e/test_3.py::test_needs_a_clean_process"]
+    assert retried == ["e2e/test_4.py::test_needs_a_clean_process"]
     assert "test_dirties_the_process failed twice" in errors
 
 
