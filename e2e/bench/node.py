@@ -144,8 +144,8 @@ class Node:
             f"--hostname-override={NODE_NAME}", f"--node-ip={self.sandbox.address}"])
 
     def _start_kubelet_until(self, condition, what):
-        """Starts the kubelet, repeatedly like systemd: it exits if containerd already listens but is not initialized."""
-        for attempts_left in reversed(range(20)):
+        """Starts the kubelet, repeatedly like systemd: it exits as long as containerd does not listen or is not initialized."""
+        for attempts_left in reversed(range(60)):
             self._start_kubelet()
             try:
                 self.kubelet.wait_until(condition, what)
@@ -153,7 +153,7 @@ class Node:
                 time.sleep(1)
                 return self.kubelet.wait_until(condition, what)
             except RuntimeError:
-                if not attempts_left or "server is not initialized yet" not in self.kubelet.output():
+                if not attempts_left or "validate service connection" not in self.kubelet.output():
                     raise
                 time.sleep(0.25)
 

@@ -20,7 +20,7 @@ from ship import containers, helm, release
 from ship.test_docs import commands_of
 
 # In the lane of test_released.py, so that both use the release that is built once per process.
-pytestmark = pytest.mark.services
+pytestmark = pytest.mark.node
 
 ARCHITECTURES = release.ARCHITECTURES
 NATIVE = release.NATIVE
