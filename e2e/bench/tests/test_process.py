@@ -11,9 +11,12 @@ from bench.proc import start_time
 from bench.waiting import wait_until
 
 STARTER = """
-import sys
+import pathlib, sys, time
 from bench.process import Process
 started = Process("sleep", ["sleep", "1000"])
+# Before that, the wrapper that makes it end with its parent may not have done so yet.
+while pathlib.Path(f"/proc/{started.pid}/comm").read_text().strip() != "sleep":
+    time.sleep(0.01)
 print(started.pid, flush=True)
 sys.stdin.read()
 """
