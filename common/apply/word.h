@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The index of text among words, 0 if text is empty; -1 if it is none of them. */
+/* The index of text among words; 0 if text is empty, -1 if it is not among them. */
 static inline int word_index(const char *const *words, size_t count, const char *text)
 {
     if (!*text)
