@@ -167,7 +167,7 @@ static void remove_pod(struct task *task)
         task_done(task);
         return;
     }
-    if (is_kept || doc_text(entry->pod, "metadata.deletionTimestamp"))
+    if (is_kept || !pod_can_be_deleted(entry->pod))
         drop_finalizer(task, entry);
     else
         pod_delete(task, entry, pod_has_stopped(entry->pod) ? 0 : -1, false, on_deleted);

@@ -68,3 +68,10 @@ bool pod_has_stopped(const json_t *pod)
     /* Before the first container starts, the list may be incomplete. */
     return ended >= POD_CONTAINERS;
 }
+
+bool pod_can_be_deleted(const json_t *pod)
+{
+    return !doc_text(pod, "metadata.deletionTimestamp") ||
+           (pod_has_stopped(pod) &&
+            doc_integer_or(pod, "metadata.deletionGracePeriodSeconds", 0) != 0);
+}

@@ -18,3 +18,7 @@ bool pod_is_over(const json_t *pod);
 bool pod_wait_has_ended(const json_t *pod);
 /* Every container has ended. The kubelet takes a second or two more to set the pod's phase. */
 bool pod_has_stopped(const json_t *pod);
+/* A deletion would have an effect: the pod is not being deleted, or its containers have ended
+ * before its grace period, and grace period 0 removes it before the kubelet has unmounted its
+ * volumes. */
+bool pod_can_be_deleted(const json_t *pod);

@@ -80,6 +80,31 @@ static void a_pod_has_stopped_when_all_its_containers_have(void **state)
     }
 }
 
+static void a_pod_is_deleted_again_only_once_its_containers_have_ended(void **state)
+{
+    static const char ended[] = "{\"state\":{\"terminated\":{\"exitCode\":1}}}";
+    static const char running[] = "{\"state\":{\"running\":{}}}";
+    static const char deleted[] = "\"deletionTimestamp\":\"x\",\"deletionGracePeriodSeconds\":38";
+    static const char released[] = "\"deletionTimestamp\":\"x\",\"deletionGracePeriodSeconds\":0";
+    static const struct {
+        const char *metadata, *main;
+        bool can_be_deleted;
+    } cases[] = {
+        {"", running, true},    {"", ended, true},        {deleted, running, false},
+        {deleted, ended, true}, {released, ended, false}, {released, running, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_free char *text =
+            xasprintf("{\"metadata\":{%s},\"status\":{\"containerStatuses\":[%s,%s]}}",
+                      cases[i].metadata, cases[i].main, ended);
+        cleanup_json json_t *pod = parse(text);
+
+        assert_int_equal(pod_can_be_deleted(pod), cases[i].can_be_deleted);
+    }
+}
+
 #define FINALIZED "\"finalizers\":[\"" FINALIZER_POD "\"]"
 #define OLD_POD                                                                                    \
     "{\"metadata\":{\"creationTimestamp\":\"2026-01-01T00:00:00Z\"," FINALIZED                     \
@@ -168,6 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_is_over_when_nothing_in_it_can_run),
         cmocka_unit_test(a_pod_has_stopped_when_all_its_containers_have),
+        cmocka_unit_test(a_pod_is_deleted_again_only_once_its_containers_have_ended),
         cmocka_unit_test(pods_are_garbage_if_no_controller_needs_them_any_more),
         cmocka_unit_test(inputs_are_garbage_if_their_item_has_nothing_to_run),
     };

@@ -190,6 +190,44 @@ def test_a_pod_whose_containers_have_ended_is_deleted_with_grace_period_0(world,
     assert (deletion["gracePeriodSeconds"], deletion["preconditions"]["uid"]) == (0, pod.uid)
 
 
+def test_a_pod_that_is_being_deleted_is_deleted_with_grace_period_0_once_wait_has_exited(world):
+    """The kubelet confirms the end of a pod only when it has unmounted the volumes. The next job does not wait for that."""
+    deletions, may_save, may_end = [], threading.Event(), threading.Event()
+
+    def plan(request):
+        if request.method == "DELETE" and "/pods/" in request.path:
+            deletions.append(json.loads(request.body))
+        return PASS
+
+    def behaviour(pod):
+        pod.run()
+        pod.killed.wait(120)
+        may_save.wait(120)
+        pod.status("Running", init=ended(), main=running(), wait=ended(1, message="the pod was stopped; state: stored"))
+        may_end.wait(120)
+        pod.status("Failed", init=ended(), main=ended(137, signal=9), wait=ended(1, message="the pod was stopped; state: stored"))
+
+    with world.behind_proxy(plan) as proxy:
+        world.start(proxy=proxy)
+        world.kubelet.behaviour, world.kubelet.confirms = behaviour, False
+        pod = begun(world)
+        world.interrupt("item", "job-1")
+        world.trigger("item", "job-2")
+        wait_until(lambda: deletions, "the deletion of the pod")
+        world.kubelet.behaviour = succeed
+        may_save.set()
+        # Run another item completely: the controller has seen that only main runs, and leaves main its time.
+        world.item("other")
+        assert world.finished("other")["phase"] == "Succeeded"
+        of_pod = [d["gracePeriodSeconds"] for d in deletions if d["preconditions"]["uid"] == pod["metadata"]["uid"]]
+        assert of_pod == [38]
+        may_end.set()
+        assert world.finished("item", "job-2")["phase"] == "Succeeded"
+        world.wait_for_cleanup()
+    of_pod = [d["gracePeriodSeconds"] for d in deletions if d["preconditions"]["uid"] == pod["metadata"]["uid"]]
+    assert of_pod == [38, 0]
+
+
 def test_force_cleanup_waits_for_a_pod_at_most_for_the_timeout_of_the_item(world):
     world.start()
     found = stubborn(world)
