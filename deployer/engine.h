@@ -9,7 +9,7 @@
  *
  * An engine may use deployer/protocol (tasks, requests, status); the protocol includes nothing of
  * an engine but this header, and engines do not include each other. deployer/controller/main.c
- * lists the engines. deployer/protocol/tests/fake_engine.c is the smallest one. */
+ * lists the engines. deployer/protocol/tests/smallest_engine.c is the smallest one. */
 #pragma once
 
 #include <jansson.h>

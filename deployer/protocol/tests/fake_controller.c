@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The item protocol with the fake engine as a program, for e2e/api/controller: the options that its
- * tests use, of those of "longshore controller". */
+/* The item protocol with an engine of the tests as a program, for e2e/api/controller: the options
+ * that its tests use, of those of "longshore controller", and --engine=smallest. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "common/data/doc.h"
 #include "deployer/controller/setup.h"
 #include "deployer/protocol/tests/fake_engine.h"
+#include "deployer/protocol/tests/smallest_engine.h"
 #include "deployer/serve/daemon.h"
 #include "deployer/validation/mistakes.h"
 
@@ -21,7 +22,7 @@ static const char *value_of(const char *argument, const char *name)
 
 int main(int argc, char **argv)
 {
-    static const struct engine_class *const engines[] = {&FAKE_ENGINE, NULL};
+    const struct engine_class *engines[] = {&FAKE_ENGINE, NULL};
     struct controller_options options = {
         .engines = engines, .metrics_address = "off", .health_address = "off"};
     cleanup_mistakes struct mistakes mistakes = {0};
@@ -40,6 +41,8 @@ int main(int argc, char **argv)
             options.kubeconfig = given;
         else if ((given = value_of(argv[i], "--metrics-address=")))
             options.metrics_address = given;
+        else if (strcmp(argv[i], "--engine=smallest") == 0)
+            engines[0] = &SMALLEST_ENGINE;
     }
     if (config_load(options.config, &config, &mistakes) < 0 ||
         controller_run(&options, config, &err) < 0) {

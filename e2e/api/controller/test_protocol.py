@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The protocol between Landscaper and a deployer, which does not depend on how an item is executed: every test runs with the pod
-engine and with the fake engine of deployer/protocol/tests."""
+engine and with the fake engine of deployer/protocol/tests; those that need no execution outside of the controller also with the smallest engine."""
 
 import pytest
 
@@ -14,7 +14,7 @@ REPLICAS = {"hpa": {"maxReplicas": 2}}
 
 class PodEngine:
     program, deployer = (PROGRAM, "controller"), "container.deployer.landscaper.gardener.cloud"
-    subject = "container deployer"
+    subject, has_exports, writes = "container deployer", True, 4
 
     def __init__(self, world):
         self.world = world
@@ -32,7 +32,7 @@ class PodEngine:
 
 
 class FakeEngine:
-    program, deployer, subject = (FAKE,), "fake", "fake deployer"
+    program, deployer, subject, has_exports, writes = (FAKE,), "fake", "fake deployer", True, 4
 
     def __init__(self, world):
         self.world = world
@@ -47,8 +47,27 @@ class FakeEngine:
         return [thing["data"]["job"] for thing in self.world.kube.items("configmaps", self.world.host) if "job" in thing.get("data", {})]
 
 
+class SmallestEngine:
+    """Its items succeed at once, without exports."""
+    program, deployer, has_exports, writes = (FAKE, "--engine=smallest"), "smallest", False, 1  # at least, in a job
+
+    def __init__(self, world):
+        self.world = world
+
+    def item(self, name, **more):
+        return self.world.item(name, **more)
+
+    def executions(self):
+        return []
+
+
 @pytest.fixture(params=[PodEngine, FakeEngine], ids=["pod", "fake"])
 def engine(request, world):
+    return request.param(world)
+
+
+@pytest.fixture(params=[PodEngine, FakeEngine, SmallestEngine], ids=["pod", "fake", "smallest"])
+def any_engine(request, world):
     return request.param(world)
 
 
@@ -64,18 +83,21 @@ def cleaned(engine):
     wait_until(lambda: not engine.executions(), "the end of all executions")
 
 
-def test_a_job_is_picked_up_and_finished_with_its_export(world, engine):
-    start(world, engine)
-    engine.item("item", finalizer=False)
+def test_a_job_is_picked_up_and_finished_with_its_export(world, any_engine):
+    start(world, any_engine)
+    any_engine.item("item", finalizer=False)
     status = world.finished("item")
     assert status["phase"] == "Succeeded" and status["observedGeneration"] == 1 and "lastError" not in status
-    assert status["deployer"]["name"] == engine.deployer and status["deployer"]["identity"] == "test"
+    assert status["deployer"]["name"] == any_engine.deployer and status["deployer"]["identity"] == "test"
     assert set(status["transitionTimes"]) >= {"triggerTime", "initTime", "finishedTime"}
-    assert status["exportRef"] == {"name": "item-export", "namespace": world.namespace}
-    secret = world.kube.get("secrets", "item-export", world.namespace)
-    assert secret["metadata"]["ownerReferences"][0]["name"] == "item" and "config" in secret["data"]
+    secret = world.kube.find("secrets", "item-export", world.namespace)
+    if any_engine.has_exports:
+        assert status["exportRef"] == {"name": "item-export", "namespace": world.namespace}
+        assert secret["metadata"]["ownerReferences"][0]["name"] == "item" and "config" in secret["data"]
+    else:
+        assert "exportRef" not in status and secret is None
     assert ITEM_FINALIZER in world.kube.get(DEPLOYITEMS, "item", world.namespace)["metadata"]["finalizers"]
-    cleaned(engine)
+    cleaned(any_engine)
 
 
 def test_a_failed_job_is_reported(world, engine):
@@ -152,15 +174,15 @@ def test_an_engine_looks_after_an_item_whose_job_is_finished(world):
     assert followed() == []
 
 
-def test_a_deletion_removes_the_item_and_its_export(world, engine):
-    start(world, engine)
-    engine.item("item")
+def test_a_deletion_removes_the_item_and_its_export(world, any_engine):
+    start(world, any_engine)
+    any_engine.item("item")
     world.finished("item")
-    cleaned(engine)
+    cleaned(any_engine)
     world.delete("item")
     world.wait_until_deleted("item")
     assert world.kube.find("secrets", "item-export", world.namespace) is None
-    cleaned(engine)
+    cleaned(any_engine)
 
 
 def test_force_cleanup_ends_an_execution_that_hangs(world, engine):
@@ -173,21 +195,21 @@ def test_force_cleanup_ends_an_execution_that_hangs(world, engine):
     cleaned(engine)
 
 
-def test_test_reconcile_makes_a_job(world, engine):
-    start(world, engine)
-    engine.item("item", job=None, annotations={OPERATION: "test-reconcile"})
+def test_test_reconcile_makes_a_job(world, any_engine):
+    start(world, any_engine)
+    any_engine.item("item", job=None, annotations={OPERATION: "test-reconcile"})
     status = wait_until(lambda: (s := world.status("item")).get("jobID") and s.get("jobIDFinished") == s["jobID"] and s, "the job to finish")
     assert status["phase"] == "Succeeded"
     assert OPERATION not in world.kube.get(DEPLOYITEMS, "item", world.namespace)["metadata"].get("annotations", {})
 
 
-def test_a_missing_target_fails_and_an_item_of_another_deployer_is_not_touched(world, engine):
+def test_a_missing_target_fails_and_an_item_of_another_deployer_is_not_touched(world, any_engine):
     world.target("theirs", config={}, labels={"env": "b"})
     world.target("ours", config={}, labels={"env": "a"})
-    start(world, engine, config={"targetSelector": [{"labels": [{"key": "env", "operator": "=", "values": ["a"]}]}]})
-    engine.item("theirs", target="theirs")
-    engine.item("nowhere", target="nowhere")
-    engine.item("ours", target="ours")
+    start(world, any_engine, config={"targetSelector": [{"labels": [{"key": "env", "operator": "=", "values": ["a"]}]}]})
+    any_engine.item("theirs", target="theirs")
+    any_engine.item("nowhere", target="nowhere")
+    any_engine.item("ours", target="ours")
     assert world.finished("nowhere")["lastError"]["reason"] == "NoTargetFound"
     assert world.finished("ours")["phase"] == "Succeeded"
     assert "phase" not in world.status("theirs")
@@ -200,12 +222,12 @@ def lock(world, name, holder):
                        "spec": {"podName": holder, "kind": "DeployItem", "name": name, "prefix": "container", "lastUpdateTime": now()}})
 
 
-def test_a_lock_is_taken_released_and_respected(world, engine):
+def test_a_lock_is_taken_released_and_respected(world, any_engine):
     for name, holder in (("outside", "nopodname"), ("dead", "died"), ("free", "")):
-        engine.item(name, job=None)
+        any_engine.item(name, job=None)
         lock(world, name, holder)
         world.trigger(name, "job-1")
-    start(world, engine, config=REPLICAS, env={"MY_POD_NAME": "me", "MY_POD_NAMESPACE": world.host})
+    start(world, any_engine, config=REPLICAS, env={"MY_POD_NAME": "me", "MY_POD_NAMESPACE": world.host})
     for name in ("dead", "free"):
         assert world.finished(name)["phase"] == "Succeeded"
         uid = world.kube.get(DEPLOYITEMS, name, world.namespace)["metadata"]["uid"]
@@ -219,9 +241,9 @@ def is_done(world, engine, name):
 
 
 @pytest.mark.parametrize("config", [{}, REPLICAS], ids=["alone", "replicas"])
-def test_a_job_survives_a_crash_at_every_request(world, engine, killer, config):
+def test_a_job_survives_a_crash_at_every_request(world, any_engine, killer, config):
     def restart():
-        controller = start(world, engine, proxy=killer.proxy, config={"garbageCollection": {"disable": True}, **config},
+        controller = start(world, any_engine, proxy=killer.proxy, config={"garbageCollection": {"disable": True}, **config},
                            env={"MY_POD_NAME": f"deployer-{len(world.controllers)}", "MY_POD_NAMESPACE": world.host})
         controller.expected = False
         killer.controller = controller
@@ -232,14 +254,16 @@ def test_a_job_survives_a_crash_at_every_request(world, engine, killer, config):
         name = f"item-{number}"
         controller.wait_until(lambda: "items listed" in controller.output(), "items listed")
         killer.arm(number)
-        engine.item(name)
-        wait_until(lambda: killer.has_killed.is_set() or is_done(world, engine, name), f"the crash or the end of {name}")
+        any_engine.item(name)
+        wait_until(lambda: killer.has_killed.is_set() or is_done(world, any_engine, name), f"the crash or the end of {name}")
         if not killer.has_killed.is_set():
-            assert number > 4, "the controller sent too few requests"
+            assert number > any_engine.writes, "the controller sent too few requests"
             break
         controller = restart()
-        wait_until(lambda: is_done(world, engine, name), f"{name} to finish after {killer.seen}")
+        wait_until(lambda: is_done(world, any_engine, name), f"{name} to finish after {killer.seen}")
         status = world.status(name)
-        assert status["phase"] == "Succeeded" and status["exportRef"]["name"] == f"{name}-export", (number, killer.seen, status)
+        export = {"exportRef": {"name": f"{name}-export", "namespace": world.namespace}} if any_engine.has_exports else {}
+        assert status["phase"] == "Succeeded", (number, killer.seen, status)
+        assert {key: status[key] for key in ("exportRef",) if key in status} == export, (number, killer.seen, status)
     else:
         pytest.fail("the job did not complete")
