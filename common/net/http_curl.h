@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection that curl makes for another transport: it resolves names and goes through proxies.
- * Private to common/net. */
+/* The parts of the transport that uses libcurl, and a connection that curl makes for another
+ * transport: it resolves names and goes through proxies. Private to common/net. */
 #pragma once
 
 #include <curl/curl.h>
@@ -43,3 +43,31 @@ bool http_link_has_tls_proxy(void);
 /* Sets call->err according to the result of a transfer. */
 void http_transfer_error(const struct http_transfer *transfer, CURLcode code,
                          struct http_call *call);
+
+/* ---- http_curl_pool.c ---- */
+
+/* A multi handle and so a set of connections. A stream that times out does not close the HTTP/2
+ * connection that it shares, and curl would give the dead connection to the next call. So after a
+ * timeout new calls get a new pool, and the old one is freed with the last of its calls. */
+struct http_pool {
+    struct http_client *client;
+    struct http_pool *next;
+    CURLM *multi;
+    struct loop_timer timer; /* curl's own */
+    size_t transfer_count;
+};
+
+int http_pool_new(struct http_client *client, struct http_pool **ret_pool, struct error *err)
+    must_check;
+void http_pool_free(struct http_pool *pool); /* NULL is fine */
+int http_pool_add(struct http_transfer *transfer, struct http_pool *pool, struct error *err)
+    must_check;
+void http_pool_remove(struct http_transfer *transfer);
+
+/* ---- http_curl_options.c ---- */
+
+int http_transfer_set_options(struct http_transfer *transfer, const struct http_request *request,
+                              struct error *err) must_check;
+int http_link_set_options(struct http_transfer *link, const struct http_request *request,
+                          struct error *err) must_check;
+void http_transfer_update_status(struct http_transfer *transfer);
