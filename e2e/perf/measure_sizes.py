@@ -35,8 +35,8 @@ def _random_files(mib, seed=7):
 
 
 def _peak_while(process):
-    """The largest RssAnon and VmRSS of a process during its life."""
-    peak = {"RssAnon": 0, "VmRSS": 0}
+    """The largest RssAnon, which is sampled, and the largest RSS, which the kernel keeps, of a process during its life."""
+    peak = {"RssAnon": 0, "VmHWM": 0}
     while process.poll() is None:
         try:
             found = memory(process.pid)
@@ -74,8 +74,8 @@ def init_by_size(quick):
             pod = _pod()
             directory = samples.mount(pod.inputs / "state", samples.own(files, 1))
             of_state = _init(pod, {}, {"LONGSHORE_STATE_SOURCE_DIR": str(directory)})
-            rows.append({"mib": mib, "blobAnonBytes": of_blob["RssAnon"], "blobRssBytes": of_blob["VmRSS"],
-                         "stateAnonBytes": of_state["RssAnon"], "stateRssBytes": of_state["VmRSS"]})
+            rows.append({"mib": mib, "blobAnonBytes": of_blob["RssAnon"], "blobRssBytes": of_blob["VmHWM"],
+                         "stateAnonBytes": of_state["RssAnon"], "stateRssBytes": of_state["VmHWM"]})
     finally:
         registry.close()
     return rows
@@ -109,7 +109,7 @@ def wait_by_size(quick):
             peak = _peak_while(process._popen)
             ended(process, 0)
             stored = len(newest_generation(item.kube, item).data)
-            rows.append({"mib": mib, "waitingRssBytes": waiting["VmRSS"], "storingRssBytes": peak["VmRSS"],
+            rows.append({"mib": mib, "waitingRssBytes": waiting["VmRSS"], "storingRssBytes": peak["VmHWM"],
                          "storingAnonBytes": peak["RssAnon"], "storedBytes": stored, "tarGzBytes": _tar_gz_size(files)})
     finally:
         server.close()
