@@ -48,7 +48,7 @@ int activity_new(const struct volume *volume, const char *process_dir,
     if (process_fd >= 0)
         activity->own_fd = openat(process_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (activity->own_fd < 0 || activity->table_fds[0] < 0)
-        return error_set_errno(err, errno, "open the socket tables in '%s'", process_dir);
+        return error_set_errno(err, errno, "open the socket tables in \"%s\"", process_dir);
     *ret_activity = steal(&activity);
     return 0;
 }

@@ -178,7 +178,7 @@ int pod_watch_start(struct kube *kube, const struct pod_watch_options *options,
         (void)snprintf(watch->uid, sizeof(watch->uid), "%s", options->pod_uid);
     loop_timer_init(&watch->poll_timer, kube_loop(kube), poll_once, watch);
     if (kube_watch_start(kube, &watch_options, &watch->watch, err) < 0)
-        return error_wrap(err, "watch pod '%s'", options->pod_name);
+        return error_wrap(err, "watch pod \"%s\"", options->pod_name);
     *ret_watch = steal(&watch);
     return 0;
 }

@@ -39,7 +39,7 @@ struct sink_directory {
 /* Names relative to the directory would not tell the user which disk is full. */
 static int fail(const struct sink_directory *self, struct error *err)
 {
-    return error_wrap(err, "store in '%s'", self->path);
+    return error_wrap(err, "store in \"%s\"", self->path);
 }
 
 /* ---- files ---- */
@@ -51,20 +51,20 @@ static int write_synced(int directory_fd, const char *name, const void *bytes, s
         directory_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, (mode_t)0600);
 
     if (fd < 0)
-        return error_set_errno(err, errno, "create '%s'", name);
+        return error_set_errno(err, errno, "create \"%s\"", name);
     if (file_write_all(fd, name, bytes, size, err) < 0)
         return -1;
     if (fsync(fd) < 0)
-        return error_set_errno(err, errno, "sync '%s'", name);
+        return error_set_errno(err, errno, "sync \"%s\"", name);
     return 0;
 }
 
 static int rename_synced(int directory_fd, const char *from, const char *to, struct error *err)
 {
     if (renameat(directory_fd, from, directory_fd, to) < 0)
-        return error_set_errno(err, errno, "rename '%s' to '%s'", from, to);
+        return error_set_errno(err, errno, "rename \"%s\" to \"%s\"", from, to);
     if (fsync(directory_fd) < 0)
-        return error_set_errno(err, errno, "sync the directory of '%s'", to);
+        return error_set_errno(err, errno, "sync the directory of \"%s\"", to);
     return 0;
 }
 
@@ -84,10 +84,10 @@ static int open_or_create_directory(int parent_fd, const char *name, struct erro
     int fd = -1;
 
     if (mkdirat(parent_fd, name, 0700) < 0 && errno != EEXIST)
-        return error_set_errno(err, errno, "create directory '%s'", name);
+        return error_set_errno(err, errno, "create directory \"%s\"", name);
     fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        return error_set_errno(err, errno, "open directory '%s'", name);
+        return error_set_errno(err, errno, "open directory \"%s\"", name);
     return fd;
 }
 
@@ -115,7 +115,7 @@ static int read_last(struct sink *sink, struct last_generation *ret_last, struct
 
     if (!directory) {
         closep(&fd);
-        return fd < 0 ? -1 : error_set_errno(err, errno, "read directory '%s'", STATE_DIR);
+        return fd < 0 ? -1 : error_set_errno(err, errno, "read directory \"%s\"", STATE_DIR);
     }
     *ret_last = (struct last_generation){0};
     while ((entry = readdir(directory))) {
@@ -194,7 +194,7 @@ static int clear_exports(struct sink *sink, const struct origin *origin, struct 
     (void)origin;
     if (unlinkat(self->fd, EXPORTS_FILE, 0) == 0 || errno == ENOENT)
         return 0;
-    (void)error_set_errno(err, errno, "remove '%s' of an earlier run", EXPORTS_FILE);
+    (void)error_set_errno(err, errno, "remove \"%s\" of an earlier run", EXPORTS_FILE);
     return fail(self, err);
 }
 
@@ -268,10 +268,10 @@ int sink_directory_new(const char *path, struct clock *clock, struct sink **ret_
     int fd = -1;
 
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return error_set_errno(err, errno, "create directory '%s'", path);
+        return error_set_errno(err, errno, "create directory \"%s\"", path);
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return error_set_errno(err, errno, "open directory '%s'", path);
+        return error_set_errno(err, errno, "open directory \"%s\"", path);
     self = xcalloc(1, sizeof(*self));
     self->sink.operations = &operations;
     self->clock = clock;

@@ -237,7 +237,7 @@ static int put_exports(struct sink *sink, const struct origin *origin, const voi
         if (err->kind != ERROR_NOT_FOUND)
             break;
     }
-    return error_wrap(err, "write export Secret '%s'", self->export_name);
+    return error_wrap(err, "write export Secret \"%s\"", self->export_name);
 }
 
 static int clear_exports(struct sink *sink, const struct origin *origin, struct error *err)
@@ -249,7 +249,7 @@ static int clear_exports(struct sink *sink, const struct origin *origin, struct 
     /* The export of a newer run can't be mistaken for ours. */
     if (err->kind == ERROR_CANCELLED)
         return 0;
-    return error_wrap(err, "clear export Secret '%s' of an earlier run", self->export_name);
+    return error_wrap(err, "clear export Secret \"%s\" of an earlier run", self->export_name);
 }
 
 /* ---- progress ---- */
@@ -290,7 +290,7 @@ static int report_progress(struct sink *sink, const struct origin *origin,
                             err) == 0)
             return 0;
     }
-    return error_wrap(err, "write Secret '%s'", self->report_name);
+    return error_wrap(err, "write Secret \"%s\"", self->report_name);
 }
 
 static void sink_kube_free(struct sink *sink)

@@ -13,12 +13,12 @@ enum { PATH_DEPTH_MAX = 128 };
 static int clean_absolute(const char *path, char **ret_clean, struct error *err)
 {
     if (path[0] != '/')
-        return error_set(err, ERROR_INVALID, "'%s' is not an absolute path", path);
+        return error_set(err, ERROR_INVALID, "\"%s\" is not an absolute path", path);
     if (beneath_clean_any_path(path + 1, PATH_DEPTH_MAX, ret_clean, err) < 0)
-        return error_wrap(err, "path '%s'", path);
+        return error_wrap(err, "path \"%s\"", path);
     if (!strchr(*ret_clean, '/')) {
         free(steal(ret_clean));
-        return error_set(err, ERROR_INVALID, "'%s' must be below a subdirectory of '/'", path);
+        return error_set(err, ERROR_INVALID, "\"%s\" must be below a subdirectory of '/'", path);
     }
     return 0;
 }
@@ -43,7 +43,7 @@ static int open_place(const char *clean, size_t root_length, struct volume_place
     int root_fd = open(root_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (root_fd < 0)
-        return error_set_errno(err, errno, "open '%s'", root_path);
+        return error_set_errno(err, errno, "open \"%s\"", root_path);
     ret_place->root_fd = root_fd;
     ret_place->root_path = steal(&root_path);
     ret_place->path = xstrdup(clean + root_length + 1);

@@ -251,9 +251,9 @@ static void describe_job(const struct apply_job *job, struct summary *summary)
     if (job->interest)
         state = xstrdup("is not established yet");
     else if (job->call || job->place)
-        state = xasprintf("waits for a response of server '%s'", server);
+        state = xasprintf("waits for a response of server \"%s\"", server);
     else
-        state = xasprintf("waits until its kind is known to server '%s'", server);
+        state = xasprintf("waits until its kind is known to server \"%s\"", server);
     summary_add(summary, "%s %s%s%s%s", name, state, has_reason ? " (" : "",
                 has_reason ? job->waiting_err.text : "", has_reason ? ")" : "");
 }

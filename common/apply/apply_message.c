@@ -113,12 +113,12 @@ static void redact(const json_t *secret, char **text)
     }
 }
 
-/* The text without "create configmaps 'a/x': ", which repeats what the message begins with. */
+/* The text without 'create configmaps "a/x": ', which repeats what the message begins with. */
 static const char *without_request(const char *text)
 {
-    const char *end = strstr(text, "': ");
+    const char *end = strstr(text, "\": ");
 
-    return end ? end + strlen("': ") : text;
+    return end ? end + strlen("\": ") : text;
 }
 
 static bool may_succeed_later(const struct error *err)

@@ -160,7 +160,7 @@ int cluster_connection_for_watch(struct cluster *cluster,
         connection++;
     if (connection == end)
         return error_set(err, ERROR_TEMPORARY,
-                         "too many watches at server '%s' (the limit is %d); retry later",
+                         "too many watches at server \"%s\" (the limit is %d); retry later",
                          cluster_server(cluster), CLUSTER_WATCHES_MAX);
     *ret_connection = connection;
     if (connection->kube)

@@ -256,7 +256,7 @@ static void answer_lookup(struct cluster *cluster, const char *api_version, cons
 
     if (!found)
         (void)error_set(&err, ERROR_NOT_FOUND,
-                        "the cluster has no kind %s in %s (server '%s'); if it is defined by a "
+                        "the cluster has no kind %s in %s (server \"%s\"); if it is defined by a "
                         "CustomResourceDefinition, that has to be applied first",
                         kind, api_version, cluster_server(cluster));
     on_done(data, found, &err);
@@ -359,7 +359,7 @@ static int ask(struct cluster *cluster, const char *api_version, struct error *e
     group_name = xstrndup(group, group_size);
     request.resource = (struct kube_resource){group_name, version, NULL};
     if (kube_start(cluster_kube(cluster), &request, &cluster->discovery, err) < 0)
-        return error_wrap(err, "apiVersion '%s'", api_version);
+        return error_wrap(err, "apiVersion \"%s\"", api_version);
     cluster->discovered_version = is_all ? NULL : xstrdup(api_version);
     return 0;
 }

@@ -250,7 +250,7 @@ static void notify_chain(struct cluster_interest *chain, const json_t *object, b
             (!is_changed && (interest->is_informed || !interest->name)))
             continue;
         if (is_gone && !interest->name)
-            (void)error_set(&gone, ERROR_NOT_FOUND, "'%s' was deleted", name);
+            (void)error_set(&gone, ERROR_NOT_FOUND, "\"%s\" was deleted", name);
         interest->is_informed = interest->is_informed || interest->name != NULL;
         cluster_stream_notify(interest, is_gone && interest->name ? NULL : object,
                               is_gone && !interest->name ? &gone : NULL);

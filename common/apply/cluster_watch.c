@@ -340,7 +340,7 @@ int cluster_watch(struct cluster *cluster, const struct kind *kind, const char *
     struct cluster_interest *interest = NULL;
 
     if (name && (!name[0] || strpbrk(name, "/%") || name[strspn(name, ".")] == '\0'))
-        return error_set(err, ERROR_INVALID, "invalid name '%s' of an object", name);
+        return error_set(err, ERROR_INVALID, "invalid name \"%s\" of an object", name);
     if (find_stream(cluster, kind, namespace_name, name, name ? NULL : label_selector, &stream,
                     err) < 0)
         return -1;

@@ -162,7 +162,7 @@ char *late_patch_describe(const struct late_patch *patch)
         if (patching->patch) {
             cleanup_free char *name = object_ref_text(&patching->object->ref);
 
-            return xasprintf("%s waits for a response of server '%s'", name,
+            return xasprintf("%s waits for a response of server \"%s\"", name,
                              cluster_server(patch->cluster));
         }
     }

@@ -57,7 +57,7 @@ static void check_name(const json_t *manifest, const char *source, struct summar
     else if (!name[0])
         check_member(manifest, "metadata.name", source, problems);
     else if (strpbrk(name, "/%") || name[strspn(name, ".")] == '\0')
-        summary_add_field(problems, field, "invalid name '%s'", name);
+        summary_add_field(problems, field, "invalid name \"%s\"", name);
 }
 
 /* Returns whether there is no problem. */

@@ -128,16 +128,16 @@ static int set_open_error(struct error *err, int os, const char *path)
 
     switch (os) {
     case ELOOP:
-        return error_set(err, ERROR_INVALID, "'%s' is a symlink or goes through one", shown.text);
+        return error_set(err, ERROR_INVALID, "\"%s\" is a symlink or goes through one", shown.text);
     case ENOTDIR:
-        return error_set(err, ERROR_INVALID, "'%s' goes through something that is not a directory",
-                         shown.text);
+        return error_set(err, ERROR_INVALID,
+                         "\"%s\" goes through something that is not a directory", shown.text);
     case EXDEV:
-        return error_set(err, ERROR_INVALID, "'%s' is on another file system", shown.text);
+        return error_set(err, ERROR_INVALID, "\"%s\" is on another file system", shown.text);
     case ENXIO: /* open() of a socket */
-        return error_set(err, ERROR_INVALID, "'%s' is not a regular file", shown.text);
+        return error_set(err, ERROR_INVALID, "\"%s\" is not a regular file", shown.text);
     default:
-        return error_set_errno(err, os, "open '%s'", shown.text);
+        return error_set_errno(err, os, "open \"%s\"", shown.text);
     }
 }
 
@@ -153,9 +153,10 @@ int beneath_open_file(int root_fd, const char *path, struct stat *ret_stat, stru
     if (fd < 0)
         return set_open_error(err, errno, path);
     if (fstat(fd, &stat) < 0)
-        return error_set_errno(err, errno, "stat '%s'", beneath_show(path).text);
+        return error_set_errno(err, errno, "stat \"%s\"", beneath_show(path).text);
     if (!S_ISREG(stat.st_mode))
-        return error_set(err, ERROR_INVALID, "'%s' is not a regular file", beneath_show(path).text);
+        return error_set(err, ERROR_INVALID, "\"%s\" is not a regular file",
+                         beneath_show(path).text);
     if (ret_stat)
         *ret_stat = stat;
     return steal_fd(&fd);
@@ -194,7 +195,7 @@ static int make_directories(int root_fd, const char *path, struct error *err)
         memcpy(name, from, length);
         name[length] = '\0';
         if (mkdirat(from_fd, name, 0777) < 0 && errno != EEXIST)
-            return error_set_errno(err, errno, "create directory '%s'", beneath_show(path).text);
+            return error_set_errno(err, errno, "create directory \"%s\"", beneath_show(path).text);
         next_fd = open_clean(from_fd, name, O_PATH | O_DIRECTORY);
         if (next_fd < 0)
             return set_open_error(err, errno, path);
@@ -233,7 +234,7 @@ int beneath_open_parent(int root_fd, const char *path, bool is_made, const char 
     if (clean(path, &name, err) < 0)
         return -1;
     if (!name[0] || strcmp(name, path) != 0)
-        return error_set(err, ERROR_INVALID, "'%s' is not a clean path of a file",
+        return error_set(err, ERROR_INVALID, "\"%s\" is not a clean path of a file",
                          beneath_show(path).text);
     slash = strrchr(name, '/');
     if (slash)
@@ -255,13 +256,13 @@ static int clear_way(int parent_fd, const char *name, const char *path, struct e
     struct stat stat = {0};
 
     if (fstatat(parent_fd, name, &stat, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(stat.st_mode))
-        return error_set(err, ERROR_INVALID, "'%s' already exists as a directory",
+        return error_set(err, ERROR_INVALID, "\"%s\" already exists as a directory",
                          beneath_show(path).text);
     if (unlinkat(parent_fd, name, 0) < 0 && errno != ENOENT) {
         if (errno == EISDIR)
-            return error_set(err, ERROR_INVALID, "'%s' already exists as a directory",
+            return error_set(err, ERROR_INVALID, "\"%s\" already exists as a directory",
                              beneath_show(path).text);
-        return error_set_errno(err, errno, "replace '%s'", beneath_show(path).text);
+        return error_set_errno(err, errno, "replace \"%s\"", beneath_show(path).text);
     }
     return 0;
 }
@@ -291,11 +292,11 @@ static int make_at(int root_fd, const char *path, const struct make *make, struc
         if (made >= 0)
             return made;
         if (errno != EEXIST)
-            return error_set_errno(err, errno, "create '%s'", beneath_show(path).text);
+            return error_set_errno(err, errno, "create \"%s\"", beneath_show(path).text);
         if (clear_way(parent_fd, name, path, err) < 0)
             return -1;
     }
-    return error_set(err, ERROR_CONFLICT, "'%s' keeps being recreated by another process",
+    return error_set(err, ERROR_CONFLICT, "\"%s\" keeps being recreated by another process",
                      beneath_show(path).text);
 }
 
@@ -342,9 +343,9 @@ int beneath_make_link(int root_fd, const char *path, const char *existing, struc
     if (target_fd < 0)
         return -1;
     if (fstatat(target_fd, make.target, &stat, AT_SYMLINK_NOFOLLOW) < 0)
-        return error_set_errno(err, errno, "stat '%s'", beneath_show(existing).text);
+        return error_set_errno(err, errno, "stat \"%s\"", beneath_show(existing).text);
     if (!S_ISREG(stat.st_mode))
-        return error_set(err, ERROR_INVALID, "'%s' is not a regular file",
+        return error_set(err, ERROR_INVALID, "\"%s\" is not a regular file",
                          beneath_show(existing).text);
     make.target_fd = target_fd;
     return make_at(root_fd, path, &make, err);
@@ -385,7 +386,7 @@ int beneath_write_file(int root_fd, const char *path, const void *data, size_t s
         int os = errno;
 
         (void)unlinkat(parent_fd, temporary, 0);
-        return error_set_errno(err, os, "rename to '%s'", beneath_show(path).text);
+        return error_set_errno(err, os, "rename to \"%s\"", beneath_show(path).text);
     }
     return 0;
 }

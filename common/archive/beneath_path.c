@@ -66,28 +66,29 @@ static int clean_path(const char *path, unsigned depth_max, bool is_plain, char 
     unsigned depth = 0;
 
     if (size >= BENEATH_PATH_MAX)
-        return error_set(err, ERROR_INVALID, "path '%s' is longer than %d bytes", shown.text,
+        return error_set(err, ERROR_INVALID, "path \"%s\" is longer than %d bytes", shown.text,
                          BENEATH_PATH_MAX - 1);
     if (path[0] == '/')
-        return error_set(err, ERROR_INVALID, "path '%s' is absolute", shown.text);
+        return error_set(err, ERROR_INVALID, "path \"%s\" is absolute", shown.text);
 
     clean = xmalloc(size + 1);
     for (const char *from = path; *from;) {
         size_t length = strcspn(from, "/");
 
         if (length > BENEATH_NAME_MAX)
-            return error_set(err, ERROR_INVALID, "path '%s' has a component of more than %d bytes",
-                             shown.text, BENEATH_NAME_MAX);
+            return error_set(err, ERROR_INVALID,
+                             "path \"%s\" has a component of more than %d bytes", shown.text,
+                             BENEATH_NAME_MAX);
         if (length == 2 && from[0] == '.' && from[1] == '.')
-            return error_set(err, ERROR_INVALID, "path '%s' contains '..'", shown.text);
+            return error_set(err, ERROR_INVALID, "path \"%s\" contains '..'", shown.text);
         for (size_t i = 0; is_plain && i < length; i++) {
             if (is_control((unsigned char)from[i]) || from[i] == '\\')
                 return error_set(err, ERROR_INVALID,
-                                 "path '%s' has a control character or a backslash", shown.text);
+                                 "path \"%s\" has a control character or a backslash", shown.text);
         }
         if (length && !(length == 1 && from[0] == '.')) {
             if (++depth > depth_max)
-                return error_set(err, ERROR_TOO_LARGE, "path '%s' is deeper than %u", shown.text,
+                return error_set(err, ERROR_TOO_LARGE, "path \"%s\" is deeper than %u", shown.text,
                                  depth_max);
             if (used)
                 clean[used++] = '/';

@@ -129,18 +129,18 @@ int beneath_remove_tree(int root_fd, const char *path, struct error *err)
     if (parent_fd < 0)
         return err->kind == ERROR_NOT_FOUND ? 0 : -1;
     if (remove_entry(parent_fd, name, -1) < 0)
-        return error_set_errno(err, errno, "remove '%s'", beneath_show(path).text);
+        return error_set_errno(err, errno, "remove \"%s\"", beneath_show(path).text);
     top_fd = open_to_empty(parent_fd, name);
     if (top_fd < 0 && errno == ENOENT)
         return 0;
     if (top_fd < 0)
-        return error_set_errno(err, errno, "remove '%s'", beneath_show(path).text);
+        return error_set_errno(err, errno, "remove \"%s\"", beneath_show(path).text);
     (void)fchmod(top_fd, 0700);
     while (!is_clean) {
         if (sweep(top_fd, &is_clean) < 0)
-            return error_set_errno(err, errno, "empty '%s'", beneath_show(path).text);
+            return error_set_errno(err, errno, "empty \"%s\"", beneath_show(path).text);
     }
     if (unlinkat(parent_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
-        return error_set_errno(err, errno, "remove '%s'", beneath_show(path).text);
+        return error_set_errno(err, errno, "remove \"%s\"", beneath_show(path).text);
     return 0;
 }

@@ -50,7 +50,7 @@ static int apply_whiteout(const struct layer *layer, const struct layer_path *at
     if (strcmp(at->name, WHITEOUT_OPAQUE) == 0)
         return layer_placed_remove_others(&layer->placed, at->parent_fd, err);
     if (strcmp(removed, "") == 0 || strcmp(removed, ".") == 0 || strcmp(removed, "..") == 0)
-        return error_set(err, ERROR_INVALID, "invalid whiteout '%s'", at->name);
+        return error_set(err, ERROR_INVALID, "invalid whiteout \"%s\"", at->name);
     return beneath_remove_tree(at->parent_fd, removed, err);
 }
 
@@ -68,7 +68,7 @@ static int set_time(const struct layer_path *at, const struct tar_entry *entry, 
     const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, entry->mtime};
 
     if (entry->has_mtime && utimensat(at->parent_fd, at->name, times, AT_SYMLINK_NOFOLLOW) < 0)
-        return error_set_errno(err, errno, "set the time of '%s'", beneath_show(at->name).text);
+        return error_set_errno(err, errno, "set the time of \"%s\"", beneath_show(at->name).text);
     return 0;
 }
 
@@ -176,7 +176,7 @@ static int place_hard_link(const struct layer *layer, const struct layer_path *a
         fstatat(target.parent_fd, target.name, &info, AT_SYMLINK_NOFOLLOW) < 0 ||
         S_ISDIR(info.st_mode))
         return error_set(err, ERROR_INVALID,
-                         "target '%s' of the hard link is not a file in the image",
+                         "target \"%s\" of the hard link is not a file in the image",
                          beneath_show(entry->target).text);
     if (beneath_remove_tree(at->parent_fd, at->name, err) < 0)
         return -1;
@@ -225,7 +225,7 @@ static int place(struct layer *layer, struct tar_entry *entry, struct error *err
     if (entry->mtime.tv_sec < 0)
         entry->mtime = (struct timespec){0}; /* as containerd does */
     if (layer_path_open(layer->root_fd, path, &at, err) < 0 || place_at(layer, &at, entry, err) < 0)
-        return error_wrap(err, "entry '%s'", beneath_show(path).text);
+        return error_wrap(err, "entry \"%s\"", beneath_show(path).text);
     return 0;
 }
 

@@ -34,7 +34,7 @@ static int splice_link(int root_fd, char **path, size_t length, struct error *er
         return -1;
     size = readlinkat(parent_fd, slash ? slash + 1 : link, target, sizeof(target) - 1);
     if (size <= 0)
-        return error_set_errno(err, errno, "read symbolic link '%s'", beneath_show(link).text);
+        return error_set_errno(err, errno, "read symbolic link \"%s\"", beneath_show(link).text);
     joined = target[0] == '/' ? xasprintf("%s%s", target, *path + length)
                               : xasprintf("%s/%s%s", parent, target, *path + length);
     free(*path);

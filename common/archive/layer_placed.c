@@ -63,7 +63,7 @@ int layer_placed_add(struct layer_placed *placed, int directory_fd, const char *
     uint64_t key = 0;
 
     if (fstat(directory_fd, &info) < 0)
-        return error_set_errno(err, errno, "stat the directory of '%s'", beneath_show(name).text);
+        return error_set_errno(err, errno, "stat the directory of \"%s\"", beneath_show(name).text);
     if (placed->count >= placed->capacity / 2)
         grow(placed);
     key = key_of(info.st_ino, name);
@@ -91,7 +91,7 @@ static int remove_other(const struct layer_placed *placed, int directory_fd, ino
         openat(directory_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     if (fd < 0 && errno != ENOTDIR && errno != ELOOP)
-        return error_set_errno(err, errno, "open '%s'", beneath_show(name).text);
+        return error_set_errno(err, errno, "open \"%s\"", beneath_show(name).text);
     if (fd >= 0 && remove_others(placed, fd, &is_empty, err) < 0)
         return -1;
     *ret_is_removed = is_empty && !is_placed(placed, directory, name);

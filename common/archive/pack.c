@@ -69,7 +69,7 @@ static void cut_path(struct packer *packer, size_t size)
 
 static int set_changed(const struct packer *packer, struct error *err)
 {
-    return error_set(err, ERROR_CONFLICT, "'%s' changed while it was read",
+    return error_set(err, ERROR_CONFLICT, "\"%s\" changed while it was read",
                      beneath_show(path_of(packer)).text);
 }
 
@@ -80,7 +80,7 @@ static int set_failed(const struct packer *packer, const char *what, struct erro
         return set_changed(packer, err);
     if (errno == ELOOP || errno == ENOTDIR || errno == ENXIO)
         return set_changed(packer, err);
-    return error_set_errno(err, errno, "%s '%s'", what, beneath_show(path_of(packer)).text);
+    return error_set_errno(err, errno, "%s \"%s\"", what, beneath_show(path_of(packer)).text);
 }
 
 /* Compares identity, type, content and times, but not the access time and the number of links. */
@@ -150,7 +150,7 @@ static int pack_directory(struct packer *packer, int parent_fd, const char *name
     if (!is_same(&stat, seen))
         return set_changed(packer, err);
     if (stat.st_dev != packer->device)
-        return error_set(err, ERROR_INVALID, "'%s' is on another file system",
+        return error_set(err, ERROR_INVALID, "\"%s\" is on another file system",
                          beneath_show(path_of(packer)).text);
     if (tar_writer_header(packer->writer, &header, err) < 0)
         return -1;
@@ -190,7 +190,7 @@ static int count_file(struct packer *packer, uint64_t size, struct error *err)
     const struct archive_limits *limits = packer->options->limits;
 
     if (size > limits->file_max)
-        return error_set(err, ERROR_TOO_LARGE, "'%s' is larger than %llu bytes",
+        return error_set(err, ERROR_TOO_LARGE, "\"%s\" is larger than %llu bytes",
                          beneath_show(path_of(packer)).text, (unsigned long long)limits->file_max);
     if (size > limits->bytes_max - packer->counts.bytes)
         return error_set(err, ERROR_TOO_LARGE, "the files exceed %llu bytes in total",
@@ -260,7 +260,7 @@ static int pack_entry(struct packer *packer, int parent_fd, const char *name, st
     if (fstatat(parent_fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
         return set_failed(packer, "stat", err);
     if (packer->depth > limits->depth_max)
-        return error_set(err, ERROR_TOO_LARGE, "'%s' is deeper than %u",
+        return error_set(err, ERROR_TOO_LARGE, "\"%s\" is deeper than %u",
                          beneath_show(path_of(packer)).text, limits->depth_max);
     switch (stat.st_mode & S_IFMT) {
     case S_IFREG:
@@ -290,7 +290,7 @@ static int set_path(struct packer *packer, const struct level *level, const char
     cut_path(packer, level->path_size);
     if ((level->path_size && buffer_append(&packer->path, "/", 1, err) < 0) ||
         buffer_append(&packer->path, name, strlen(name), err) < 0)
-        return error_set(err, ERROR_TOO_LARGE, "a path below '%s' is longer than %d bytes",
+        return error_set(err, ERROR_TOO_LARGE, "a path below \"%s\" is longer than %d bytes",
                          beneath_show(path_of(packer)).text, BENEATH_PATH_MAX - 1);
     return 0;
 }

@@ -114,10 +114,10 @@ static int fill_entry(struct archive_entry *from, struct tar_entry *ret_entry, s
     if (!entry.name || !entry.name[0])
         return error_set(err, ERROR_INVALID, "archive has an entry without a name");
     if (size < 0)
-        return error_set(err, ERROR_INVALID, "'%s' has a negative size",
+        return error_set(err, ERROR_INVALID, "\"%s\" has a negative size",
                          beneath_show(entry.name).text);
     if (entry.kind != TAR_FILE && size > 0)
-        return error_set(err, ERROR_INVALID, "'%s' is not a file but has data",
+        return error_set(err, ERROR_INVALID, "\"%s\" is not a file but has data",
                          beneath_show(entry.name).text);
     entry.size = (uint64_t)size;
     if (entry.kind == TAR_HARD_LINK)
@@ -126,7 +126,7 @@ static int fill_entry(struct archive_entry *from, struct tar_entry *ret_entry, s
         entry.target = archive_entry_symlink(from);
     if ((entry.kind == TAR_HARD_LINK || entry.kind == TAR_SYMLINK) &&
         (!entry.target || !entry.target[0]))
-        return error_set(err, ERROR_INVALID, "link '%s' has no target",
+        return error_set(err, ERROR_INVALID, "link \"%s\" has no target",
                          beneath_show(entry.name).text);
     *ret_entry = entry;
     return 0;
@@ -188,9 +188,9 @@ int tar_reader_write_file(struct tar_reader *reader, const struct tar_entry *ent
 
     while ((size = tar_reader_data(reader, &bytes, &offset, err)) > 0) {
         if (offset > entry->size || (uint64_t)size > entry->size - offset)
-            return error_set(err, ERROR_INVALID, "'%s' has more data than its size", shown.text);
+            return error_set(err, ERROR_INVALID, "\"%s\" has more data than its size", shown.text);
         if (lseek(fd, (off_t)offset, SEEK_SET) < 0)
-            return error_set_errno(err, errno, "write '%s'", shown.text);
+            return error_set_errno(err, errno, "write \"%s\"", shown.text);
         if (file_write_all(fd, shown.text, bytes, (size_t)size, err) < 0)
             return -1;
     }
@@ -198,7 +198,7 @@ int tar_reader_write_file(struct tar_reader *reader, const struct tar_entry *ent
         return -1;
     /* A hole at the end of the file has no data that would extend it. */
     if (ftruncate(fd, (off_t)entry->size) < 0)
-        return error_set_errno(err, errno, "write '%s'", shown.text);
+        return error_set_errno(err, errno, "write \"%s\"", shown.text);
     return 0;
 }
 

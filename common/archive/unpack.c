@@ -40,7 +40,7 @@ static int count_bytes(struct unpacker *unpacker, const char *path, uint64_t siz
     const struct archive_limits *limits = unpacker->options->limits;
 
     if (size > limits->file_max)
-        return error_set(err, ERROR_TOO_LARGE, "'%s' is larger than %llu bytes",
+        return error_set(err, ERROR_TOO_LARGE, "\"%s\" is larger than %llu bytes",
                          beneath_show(path).text, (unsigned long long)limits->file_max);
     if (size > limits->bytes_max - unpacker->counts.bytes)
         return error_set(err, ERROR_TOO_LARGE, "archive unpacks to more than %llu bytes",
@@ -63,7 +63,7 @@ static int unpack_file(struct unpacker *unpacker, const struct tar_entry *entry,
         return -1;
     if (is_state &&
         (fchmod(fd, entry->mode & 0777) < 0 || (entry->has_mtime && futimens(fd, times) < 0)))
-        return error_set_errno(err, errno, "set mode and time of '%s'", beneath_show(path).text);
+        return error_set_errno(err, errno, "set mode and time of \"%s\"", beneath_show(path).text);
     return 0;
 }
 
@@ -95,7 +95,7 @@ static int unpack_symlink(struct unpacker *unpacker, const struct tar_entry *ent
     if (parent_fd < 0)
         return -1;
     if (utimensat(parent_fd, name, times, AT_SYMLINK_NOFOLLOW) < 0)
-        return error_set_errno(err, errno, "set time of '%s'", beneath_show(path).text);
+        return error_set_errno(err, errno, "set time of \"%s\"", beneath_show(path).text);
     return 0;
 }
 
@@ -110,7 +110,7 @@ static int remember_link(struct unpacker *unpacker, const struct tar_entry *entr
     if (parent_fd < 0)
         return -1;
     if (unlinkat(parent_fd, name, 0) < 0 && errno != ENOENT)
-        return error_set_errno(err, errno, "replace '%s' by a link", beneath_show(path).text);
+        return error_set_errno(err, errno, "replace \"%s\" by a link", beneath_show(path).text);
     return link_table_add(&unpacker->links, path, entry->target, entry->kind == TAR_HARD_LINK, err);
 }
 
@@ -127,7 +127,7 @@ static int unpack_entry(struct unpacker *unpacker, const struct tar_entry *entry
                  : beneath_clean_path(entry->name, limits->depth_max, &path, err) < 0)
         return -1;
     if (!path[0] && entry->kind != TAR_DIRECTORY)
-        return error_set(err, ERROR_INVALID, "'%s' would replace the target directory",
+        return error_set(err, ERROR_INVALID, "\"%s\" would replace the target directory",
                          beneath_show(entry->name).text);
     switch (entry->kind) {
     case TAR_FILE:
@@ -143,7 +143,7 @@ static int unpack_entry(struct unpacker *unpacker, const struct tar_entry *entry
     case TAR_OTHER:
         break;
     }
-    return error_set(err, ERROR_INVALID, "'%s' is a device, FIFO or socket",
+    return error_set(err, ERROR_INVALID, "\"%s\" is a device, FIFO or socket",
                      beneath_show(entry->name).text);
 }
 
@@ -155,7 +155,7 @@ static int copy_file(struct unpacker *unpacker, const char *from, const char *to
     from_fd = beneath_open_file(unpacker->root_fd, from, &stat, err);
     if (from_fd < 0) {
         if (err->kind == ERROR_NOT_FOUND)
-            return error_set(err, ERROR_INVALID, "'%s' is not in the archive",
+            return error_set(err, ERROR_INVALID, "\"%s\" is not in the archive",
                              beneath_show(from).text);
         return -1;
     }
@@ -180,7 +180,7 @@ static int make_copies(struct unpacker *unpacker, struct error *err)
         if (link_table_resolve(table, link, &target, err) < 0)
             return -1;
         if (copy_file(unpacker, target, link->path, err) < 0)
-            return error_wrap(err, "link '%s'", beneath_show(link->path).text);
+            return error_wrap(err, "link \"%s\"", beneath_show(link->path).text);
     }
     return 0;
 }

@@ -87,7 +87,7 @@ static int apply(const struct directory_spool *spool, int root_fd, const char *p
                    : -1;
     if (fstat(fd, &stat) < 0 || (record->has_mtime && futimens(fd, times) < 0) ||
         fchmod(fd, record->mode | (stat.st_mode & S_ISGID)) < 0)
-        return error_set_errno(err, errno, "set mode and time of '%s'", beneath_show(path).text);
+        return error_set_errno(err, errno, "set mode and time of \"%s\"", beneath_show(path).text);
     return 0;
 }
 

@@ -56,14 +56,14 @@ static int read_whole(struct tar_reader *reader, const struct tar_entry *entry, 
     ssize_t size = 0;
 
     if (entry->size > max_bytes)
-        return error_set(err, ERROR_TOO_LARGE, "'%s' is larger than %zu bytes",
+        return error_set(err, ERROR_TOO_LARGE, "\"%s\" is larger than %zu bytes",
                          beneath_show(entry->name).text, max_bytes);
     do {
         size = tar_reader_data(reader, &bytes, &offset, err);
         if (size == 0)
             offset = entry->size;
         if (size > 0 && (offset > entry->size || (uint64_t)size > entry->size - offset))
-            return error_set(err, ERROR_INVALID, "'%s' has more data than its size",
+            return error_set(err, ERROR_INVALID, "\"%s\" has more data than its size",
                              beneath_show(entry->name).text);
         if (size < 0 || fill_hole(ret_data, offset, err) < 0 ||
             buffer_append(ret_data, bytes, (size_t)size, err) < 0)
@@ -101,7 +101,7 @@ int unpack_find_file(const void *packed, size_t packed_size, const char *name, s
         if (entry.kind != TAR_FILE || !is_wanted(entry.name, name) || (is_found && !name))
             continue;
         if (is_found)
-            return error_set(err, ERROR_INVALID, "archive has '%s' twice", name);
+            return error_set(err, ERROR_INVALID, "archive has \"%s\" twice", name);
         is_found = true;
         if (read_whole(reader, &entry, max_bytes, &data, err) < 0)
             return -1;
@@ -111,7 +111,7 @@ int unpack_find_file(const void *packed, size_t packed_size, const char *name, s
     if (!is_found && !name)
         return error_set(err, ERROR_NOT_FOUND, "archive has no file");
     if (!is_found)
-        return error_set(err, ERROR_NOT_FOUND, "archive has no file '%s'", name);
+        return error_set(err, ERROR_NOT_FOUND, "archive has no file \"%s\"", name);
     *ret_size = data.size;
     *ret_data = buffer_take(&data);
     return 0;

@@ -62,10 +62,11 @@ static int is_free(int root_fd, const char *path, struct error *err)
     if (parent_fd < 0)
         return -1;
     if (fstatat(parent_fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT ? 1
-                               : error_set_errno(err, errno, "stat '%s'", beneath_show(path).text);
+        return errno == ENOENT
+                   ? 1
+                   : error_set_errno(err, errno, "stat \"%s\"", beneath_show(path).text);
     if (S_ISDIR(stat.st_mode))
-        return error_set(err, ERROR_INVALID, "'%s' is both a link and a directory",
+        return error_set(err, ERROR_INVALID, "\"%s\" is both a link and a directory",
                          beneath_show(path).text);
     return 0;
 }
@@ -113,7 +114,7 @@ static const struct link *find_link(const struct link_table *table, const char *
 
 static int set_leads_out(struct error *err, const struct link *link)
 {
-    return error_set(err, ERROR_INVALID, "link '%s' points outside of the archive, to '%s'",
+    return error_set(err, ERROR_INVALID, "link \"%s\" points outside of the archive, to \"%s\"",
                      beneath_show(link->path).text, beneath_show(link->target).text);
 }
 
@@ -176,7 +177,7 @@ static int walk_links(struct walk *walk, const struct link_table *table, const s
     do {
         if (next) {
             if (++hops > HOPS_MAX)
-                return error_set(err, ERROR_INVALID, "link '%s' is part of a loop",
+                return error_set(err, ERROR_INVALID, "link \"%s\" is part of a loop",
                                  beneath_show(link->path).text);
             if (follow(walk, next, err) < 0)
                 return -1;
@@ -199,7 +200,7 @@ int link_table_resolve(const struct link_table *table, const struct link *link, 
         walk_links(&walk, table, link, err) < 0)
         return -1;
     if (!walk.done.size)
-        return error_set(err, ERROR_INVALID, "link '%s' does not point to a file",
+        return error_set(err, ERROR_INVALID, "link \"%s\" does not point to a file",
                          beneath_show(link->path).text);
     *ret_path = buffer_take(&walk.done);
     return 0;

@@ -52,7 +52,7 @@ int log_parse_level(const char *text, enum log_level *ret_level, struct error *e
             return 0;
         }
     }
-    return error_set(err, ERROR_INVALID, "log level '%s' is not one of error, info, debug", text);
+    return error_set(err, ERROR_INVALID, "log level \"%s\" is not one of error, info, debug", text);
 }
 
 int log_parse_format(const char *text, enum log_format *ret_format, struct error *err)
@@ -62,7 +62,7 @@ int log_parse_format(const char *text, enum log_format *ret_format, struct error
     else if (strcasecmp(text, "text") == 0)
         *ret_format = LOG_FORMAT_TEXT;
     else
-        return error_set(err, ERROR_INVALID, "log format '%s' is not one of text, json", text);
+        return error_set(err, ERROR_INVALID, "log format \"%s\" is not one of text, json", text);
     return 0;
 }
 

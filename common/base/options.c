@@ -110,7 +110,7 @@ static const struct option_row *find_row(const struct option_row *rows, int valu
 static int refuse(const struct option_command *command, const char *name, const char *fault,
                   struct error *err)
 {
-    return error_set(err, ERROR_INVALID, "option '%s' %s; see '%s --help'", name, fault,
+    return error_set(err, ERROR_INVALID, "option \"%s\" %s; see '%s --help'", name, fault,
                      command->program);
 }
 

@@ -110,15 +110,16 @@ int digest_parse(const char *text, enum digest_algorithm *ret_algorithm, const c
         if (strncmp(text, algorithms[i].prefix, prefix) != 0)
             continue;
         if (strspn(text + prefix, "0123456789abcdef") != length || text[prefix + length])
-            return error_set(err, ERROR_INVALID,
-                             "invalid digest '%.200s': expected '%s' and %zu lower-case hex digits",
-                             text, algorithms[i].prefix, length);
+            return error_set(
+                err, ERROR_INVALID,
+                "invalid digest \"%.200s\": expected \"%s\" and %zu lower-case hex digits", text,
+                algorithms[i].prefix, length);
         *ret_algorithm = (enum digest_algorithm)i;
         *ret_hex = text + prefix;
         return 0;
     }
-    return error_set(err, ERROR_INVALID, "invalid digest '%.200s': expected 'sha256:' or 'sha512:'",
-                     text);
+    return error_set(err, ERROR_INVALID,
+                     "invalid digest \"%.200s\": expected 'sha256:' or 'sha512:'", text);
 }
 
 bool digest_matches(const struct digest *digest, const char *text)

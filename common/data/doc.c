@@ -27,11 +27,11 @@ int doc_read_file(const char *path, size_t max_bytes, struct buffer *ret_data, s
     cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
     if (fd < 0)
-        return error_set_errno(err, errno, "open '%s'", path);
+        return error_set_errno(err, errno, "open \"%s\"", path);
     if (fstat(fd, &status) < 0)
-        return error_set_errno(err, errno, "stat '%s'", path);
+        return error_set_errno(err, errno, "stat \"%s\"", path);
     if (!S_ISREG(status.st_mode))
-        return error_set(err, ERROR_INVALID, "'%s' is not a regular file", path);
+        return error_set(err, ERROR_INVALID, "\"%s\" is not a regular file", path);
     buffer_init(&data, max_bytes);
     /* So that data is not NULL for an empty file. */
     if (file_read_all(fd, path, &data, err) < 0 || buffer_append(&data, "", 0, err) < 0)

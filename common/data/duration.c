@@ -120,18 +120,18 @@ int duration_parse(const char *text, int64_t *ret_ns, struct error *err)
     }
     if (!*at)
         return error_set(err, ERROR_INVALID,
-                         "invalid duration '%s': expected numbers with units, such as '1h30m'",
+                         "invalid duration \"%s\": expected numbers with units, such as '1h30m'",
                          text);
     while (*at) {
         if (!read_term(&at, &total))
             return error_set(
                 err, ERROR_INVALID,
-                "invalid duration '%.64s': expected numbers with units, such as '1h30m', "
+                "invalid duration \"%.64s\": expected numbers with units, such as '1h30m', "
                 "'90s' or '300ms', and less than 292 years",
                 text);
     }
     if (total == magnitude_max && !is_negative)
-        return error_set(err, ERROR_INVALID, "invalid duration '%.64s': 292 years or more", text);
+        return error_set(err, ERROR_INVALID, "invalid duration \"%.64s\": 292 years or more", text);
     *ret_ns = is_negative ? (int64_t)(0 - total) : (int64_t)total;
     return 0;
 }

@@ -176,28 +176,28 @@ static int check(const struct reference *reference, const char *name, const char
     const char *hex = NULL;
 
     if (strlen(name) == HEX_IDENTIFIER && strspn(name, "0123456789abcdef") == HEX_IDENTIFIER)
-        return error_set(err, ERROR_INVALID,
-                         "image reference '%.300s' is an image id; use a name with a tag or digest",
-                         text);
+        return error_set(
+            err, ERROR_INVALID,
+            "image reference \"%.300s\" is an image id; use a name with a tag or digest", text);
     if (reference->digest && digest_parse(reference->digest, &algorithm, &hex, err) < 0)
-        return error_wrap(err, "image reference '%.300s'", text);
+        return error_wrap(err, "image reference \"%.300s\"", text);
     if (!is_host(reference->host))
-        return error_set(err, ERROR_INVALID, "image reference '%.300s': invalid host '%.100s'",
+        return error_set(err, ERROR_INVALID, "image reference \"%.300s\": invalid host \"%.100s\"",
                          text, reference->host);
     if (has_upper(reference->repository, strlen(reference->repository)))
         return error_set(err, ERROR_INVALID,
-                         "image reference '%.300s': repository must be lower case", text);
+                         "image reference \"%.300s\": repository must be lower case", text);
     if (strlen(reference->repository) > REPOSITORY_MAX)
         return error_set(err, ERROR_INVALID,
-                         "image reference '%.300s': repository is longer than %d characters", text,
-                         REPOSITORY_MAX);
+                         "image reference \"%.300s\": repository is longer than %d characters",
+                         text, REPOSITORY_MAX);
     if (!reference_is_repository(reference->repository))
         return error_set(err, ERROR_INVALID,
-                         "image reference '%.300s': invalid repository '%.100s'", text,
+                         "image reference \"%.300s\": invalid repository \"%.100s\"", text,
                          reference->repository);
     if (reference->tag && !reference_is_tag(reference->tag))
-        return error_set(err, ERROR_INVALID, "image reference '%.300s': invalid tag '%.140s'", text,
-                         reference->tag);
+        return error_set(err, ERROR_INVALID, "image reference \"%.300s\": invalid tag \"%.140s\"",
+                         text, reference->tag);
     return 0;
 }
 
@@ -226,11 +226,11 @@ int reference_parse(const char *text, struct reference **ret_reference, struct e
         return error_set(err, ERROR_INVALID, "image reference is empty");
     if (strstr(text, "://"))
         return error_set(err, ERROR_INVALID,
-                         "image reference '%.300s' must not begin with a scheme", shown);
+                         "image reference \"%.300s\" must not begin with a scheme", shown);
     if (at_sign && strchr(at_sign + 1, '@'))
         return error_set(
             err, ERROR_INVALID,
-            "image reference '%.300s' has more than one '@'; it must not contain credentials",
+            "image reference \"%.300s\" has more than one '@'; it must not contain credentials",
             shown);
     name = xstrndup(text, at_sign ? (size_t)(at_sign - text) : strlen(text));
     if (at_sign)

@@ -133,9 +133,9 @@ int timestamp_parse(const char *text, int64_t *ret_unix_ms, struct error *err)
 
     if (!read_date(&at, &days) || !read_one_of(&at, "Tt") || !read_time(&at, &ms) ||
         !read_offset(&at, &offset_ms) || *at)
-        return error_set(err, ERROR_INVALID,
-                         "invalid time '%.64s': expected RFC 3339, such as '2006-01-02T15:04:05Z'",
-                         text);
+        return error_set(
+            err, ERROR_INVALID,
+            "invalid time \"%.64s\": expected RFC 3339, such as '2006-01-02T15:04:05Z'", text);
     *ret_unix_ms = days * day_ms + ms - offset_ms;
     return 0;
 }

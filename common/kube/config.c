@@ -122,13 +122,13 @@ int kube_config_check(const struct kube_config *config, struct error *err)
                          "the server's URL may contain only host, port and path");
     if (!is_https && has_credentials)
         return error_set(err, ERROR_INVALID,
-                         "server '%s' is not encrypted: refusing to send credentials to it; "
+                         "server \"%s\" is not encrypted: refusing to send credentials to it; "
                          "use https://",
                          config->server);
     if (config->is_insecure && config->ca_pem)
         return error_set(err, ERROR_INVALID,
                          "certificate-authority and insecure-skip-tls-verify are mutually "
-                         "exclusive (server '%s')",
+                         "exclusive (server \"%s\")",
                          config->server);
     return 0;
 }
@@ -153,7 +153,7 @@ static int load_file(const char *path, json_t **ret_doc, struct error *err)
     buffer_init(&data, KUBE_CONFIG_MAX);
     if (doc_read_file(path, KUBE_CONFIG_MAX, &data, err) < 0 ||
         doc_parse_yaml(data.data, data.size, KUBE_CONFIG_MAX, &doc, err) < 0)
-        return error_wrap(err, "kubeconfig '%s'", path);
+        return error_wrap(err, "kubeconfig \"%s\"", path);
     kube_config_anchor_files(doc, directory);
     *ret_doc = steal(&doc);
     return 0;
@@ -166,7 +166,7 @@ int kube_config_from_file(const char *path, struct kube_config **ret_config, str
     if (load_file(path, &doc, err) < 0)
         return -1;
     if (kube_config_from_doc(doc, /* are_files_allowed= */ true, ret_config, err) < 0)
-        return error_wrap(err, "kubeconfig '%s'", path);
+        return error_wrap(err, "kubeconfig \"%s\"", path);
     return 0;
 }
 
@@ -188,7 +188,7 @@ int kube_config_read_token(const char *path, char **ret_token, struct error *err
     if (data.data)
         explicit_bzero(data.data, data.size);
     if (length == 0)
-        return error_set(err, ERROR_INVALID, "token file '%s' is empty", path);
+        return error_set(err, ERROR_INVALID, "token file \"%s\" is empty", path);
     return 0;
 }
 
@@ -270,7 +270,7 @@ static int from_file_list(const char *list, struct kube_config **ret_config, str
         merge_doc(whole, doc);
     }
     if (kube_config_from_doc(whole, /* are_files_allowed= */ true, ret_config, err) < 0)
-        return error_wrap(err, "kubeconfig '%s'", list);
+        return error_wrap(err, "kubeconfig \"%s\"", list);
     return 0;
 }
 
@@ -296,7 +296,7 @@ int kube_config_default(const char *path, struct kube_config **ret_config, struc
         return error_set(
             err, ERROR_NOT_FOUND,
             "no cluster configured: no kubeconfig given, KUBECONFIG not set, not running in a pod "
-            "with a service account, and '%s' does not exist",
+            "with a service account, and \"%s\" does not exist",
             home_path);
     *err = home_err;
     return -1;

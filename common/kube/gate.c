@@ -29,7 +29,7 @@ int kube_gate_check(struct kube_gate *gate, uint64_t now_ms, const char *server,
     }
     wait_ms = gate->next_ms - now_ms;
     (void)error_set(err, ERROR_TEMPORARY,
-                    "server '%s' does not respond, next attempt in %llu s: %s", server,
+                    "server \"%s\" does not respond, next attempt in %llu s: %s", server,
                     (unsigned long long)(wait_ms + 999) / 1000, gate->err->text);
     err->os = gate->err->os;
     err->retry_after_ms = (uint32_t)wait_ms;

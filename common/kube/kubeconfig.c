@@ -31,9 +31,9 @@ static int get_entry(const json_t *doc, const char *list, const char *kind, cons
     const json_t *inner = doc_member(entry, kind);
 
     if (!entry)
-        return error_set(err, ERROR_INVALID, "%s '%s' not found", kind, name);
+        return error_set(err, ERROR_INVALID, "%s \"%s\" not found", kind, name);
     if (inner && !json_is_object(inner) && !json_is_null(inner))
-        return error_set(err, ERROR_INVALID, "%s '%s' is not an object", kind, name);
+        return error_set(err, ERROR_INVALID, "%s \"%s\" is not an object", kind, name);
     *ret_entry = inner;
     return 0;
 }
@@ -47,7 +47,7 @@ static int get_text(const json_t *entry, const char *kind, const char *name, con
     if (!value || json_is_null(value))
         return 0;
     if (!json_is_string(value))
-        return error_set(err, ERROR_INVALID, "%s of %s '%s' is not a string", key, kind, name);
+        return error_set(err, ERROR_INVALID, "%s of %s \"%s\" is not a string", key, kind, name);
     if (json_string_length(value) > 0)
         *ret_text = json_string_value(value);
     return 0;
@@ -82,22 +82,23 @@ static int get_pem(const json_t *entry, const char *kind, const char *name, cons
 
         buffer_init(&decoded, KUBE_CONFIG_MAX);
         if (base64_decode(data, strlen(data), &decoded, err) < 0)
-            return error_set(err, ERROR_INVALID, "%s of %s '%s' is not valid base64", data_key,
+            return error_set(err, ERROR_INVALID, "%s of %s \"%s\" is not valid base64", data_key,
                              kind, name);
         pem = buffer_take(&decoded);
     } else if (path) {
         if (!are_files_allowed)
             return error_set(
                 err, ERROR_INVALID,
-                "%s of %s '%s' names a file, but only inline data (%s) is allowed here", key, kind,
-                name, data_key);
+                "%s of %s \"%s\" names a file, but only inline data (%s) is allowed here", key,
+                kind, name, data_key);
         if (read_file(path, &pem, err) < 0)
-            return error_wrap(err, "%s of %s '%s'", key, kind, name);
+            return error_wrap(err, "%s of %s \"%s\"", key, kind, name);
     } else {
         return 0;
     }
     if (!strstr(pem, "-----BEGIN "))
-        return error_set(err, ERROR_INVALID, "%s of %s '%s' is not in PEM format", key, kind, name);
+        return error_set(err, ERROR_INVALID, "%s of %s \"%s\" is not in PEM format", key, kind,
+                         name);
     *ret_pem = steal(&pem);
     return 0;
 }
@@ -108,7 +109,7 @@ static int get_bool(const json_t *entry, const char *kind, const char *name, con
     const json_t *value = doc_member(entry, key);
 
     if (value && !json_is_boolean(value) && !json_is_null(value))
-        return error_set(err, ERROR_INVALID, "%s of %s '%s' must be true or false", key, kind,
+        return error_set(err, ERROR_INVALID, "%s of %s \"%s\" must be true or false", key, kind,
                          name);
     *ret = json_is_true(value);
     return 0;
@@ -131,10 +132,10 @@ static int read_cluster(const json_t *cluster, const char *name, bool are_files_
                 &config->ca_pem, err) < 0)
         return -1;
     if (!server)
-        return error_set(err, ERROR_INVALID, "cluster '%s' has no server", name);
+        return error_set(err, ERROR_INVALID, "cluster \"%s\" has no server", name);
     if (proxy)
         return error_set(err, ERROR_INVALID,
-                         "proxy-url of cluster '%s' is not supported; set HTTPS_PROXY instead",
+                         "proxy-url of cluster \"%s\" is not supported; set HTTPS_PROXY instead",
                          name);
     for (length = strlen(server); length > 0 && server[length - 1] == '/';)
         length--;
@@ -154,12 +155,12 @@ static int refuse_plugins(const json_t *user, const char *name, struct error *er
 
     if (exec && !json_is_null(exec))
         return error_set(err, ERROR_INVALID,
-                         "user '%s' uses the exec plugin '%s', which is not supported; %s", name,
-                         doc_text_or(exec, "command", ""), hint);
+                         "user \"%s\" uses the exec plugin \"%s\", which is not supported; %s",
+                         name, doc_text_or(exec, "command", ""), hint);
     if (provider && !json_is_null(provider))
         return error_set(err, ERROR_INVALID,
-                         "user '%s' uses the auth-provider '%s', which is not supported; %s", name,
-                         doc_text_or(provider, "name", ""), hint);
+                         "user \"%s\" uses the auth-provider \"%s\", which is not supported; %s",
+                         name, doc_text_or(provider, "name", ""), hint);
     return 0;
 }
 
@@ -183,10 +184,10 @@ static int read_user(const json_t *user, const char *name, bool are_files_allowe
     if (token_file && !are_files_allowed)
         return error_set(
             err, ERROR_INVALID,
-            "tokenFile of user '%s' names a file, but only inline data (token) is allowed here",
+            "tokenFile of user \"%s\" names a file, but only inline data (token) is allowed here",
             name);
     if (!config->cert_pem != !config->key_pem)
-        return error_set(err, ERROR_INVALID, "user '%s' has a client %s but no client %s", name,
+        return error_set(err, ERROR_INVALID, "user \"%s\" has a client %s but no client %s", name,
                          config->cert_pem ? "certificate" : "key",
                          config->cert_pem ? "key" : "certificate");
     config->token = xstrdup_or_null(token);
@@ -216,7 +217,7 @@ int kube_config_from_doc(const json_t *doc, bool are_files_allowed, struct kube_
         get_text(entry, "context", context, "user", &user_name, err) < 0)
         return -1;
     if (!cluster_name)
-        return error_set(err, ERROR_INVALID, "context '%s' has no cluster", context);
+        return error_set(err, ERROR_INVALID, "context \"%s\" has no cluster", context);
     if (get_entry(doc, "clusters", "cluster", cluster_name, &cluster, err) < 0 ||
         read_cluster(cluster, cluster_name, are_files_allowed, config, err) < 0)
         return -1;

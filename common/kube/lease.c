@@ -216,12 +216,13 @@ int lease_start(struct kube *kube, const struct lease_options *options, struct l
     struct lease *lease = NULL;
 
     if (duration_ms <= deadline_ms || deadline_ms <= retry_ms || duration_ms % 1000 != 0)
-        return error_set(err, ERROR_INVALID,
-                         "lease '%s/%s': the duration must be in whole seconds and longer than the "
-                         "renew deadline, which must be longer than the retry period",
-                         options->namespace_name, options->name);
+        return error_set(
+            err, ERROR_INVALID,
+            "lease \"%s/%s\": the duration must be in whole seconds and longer than the "
+            "renew deadline, which must be longer than the retry period",
+            options->namespace_name, options->name);
     if (!options->identity[0])
-        return error_set(err, ERROR_INVALID, "lease '%s/%s': identity is missing",
+        return error_set(err, ERROR_INVALID, "lease \"%s/%s\": identity is missing",
                          options->namespace_name, options->name);
     lease = xcalloc(1, sizeof(*lease));
     lease->kube = kube;

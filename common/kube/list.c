@@ -214,7 +214,7 @@ int kube_list_start(struct kube *kube, const struct kube_list_options *options,
     list = xcalloc(1, sizeof(*list));
     list->kube = kube;
     list->url = url;
-    list->what = options->namespace_name ? xasprintf("list %s in '%s'", options->resource.plural,
+    list->what = options->namespace_name ? xasprintf("list %s in \"%s\"", options->resource.plural,
                                                      options->namespace_name)
                                          : xasprintf("list %s", options->resource.plural);
     list->is_metadata_only = options->is_metadata_only;

@@ -103,7 +103,7 @@ int kube_object_parse(const char *text, size_t size, const char *const *skipped_
         *err = fault;
         return -1;
     }
-    (void)error_wrap(&fault, "object '%s/%s'", doc_text_or(object, "metadata.namespace", ""),
+    (void)error_wrap(&fault, "object \"%s/%s\"", doc_text_or(object, "metadata.namespace", ""),
                      doc_text(object, "metadata.name"));
     doc_set_text(object, KUBE_UNREADABLE, fault.text);
     *ret_fault = fault;

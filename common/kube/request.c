@@ -62,7 +62,7 @@ static int add_part(struct buffer *path, const char *kind, const char *part, str
     cleanup_free char *escaped = NULL;
 
     if (!is_path_part(part))
-        return error_set(err, ERROR_INVALID, "invalid %s '%s'", kind, part);
+        return error_set(err, ERROR_INVALID, "invalid %s \"%s\"", kind, part);
     escaped = http_url_escape(part);
     return buffer_append(path, "/", 1, err) < 0 ||
                    buffer_append(path, escaped, strlen(escaped), err) < 0
@@ -143,11 +143,11 @@ static char *describe(const struct kube_request *request)
     if (request->verb == KUBE_VERSION)
         return xstrdup("read the version of the API server");
     if (name && request->namespace_name)
-        return xasprintf("%s %s%s%s '%s/%s'", verbs[request->verb].name, plural, slash, subresource,
-                         request->namespace_name, name);
+        return xasprintf("%s %s%s%s \"%s/%s\"", verbs[request->verb].name, plural, slash,
+                         subresource, request->namespace_name, name);
     if (name || request->namespace_name)
-        return xasprintf("%s %s%s%s %s'%s'", verbs[request->verb].name, plural, slash, subresource,
-                         name ? "" : "in ", name ? name : request->namespace_name);
+        return xasprintf("%s %s%s%s %s\"%s\"", verbs[request->verb].name, plural, slash,
+                         subresource, name ? "" : "in ", name ? name : request->namespace_name);
     return xasprintf("%s %s", verbs[request->verb].name, plural);
 }
 

@@ -188,10 +188,10 @@ int shards_start(struct kube *kube, const struct shards_options *options,
 
     if (options->bucket_count == 0 || options->bucket_count > SHARD_BUCKETS_MAX)
         return error_set(err, ERROR_INVALID,
-                         "Leases '%s/%s': the number of buckets must be 1 to %d",
+                         "Leases \"%s/%s\": the number of buckets must be 1 to %d",
                          options->namespace_name, options->name, SHARD_BUCKETS_MAX);
     if (!options->identity[0])
-        return error_set(err, ERROR_INVALID, "Leases '%s/%s': identity is missing",
+        return error_set(err, ERROR_INVALID, "Leases \"%s/%s\": identity is missing",
                          options->namespace_name, options->name);
     shards = xcalloc(1, sizeof(*shards));
     shards->kube = kube;

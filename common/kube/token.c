@@ -35,7 +35,7 @@ int kube_token_get(struct kube_token *token, uint64_t now_ms, const char **ret_t
 
     if (token->file) {
         if (stat(token->file, &info) < 0)
-            (void)error_set_errno(&problem, errno, "token file '%s'", token->file);
+            (void)error_set_errno(&problem, errno, "token file \"%s\"", token->file);
         else if (!is_current(token, &info, now_ms) &&
                  kube_config_read_token(token->file, &text, &problem) < 0)
             text = NULL; /* it may be in the process of being replaced: keep the old one */

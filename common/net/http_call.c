@@ -136,7 +136,7 @@ static int check_header(const struct http_header *header, struct error *err)
 
     for (size_t i = 0; i < array_length(refused); i++) {
         if (strcasecmp(header->name, refused[i]) == 0)
-            return error_set(err, ERROR_INVALID, "header '%s' must not be set by the caller",
+            return error_set(err, ERROR_INVALID, "header \"%s\" must not be set by the caller",
                              header->name);
     }
     if (!header->name[0] || strpbrk(header->name, ": ;\t") || has_control(header->name) ||
@@ -151,7 +151,7 @@ int http_request_check(const struct http_request *request, const char *scheme, s
 
     for (const char *letter = request->method; *letter; letter++) {
         if (*letter < 'A' || *letter > 'Z')
-            return error_set(err, ERROR_INVALID, "invalid HTTP method '%s'", request->method);
+            return error_set(err, ERROR_INVALID, "invalid HTTP method \"%s\"", request->method);
     }
     for (size_t i = 0; i < request->header_count; i++) {
         if (check_header(&request->headers[i], err) < 0)
@@ -159,13 +159,14 @@ int http_request_check(const struct http_request *request, const char *scheme, s
     }
     if (strcmp(scheme, "http") == 0 && !request->is_plain_http_allowed) {
         shown = http_url_redact(request->url);
-        return error_set(err, ERROR_INVALID, "'%s' is not encrypted (https is required)", shown);
+        return error_set(err, ERROR_INVALID, "\"%s\" is not encrypted (https is required)", shown);
     }
     if (has_control(request->bearer) || has_control(request->basic_user) ||
         has_control(request->basic_password)) {
         shown = http_url_redact(request->url);
-        return error_set(err, ERROR_INVALID, "%s '%s': the credentials contain a control character",
-                         request->method, shown);
+        return error_set(err, ERROR_INVALID,
+                         "%s \"%s\": the credentials contain a control character", request->method,
+                         shown);
     }
     return 0;
 }
@@ -228,7 +229,7 @@ void http_call_error(struct http_call *call, enum error_kind kind, const char *f
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    (void)error_set(http_call_err(call), kind, "%s '%s': %s", method, url, text);
+    (void)error_set(http_call_err(call), kind, "%s \"%s\": %s", method, url, text);
 }
 
 bool http_call_is_refused(struct http_call *call)

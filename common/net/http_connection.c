@@ -390,7 +390,7 @@ static int begin_handshake(struct connection *connection, const struct http_tran
 
     connection->fd = http_link_socket(link);
     if (connection->fd < 0)
-        return error_set_errno(err, errno, "connect to '%s'", origin->text);
+        return error_set_errno(err, errno, "connect to \"%s\"", origin->text);
     if (http_origin_of(client, origin->text, &url, err) < 0)
         return -1;
     return http_tls_open(client->nghttp2->tls, origin->tls, url, connection->fd, &origin->session,

@@ -224,7 +224,7 @@ static int set_name(SSL *ssl, const char *host, struct error *err)
                    : X509_VERIFY_PARAM_set1_host(param, name, 0) == 1 &&
                          SSL_set_tlsext_host_name(ssl, name) == 1)
         return 0;
-    return error_set(err, ERROR_INVALID, "invalid server name '%s'", name);
+    return error_set(err, ERROR_INVALID, "invalid server name \"%s\"", name);
 }
 
 static int set_trust(struct http_tls_context *context, SSL *ssl, const struct http_tls *tls,
@@ -296,7 +296,7 @@ static void set_verify_error(SSL *ssl, long verified, struct error *err)
     char *address = X509_VERIFY_PARAM_get1_ip_asc(param);
 
     if (verified == X509_V_ERR_HOSTNAME_MISMATCH || verified == X509_V_ERR_IP_ADDRESS_MISMATCH)
-        (void)error_set(err, ERROR_DENIED, "the server's certificate is not valid for '%s'",
+        (void)error_set(err, ERROR_DENIED, "the server's certificate is not valid for \"%s\"",
                         name      ? name
                         : address ? address
                                   : "");

@@ -35,9 +35,9 @@ static int append_file(struct buffer *text, int directory, const char *path, str
     struct stat info = {0};
 
     if (fd < 0 || fstat(fd, &info) < 0)
-        return error_set_errno(err, errno, "read certificates from '%s'", path);
+        return error_set_errno(err, errno, "read certificates from \"%s\"", path);
     if (!S_ISREG(info.st_mode))
-        return error_set(err, ERROR_INVALID, "read certificates from '%s': not a regular file",
+        return error_set(err, ERROR_INVALID, "read certificates from \"%s\": not a regular file",
                          path);
     if (file_read_all(fd, path, text, err) < 0)
         return error_wrap(err, "certificates");

@@ -45,7 +45,7 @@ int http_url_parse(const char *text, struct http_url *ret_url, struct error *err
     if (!url || curl_url_set(url, CURLUPART_URL, text, 0) != CURLUE_OK) {
         cleanup_free char *shown = http_url_redact(text);
 
-        return error_set(err, ERROR_INVALID, "'%s' is not a valid URL", shown);
+        return error_set(err, ERROR_INVALID, "\"%s\" is not a valid URL", shown);
     }
     user = url_part(url, CURLUPART_USER, 0);
     password = url_part(url, CURLUPART_PASSWORD, 0);
@@ -57,7 +57,7 @@ int http_url_parse(const char *text, struct http_url *ret_url, struct error *err
     parsed.is_port_given = given_port != NULL;
     if (user || password) {
         (void)error_set(err, ERROR_INVALID,
-                        "the URL of host '%s' must not contain a user or password",
+                        "the URL of host \"%s\" must not contain a user or password",
                         parsed.host ? parsed.host : "");
         http_url_done(&parsed);
         return -1;
@@ -67,7 +67,7 @@ int http_url_parse(const char *text, struct http_url *ret_url, struct error *err
         cleanup_free char *shown = http_url_redact(text);
 
         http_url_done(&parsed);
-        return error_set(err, ERROR_INVALID, "'%s' is not an http or https URL", shown);
+        return error_set(err, ERROR_INVALID, "\"%s\" is not an http or https URL", shown);
     }
     *ret_url = parsed;
     return 0;

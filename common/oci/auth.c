@@ -213,7 +213,7 @@ int auth_check_realm(const char *url, const char *registry_host, bool is_registr
     if (auth_parse_realm(url, ret_realm, err) < 0)
         return -1;
     if (!ret_realm->is_https && !is_registry_plain)
-        return error_set(err, ERROR_DENIED, "registry '%s' refers to a token server without TLS",
+        return error_set(err, ERROR_DENIED, "registry \"%s\" refers to a token server without TLS",
                          registry_host);
     return 0;
 }

@@ -143,7 +143,7 @@ static struct entry *entry_new(const char *address, struct error *err)
     cleanup_entry struct entry *entry = xcalloc(1, sizeof(*entry));
 
     if (!address_parse(address, &entry->address)) {
-        (void)error_set(err, ERROR_INVALID, "'%.200s' contains no registry host", address);
+        (void)error_set(err, ERROR_INVALID, "\"%.200s\" contains no registry host", address);
         return NULL;
     }
     return steal(&entry);
@@ -268,9 +268,9 @@ int keyring_add_docker_config(struct keyring *keyring, const char *origin, const
     *ret_helpers = json_object_size(doc_member(config, "credHelpers")) +
                    (json_is_string(doc_member(config, "credsStore")) ? 1 : 0);
     if (!json_is_object(config))
-        return error_set(err, ERROR_INVALID, "docker config '%s': expected an object", origin);
+        return error_set(err, ERROR_INVALID, "docker config \"%s\": expected an object", origin);
     if (auths && !json_is_object(auths) && !json_is_null(auths))
-        return error_set(err, ERROR_INVALID, "docker config '%s': auths: expected an object",
+        return error_set(err, ERROR_INVALID, "docker config \"%s\": auths: expected an object",
                          origin);
     /* In .dockercfg the document itself is the map of entries. */
     if (!auths && *ret_helpers == 0)
@@ -280,7 +280,7 @@ int keyring_add_docker_config(struct keyring *keyring, const char *origin, const
         int count = add_docker_entry(keyring, address, value, err);
 
         if (count < 0)
-            return error_wrap(err, "docker config '%s': entry '%.200s'", origin, address);
+            return error_wrap(err, "docker config \"%s\": entry \"%.200s\"", origin, address);
         added += count;
     }
     return added;

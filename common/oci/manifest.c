@@ -95,7 +95,7 @@ static int check_type(const char *media_type, bool is_index, struct error *err)
     if (!media_type || !*media_type)
         return 0;
     if ((is_index && is_manifest_type(media_type)) || (!is_index && is_index_type(media_type)))
-        return error_set(err, ERROR_INVALID, "content does not match its media type '%.100s'",
+        return error_set(err, ERROR_INVALID, "content does not match its media type \"%.100s\"",
                          media_type);
     return 0;
 }

@@ -99,9 +99,10 @@ static int check_place(const struct registry_place *place, struct error *err)
                                         "0123456789.-:[]_");
 
     if (!*place->host || place->host[length] != '\0')
-        return error_set(err, ERROR_INVALID, "invalid registry host '%.200s'", place->host);
+        return error_set(err, ERROR_INVALID, "invalid registry host \"%.200s\"", place->host);
     if (!reference_is_repository(place->repository))
-        return error_set(err, ERROR_INVALID, "invalid repository name '%.300s'", place->repository);
+        return error_set(err, ERROR_INVALID, "invalid repository name \"%.300s\"",
+                         place->repository);
     return 0;
 }
 
@@ -138,7 +139,7 @@ int registry_get_manifest(struct registry *registry, const struct registry_place
         return -1;
     if (strchr(object, ':') ? digest_parse(object, &algorithm, &hex, err) < 0
                             : !reference_is_tag(object))
-        return error_set(err, ERROR_INVALID, "'%.200s' is neither a tag nor a digest", object);
+        return error_set(err, ERROR_INVALID, "\"%.200s\" is neither a tag nor a digest", object);
     call = call_new(registry, place, object);
     call->is_manifest = true;
     call->on_manifest = on_done;
@@ -160,7 +161,7 @@ int registry_get_blob(struct registry *registry, const struct registry_place *pl
         return -1;
     if (blob->size >= 0 && (uint64_t)blob->size > blob->max_bytes)
         return error_set(err, ERROR_TOO_LARGE,
-                         "blob '%s' has %" PRId64 " bytes, the limit is %" PRIu64, blob->digest,
+                         "blob \"%s\" has %" PRId64 " bytes, the limit is %" PRIu64, blob->digest,
                          blob->size, blob->max_bytes);
     call = call_new(registry, place, blob->digest);
     call->blob = *blob;

@@ -66,7 +66,7 @@ static void finish_failed(struct registry_call *call, const struct error *err)
     struct error result = *err;
     const struct buffer nothing = {0};
 
-    (void)error_wrap(&result, "%s '%s' of '%s/%s'", call->is_manifest ? "manifest" : "blob",
+    (void)error_wrap(&result, "%s \"%s\" of \"%s/%s\"", call->is_manifest ? "manifest" : "blob",
                      call->object, call->host->name, call->repository);
     if (!call->is_manifest) {
         finish_blob(call, &result);
@@ -242,7 +242,7 @@ static void finish_manifest(struct registry_call *call, const struct http_respon
     digest_hex(hash, hex);
     digest = xasprintf("%s:%s", algorithm == DIGEST_SHA512 ? "sha512" : "sha256", hex);
     if (wanted && strcmp(digest, wanted) != 0) {
-        (void)error_set(&err, ERROR_INVALID, "digest mismatch: received '%s', expected '%s'",
+        (void)error_set(&err, ERROR_INVALID, "digest mismatch: received \"%s\", expected \"%s\"",
                         digest, wanted);
         finish_failed(call, &err);
         return;

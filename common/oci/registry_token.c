@@ -87,14 +87,15 @@ static int judge_answer(struct registry_token *token, const struct http_response
     if (status == 401 || status == 403 || status == 400)
         (void)error_set(err, ERROR_DENIED,
                         token->credential
-                            ? "the token server of registry '%s' rejected the credentials (%d)"
-                            : "the token server of registry '%s' rejected anonymous access (%d)",
+                            ? "the token server of registry \"%s\" rejected the credentials (%d)"
+                            : "the token server of registry \"%s\" rejected anonymous access (%d)",
                         token->host->name, status);
     else if (status == 408 || status == 429 || status >= 500)
-        (void)error_set(err, ERROR_TEMPORARY, "the token server of registry '%s' responded with %d",
-                        token->host->name, status);
+        (void)error_set(err, ERROR_TEMPORARY,
+                        "the token server of registry \"%s\" responded with %d", token->host->name,
+                        status);
     else
-        (void)error_set(err, ERROR_INVALID, "the token server of registry '%s' responded with %d",
+        (void)error_set(err, ERROR_INVALID, "the token server of registry \"%s\" responded with %d",
                         token->host->name, status);
     err->http_status = status;
     err->retry_after_ms = http_retry_after_ms(response, REGISTRY_RETRY_AFTER_MAX_MS);
@@ -111,7 +112,7 @@ static void on_token(void *data, const struct http_response *response, const str
     token->http = NULL;
     if (err->kind != ERROR_NONE) {
         failure = *err;
-        (void)error_wrap(&failure, "token server of registry '%s'", token->host->name);
+        (void)error_wrap(&failure, "token server of registry \"%s\"", token->host->name);
         token_settled(token, &failure);
         return;
     }
@@ -277,7 +278,7 @@ static void drop_token(struct registry_call *call)
 
 static int denied(const struct registry_call *call, const char *why, struct error *err)
 {
-    (void)error_set(err, ERROR_DENIED, "access to '%s/%s' is denied: %s", call->host->name,
+    (void)error_set(err, ERROR_DENIED, "access to \"%s/%s\" is denied: %s", call->host->name,
                     call->repository, why);
     err->http_status = 401;
     return -1;

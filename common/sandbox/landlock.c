@@ -83,7 +83,7 @@ static int allow_path(int ruleset_fd, const struct sandbox_path *path, uint64_t 
     if (fd < 0 && is_optional && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
         return 0;
     if (fd < 0 || fstat(fd, &stat) < 0)
-        return error_set_errno(err, errno, "open '%s' for the sandbox", path->path);
+        return error_set_errno(err, errno, "open \"%s\" for the sandbox", path->path);
     if (path->is_writable) {
         of_files |= WRITE_FILE | TRUNCATE;
         of_directories |=
@@ -91,7 +91,7 @@ static int allow_path(int ruleset_fd, const struct sandbox_path *path, uint64_t 
     }
     rule.allowed = (S_ISDIR(stat.st_mode) ? of_directories : of_files) & known;
     if (syscall(SYS_landlock_add_rule, ruleset_fd, RULE_PATH_BENEATH, &rule, 0) < 0)
-        return error_set_errno(err, errno, "allow '%s' in the sandbox", path->path);
+        return error_set_errno(err, errno, "allow \"%s\" in the sandbox", path->path);
     return 0;
 }
 

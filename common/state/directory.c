@@ -26,9 +26,10 @@ static int read_file(int directory_fd, const char *object, const char *file,
     struct stat stat = {0};
 
     if (fd < 0 || fstat(fd, &stat) < 0)
-        return error_set_errno(err, errno, "open '%s'", beneath_show(path).text);
+        return error_set_errno(err, errno, "open \"%s\"", beneath_show(path).text);
     if (!S_ISREG(stat.st_mode))
-        return error_set(err, ERROR_INVALID, "'%s' is not a regular file", beneath_show(path).text);
+        return error_set(err, ERROR_INVALID, "\"%s\" is not a regular file",
+                         beneath_show(path).text);
     return file_read_all(fd, beneath_show(path).text, ret_bytes, err);
 }
 

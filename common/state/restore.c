@@ -34,13 +34,13 @@ static int put_in_place(int parent_fd, const char *temporary, const char *name, 
     if (renameat2(parent_fd, temporary, parent_fd, name, RENAME_EXCHANGE) == 0)
         return beneath_remove_tree(parent_fd, temporary, err);
     if (errno != ENOENT && errno != EINVAL)
-        return error_set_errno(err, errno, "rename the restored state to '%s'", name);
+        return error_set_errno(err, errno, "rename the restored state to \"%s\"", name);
     /* ENOENT: name does not exist. EINVAL: the file system does not support RENAME_EXCHANGE, so the
      * replacement is not atomic. */
     if (errno == EINVAL && beneath_remove_tree(parent_fd, name, err) < 0)
         return -1;
     if (renameat(parent_fd, temporary, parent_fd, name) < 0)
-        return error_set_errno(err, errno, "rename the restored state to '%s'", name);
+        return error_set_errno(err, errno, "rename the restored state to \"%s\"", name);
     return 0;
 }
 
@@ -113,7 +113,7 @@ int state_restore(const struct state_set *set, const struct state_source *source
         }
         if (!is_generation_at_fault(&failure)) {
             *err = failure;
-            return error_wrap(err, "restore state '%s'", beneath_show(generation->uuid).text);
+            return error_wrap(err, "restore state \"%s\"", beneath_show(generation->uuid).text);
         }
         if (on_skip)
             on_skip(data, generation, &failure);

@@ -35,7 +35,7 @@ ssize_t state_stream_read(void *data, const void **ret_bytes, struct error *err)
 
         buffer_clear(&stream->chunk);
         if (stream->source->read_chunk(stream->source->data, chunk, &stream->chunk, err) < 0)
-            return error_wrap(err, "state chunk '%s'", beneath_show(chunk->object).text);
+            return error_wrap(err, "state chunk \"%s\"", beneath_show(chunk->object).text);
         if (!stream->chunk.size)
             continue;
         digest_update(stream->digest, stream->chunk.data, stream->chunk.size);

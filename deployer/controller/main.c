@@ -33,7 +33,7 @@ static int load_config(const char *path, struct deployer_config **ret_config, st
     if (result < 0) {
         if (mistakes_fail(&mistakes, err) == 0)
             (void)error_set(err, ERROR_INVALID, "it can't be used");
-        return error_wrap(err, "configuration '%s'", path ? path : "");
+        return error_wrap(err, "configuration \"%s\"", path ? path : "");
     }
     warn_unused(&mistakes);
     return 0;

@@ -69,7 +69,7 @@ int bundle_add_document(struct bundle *bundle, json_t *object, struct error *err
         return 0;
     }
     if (strcmp(kind, "Secret") == 0 && fold_string_data(object, err) < 0)
-        return error_wrap(err, "secret '%s'", doc_text_or(object, "metadata.name", ""));
+        return error_wrap(err, "secret \"%s\"", doc_text_or(object, "metadata.name", ""));
     return json_array_append(bundle->objects, object);
 }
 
@@ -79,10 +79,10 @@ int bundle_add_text(struct bundle *bundle, const char *origin, const char *text,
     cleanup_json json_t *docs = NULL;
 
     if (doc_parse_yaml_stream(text, size, BUNDLE_BYTES_MAX, &docs, err) < 0)
-        return error_wrap(err, "'%s'", origin);
+        return error_wrap(err, "\"%s\"", origin);
     for (size_t i = 0; i < json_array_size(docs); i++) {
         if (bundle_add_document(bundle, json_array_get(docs, i), err) < 0)
-            return error_wrap(err, "'%s', document %zu", origin, i + 1);
+            return error_wrap(err, "\"%s\", document %zu", origin, i + 1);
     }
     return 0;
 }

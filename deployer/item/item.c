@@ -155,7 +155,7 @@ int item_parse(const json_t *object, struct item **ret_item, struct error *err)
     if (!*name)
         return error_set(err, ERROR_INVALID, "deploy item: metadata.name is missing");
     if (!*namespace_name)
-        return error_set(err, ERROR_INVALID, "deploy item '%s': metadata.namespace is missing",
+        return error_set(err, ERROR_INVALID, "deploy item \"%s\": metadata.namespace is missing",
                          name);
     item = xcalloc(1, sizeof(*item));
     item->name = xstrdup(name);

@@ -24,11 +24,11 @@ static int secret_value(const json_t *secret, const char *key, struct buffer *re
     const char *name = doc_text_or(secret, "metadata.name", "");
 
     if (!json_is_string(value))
-        return error_set(err, ERROR_INVALID, "secret '%s' of the target has no key '%s'", name,
+        return error_set(err, ERROR_INVALID, "secret \"%s\" of the target has no key \"%s\"", name,
                          key);
     if (base64_decode(json_string_value(value), json_string_length(value), ret_value, err) < 0)
         return error_set(err, ERROR_INVALID,
-                         "secret '%s' of the target: key '%s' is not valid base64", name, key);
+                         "secret \"%s\" of the target: key \"%s\" is not valid base64", name, key);
     return 0;
 }
 
@@ -54,7 +54,7 @@ static int whole_secret(const json_t *secret, struct buffer *ret_content, struct
         if (doc_parse_yaml(value.data ? value.data : "", value.size, SECRET_MAX_BYTES, &parsed,
                            err) < 0)
             return error_set(err, ERROR_INVALID,
-                             "secret '%s' of the target: the value of key '%s' is not valid "
+                             "secret \"%s\" of the target: the value of key \"%s\" is not valid "
                              "YAML; set spec.secretRef.key to pass the value on unchanged",
                              name, key);
         (void)json_object_set_new(all, key, parsed);
@@ -72,7 +72,7 @@ int target_content(const json_t *target, const json_t *secret, struct buffer *re
     cleanup_wipe char *text = NULL;
 
     if (secret_name && !secret)
-        return error_set(err, ERROR_INVALID, "secret '%s' of the target is missing", secret_name);
+        return error_set(err, ERROR_INVALID, "secret \"%s\" of the target is missing", secret_name);
     if (secret_name && key && *key)
         return secret_value(secret, key, ret_content, err);
     if (secret_name)
@@ -129,13 +129,13 @@ static int check_user(const json_t *entry, struct error *err)
     for (size_t i = 0; i < array_length(forbidden); i++) {
         if (is_set(user, forbidden[i].key))
             return error_set(err, ERROR_INVALID,
-                             "%s not supported in a target kubeconfig: user '%s' has '%s'; use "
+                             "%s not supported in a target kubeconfig: user \"%s\" has \"%s\"; use "
                              "inline data or a token",
                              forbidden[i].what, name, forbidden[i].key);
     }
     if (json_object_size(doc_member(provider, "config")) > 0)
         return error_set(err, ERROR_INVALID,
-                         "auth providers are not supported in a target kubeconfig: user '%s' has "
+                         "auth providers are not supported in a target kubeconfig: user \"%s\" has "
                          "'auth-provider'; use inline data or a token",
                          name);
     return 0;
@@ -155,13 +155,13 @@ static int check_kubeconfig(const json_t *config, struct error *err)
         strcmp(doc_text_or(config, "apiVersion", "v1"), "v1") != 0)
         return error_set(
             err, ERROR_INVALID,
-            "the target's kubeconfig has kind '%s' and apiVersion '%s', expected Config and v1",
+            "the target's kubeconfig has kind \"%s\" and apiVersion \"%s\", expected Config and v1",
             doc_text_or(config, "kind", "Config"), doc_text_or(config, "apiVersion", "v1"));
     for (size_t i = 0; i < array_length(lists); i++) {
         const json_t *list = doc_member(config, lists[i]);
 
         if (list && !json_is_array(list) && !json_is_null(list))
-            return error_set(err, ERROR_INVALID, "the target's kubeconfig: '%s' must be a list",
+            return error_set(err, ERROR_INVALID, "the target's kubeconfig: \"%s\" must be a list",
                              lists[i]);
     }
     for (size_t i = 0; i < json_array_size(users); i++) {

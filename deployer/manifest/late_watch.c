@@ -259,7 +259,8 @@ static int check_room(const struct late_watch *watch, struct error *err)
         return error_set(err, ERROR_TEMPORARY, "too many clusters are in use (the limit is %d)",
                          LATE_CLUSTERS_MAX);
     if (cluster_watch_count(watch->cluster) > LATE_WATCHES_MAX)
-        return error_set(err, ERROR_TEMPORARY, "server '%s' has too many watches (the limit is %d)",
+        return error_set(err, ERROR_TEMPORARY,
+                         "server \"%s\" has too many watches (the limit is %d)",
                          cluster_server(watch->cluster), LATE_WATCHES_MAX);
     return 0;
 }

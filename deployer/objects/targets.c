@@ -45,7 +45,7 @@ static void fail(struct task *task, const char *reason, const struct error *err,
     const struct targets *targets = targets_of(task);
     struct error cause = *err;
 
-    (void)error_wrap(&cause, "target '%s'", name_of(targets));
+    (void)error_wrap(&cause, "target \"%s\"", name_of(targets));
     targets->handler->on_failed(task, reason, &cause, code);
 }
 
@@ -91,7 +91,7 @@ static void on_token(struct task *task, json_t *object, const struct error *err)
     if (err->kind == ERROR_NONE && !*token)
         (void)error_set(&cause, ERROR_TEMPORARY, "the API server returned no token");
     if (cause.kind != ERROR_NONE) {
-        (void)error_wrap(&cause, "token of ServiceAccount '%s'", targets->access.account);
+        (void)error_wrap(&cause, "token of ServiceAccount \"%s\"", targets->access.account);
         cause.kind = ERROR_TEMPORARY;
         fail(task, "ensureTargetAccess", &cause, NULL);
         return;

@@ -147,12 +147,12 @@ int inputs_add_docker_secret(json_t *docker_configs, const json_t *secret,
             continue;
         buffer_init(&text, SECRET_MAX_BYTES);
         if (base64_decode(json_string_value(value), json_string_length(value), &text, err) < 0)
-            return error_set(err, ERROR_INVALID, "%s: '%s' is not valid base64", origin,
+            return error_set(err, ERROR_INVALID, "%s: \"%s\" is not valid base64", origin,
                              forms[i].key);
         if (forms[i].parse(text.data ? text.data : "", text.size, &found, err) < 0 ||
             check_docker_config(found, origin, err) < 0 ||
             keep_docker_config(docker_configs, origin, found, run, config, err) < 0)
-            return error_wrap(err, "%s: '%s'", origin, forms[i].key);
+            return error_wrap(err, "%s: \"%s\"", origin, forms[i].key);
         count++;
     }
     if (count == 0)
@@ -207,7 +207,7 @@ static int put_ocm_config(struct secret_data *secret, const struct pod_request *
         return 0;
     if (!json_is_string(text))
         return error_set(err, ERROR_INVALID,
-                         "config map '%s' of the context has no key '" FILE_OCM_CONFIGURATION "'",
+                         "config map \"%s\" of the context has no key '" FILE_OCM_CONFIGURATION "'",
                          doc_text_or(map, "metadata.name", ""));
     return put(secret, FILE_OCM_CONFIGURATION, json_string_value(text), json_string_length(text),
                err);
@@ -385,7 +385,7 @@ static int add_image(const struct keyring *keyring, const char *image, json_t *a
     void *entry = NULL;
 
     if (reference_parse(image, &reference, err) < 0)
-        return error_wrap(err, "image '%s'", image);
+        return error_wrap(err, "image \"%s\"", image);
     credential = keyring_find(keyring, reference_host(reference), reference_repository(reference));
     if (!credential)
         return 0;

@@ -39,7 +39,7 @@ int pull_secrets_gather(const json_t *context, const char *namespace_name, const
     if (json_object_size(seen) > PULL_SECRETS_MAX)
         return error_set(
             err, ERROR_INVALID,
-            "registryPullSecrets of context '%s' and of the item refer to %zu different "
+            "registryPullSecrets of context \"%s\" and of the item refer to %zu different "
             "Secrets, but the maximum is %d: put the credentials of several registries "
             "into one Secret",
             doc_text_or(context, "metadata.name", ""), json_object_size(seen), PULL_SECRETS_MAX);

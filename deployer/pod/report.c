@@ -104,8 +104,8 @@ char *pod_blocker(const struct task *task)
     if (!entry || claim != EXECUTION_OF_OTHER_JOB || task->execution.is_over)
         return NULL;
     if (!job)
-        return xasprintf("pod '%s' of an earlier run has not ended", entry->name);
-    return xasprintf("pod '%s' of job '%s' has not ended", entry->name, job);
+        return xasprintf("pod \"%s\" of an earlier run has not ended", entry->name);
+    return xasprintf("pod \"%s\" of job \"%s\" has not ended", entry->name, job);
 }
 
 /* ---- Failures ---- */
@@ -136,7 +136,7 @@ static void explain_lost(const struct task *task, const struct pod_entry *entry,
               : status_running_container(doc_member(task->item->status, "providerStatus"));
 
     explanation->message =
-        xasprintf("pod '%s' is gone without a result: %s%s%s%s",
+        xasprintf("pod \"%s\" is gone without a result: %s%s%s%s",
                   entry ? entry->name : pod_task(task)->names.pod,
                   doc_text_or(disrupted, "message", "it was deleted, or its node was lost"),
                   container ? "; container " : "", container ? container : "",

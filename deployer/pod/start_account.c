@@ -31,7 +31,7 @@ static void refuse(struct task *task, const json_t *account)
     pod_task(task)->has_run_objects = false;
     (void)error_set(
         &err, ERROR_CONFLICT,
-        "ServiceAccount '%s' in host namespace '%s' belongs to an item of the same "
+        "ServiceAccount \"%s\" in host namespace \"%s\" belongs to an item of the same "
         "name of another deployer (%s%s%s): give each deployer a host namespace of its "
         "own; if the other one no longer exists, delete its objects of the item there, the "
         "ServiceAccount last",

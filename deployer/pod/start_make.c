@@ -57,7 +57,7 @@ static void on_pod_read(struct task *task, json_t *object, const struct error *e
         /* The account and the other objects may be another deployer's as well by now. */
         pod_task(task)->is_access_wanted = true;
         (void)error_set(&taken, ERROR_CONFLICT,
-                        "pod '%s' belongs to another deployer: give each its own host namespace",
+                        "pod \"%s\" belongs to another deployer: give each its own host namespace",
                         pod_task(task)->names.pod);
         start_failed(task, "CreatePod", &taken);
         return;

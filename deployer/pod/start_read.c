@@ -126,8 +126,8 @@ static void on_pull_secret(struct task *task, json_t *object, const struct error
         next_pull_secret(task);
         return;
     }
-    (void)error_wrap(&cause, "registry pull secret '%s/%s'", doc_text_or(present, "namespace", ""),
-                     doc_text_or(present, "name", ""));
+    (void)error_wrap(&cause, "registry pull secret \"%s/%s\"",
+                     doc_text_or(present, "namespace", ""), doc_text_or(present, "name", ""));
     /* Somebody may still create or correct it, so the job's timeout decides; but not if the
      * credentials are too large. */
     if (cause.kind != ERROR_TOO_LARGE)
@@ -182,7 +182,7 @@ static void on_ocm_config(struct task *task, json_t *object, const struct error 
     if (err->kind != ERROR_NONE) {
         struct error cause = *err;
 
-        (void)error_wrap(&cause, "OCM configuration of context '%s'", task->item->context);
+        (void)error_wrap(&cause, "OCM configuration of context \"%s\"", task->item->context);
         cause.kind = ERROR_TEMPORARY;
         task_set_fault(task, OPERATION_DEPLOY_POD, "SyncOCMConfiguration", &cause, NULL);
         return;

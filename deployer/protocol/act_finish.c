@@ -145,11 +145,11 @@ static void set_timeout(struct task *task, json_t *status, const char *detail)
 
 static void set_no_target(struct task *task, json_t *status)
 {
-    cleanup_free char *message =
-        xasprintf("setting deploy item to failed due to missing target: there is no Target '%s' in "
-                  "namespace '%s'%s",
-                  item_effective_target(task->item), task->record->namespace_name,
-                  task->item->is_deleting ? "; " ADVICE_SKIP_UNINSTALL : "");
+    cleanup_free char *message = xasprintf(
+        "setting deploy item to failed due to missing target: there is no Target \"%s\" in "
+        "namespace \"%s\"%s",
+        item_effective_target(task->item), task->record->namespace_name,
+        task->item->is_deleting ? "; " ADVICE_SKIP_UNINSTALL : "");
 
     set_cause(task, status, "reconcilePrivate", "NoTargetFound", message, NULL);
 }

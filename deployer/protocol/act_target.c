@@ -21,7 +21,7 @@ static void keep_target(struct task *task, const json_t *secret)
 
     buffer_init(&content, TARGET_CONTENT_MAX);
     if (target_content(target->object, secret, &content, &err) < 0) {
-        (void)error_wrap(&err, "target '%s'", item_effective_target(task->item));
+        (void)error_wrap(&err, "target \"%s\"", item_effective_target(task->item));
         /* The user may add a missing key; the job's timeout is the limit. */
         err.kind = ERROR_TEMPORARY;
         task_set_fault(task, task_pass_name(task), "ResolveTarget", &err, NULL);
@@ -43,7 +43,7 @@ static void on_secret(struct task *task, json_t *object, const struct error *err
         keep_target(task, object);
         return;
     }
-    (void)error_wrap(&cause, "target '%s'", item_effective_target(task->item));
+    (void)error_wrap(&cause, "target \"%s\"", item_effective_target(task->item));
     cause.kind = ERROR_TEMPORARY;
     task_set_fault(task, task_pass_name(task), "ResolveTarget", &cause, NULL);
 }
@@ -65,7 +65,7 @@ static void on_target(struct task *task, json_t *object, const struct error *err
     if (err->kind != ERROR_NONE) {
         struct error cause = *err;
 
-        (void)error_wrap(&cause, "target '%s'", item_effective_target(task->item));
+        (void)error_wrap(&cause, "target \"%s\"", item_effective_target(task->item));
         cause.kind = ERROR_TEMPORARY;
         /* The item may be another deployer's, so nothing is written to it, not even an Event. */
         if (task->known.is_owner_unknown)

@@ -97,7 +97,7 @@ int election_start(struct controller *controller, const char *namespace_name, st
     lease.identity = election->identity;
     lease.data = election;
     if (lease_start(controller->host, &lease, &election->lease, err) < 0)
-        return error_wrap(err, "lease '%s/%s'", lease.namespace_name, lease.name);
+        return error_wrap(err, "lease \"%s/%s\"", lease.namespace_name, lease.name);
     return 0;
 }
 

@@ -149,8 +149,8 @@ void show_tick(struct show *show)
 void show_retry(struct show *show, const char *error, uint32_t delay_ms)
 {
     /* The text in front of the cause is the URL, which the final error has, too. */
-    const char *url_end = strstr(error, "': ");
-    const char *cause = url_end ? url_end + strlen("': ") : error;
+    const char *url_end = strstr(error, "\": ");
+    const char *cause = url_end ? url_end + strlen("\": ") : error;
 
     (void)snprintf(show->last_retry, sizeof(show->last_retry), "%s", error);
     (void)snprintf(show->what, sizeof(show->what), "retrying in %.*f s: %s",

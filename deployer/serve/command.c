@@ -39,7 +39,7 @@ int daemon_begin(const struct daemon_command *command, int argc, char **argv)
         return EXIT_SUCCESS;
     }
     if (first < argc) {
-        (void)error_set(&err, ERROR_INVALID, "unexpected argument '%s'", argv[first]);
+        (void)error_set(&err, ERROR_INVALID, "unexpected argument \"%s\"", argv[first]);
         return daemon_fail(command, &err);
     }
     return DAEMON_GO_ON;

@@ -83,7 +83,7 @@ int address_parse(const char *text, char **ret_host, uint16_t *ret_port, struct 
         return 0;
     }
     if (!number_parse(digits, UINT16_MAX, &port))
-        return error_set(err, ERROR_INVALID, "invalid address '%s': use host:port", text);
+        return error_set(err, ERROR_INVALID, "invalid address \"%s\": use host:port", text);
     if (length >= 2 && text[0] == '[' && text[length - 1] == ']') {
         text++;
         length -= 2;

@@ -31,7 +31,7 @@ int leader_elect(struct kube *kube, const struct lease_options *options, struct 
     if (!all.identity)
         all.identity = identity;
     if (lease_start(kube, &all, ret_lease, err) < 0)
-        return error_wrap(err, "lease '%s/%s'", options->namespace_name, options->name);
+        return error_wrap(err, "lease \"%s/%s\"", options->namespace_name, options->name);
     return 0;
 }
 

@@ -87,7 +87,7 @@ static int fill_address(const char *address, uint16_t port, struct sockaddr_stor
         *ret_size = sizeof(v6);
         return 0;
     }
-    return error_set(err, ERROR_INVALID, "'%s' is not an IP address to listen on", address);
+    return error_set(err, ERROR_INVALID, "\"%s\" is not an IP address to listen on", address);
 }
 
 static int listen_on(const char *address, uint16_t port, int *ret_fd, uint16_t *ret_port,
@@ -103,10 +103,10 @@ static int listen_on(const char *address, uint16_t port, int *ret_fd, uint16_t *
     fd = socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
         bind(fd, (struct sockaddr *)&storage, size) < 0 || listen(fd, SOMAXCONN) < 0)
-        return error_set_errno(err, errno, "listen on '%s' port %u", address, port);
+        return error_set_errno(err, errno, "listen on \"%s\" port %u", address, port);
     size = sizeof(storage);
     if (getsockname(fd, (struct sockaddr *)&storage, &size) < 0)
-        return error_set_errno(err, errno, "listen on '%s' port %u", address, port);
+        return error_set_errno(err, errno, "listen on \"%s\" port %u", address, port);
     /* sin_port and sin6_port have the same offset. */
     *ret_port = ntohs(((struct sockaddr_in *)&storage)->sin_port);
     *ret_fd = steal_fd(&fd);

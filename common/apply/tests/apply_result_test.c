@@ -73,17 +73,18 @@ static void messages_name_the_object_and_have_the_words_of_the_server(void **sta
         const char *text;
         enum error_kind kind;
     } cases[] = {
-        {{.kind = ERROR_INVALID, .text = "create secrets 'a/s': data: Required value"},
+        {{.kind = ERROR_INVALID, .text = "create secrets \"a/s\": data: Required value"},
          "Secret a/s: cannot be created: data: Required value",
          ERROR_INVALID},
-        {{.kind = ERROR_TEMPORARY, .text = "create secrets 'a/s': POST 'https://h/x': refused"},
+        {{.kind = ERROR_TEMPORARY, .text = "create secrets \"a/s\": POST 'https://h/x': refused"},
          "Secret a/s: cannot be created: POST 'https://h/x': refused",
          ERROR_TEMPORARY},
         {{.kind = ERROR_DENIED, .text = "no"}, "Secret a/s: cannot be created: no", ERROR_DENIED},
         {{.kind = ERROR_DENIED,
           .http_status = 403,
-          .text = "create secrets 'a/s': unable to create new content in namespace a because it is "
-                  "being terminated"},
+          .text =
+              "create secrets \"a/s\": unable to create new content in namespace a because it is "
+              "being terminated"},
          "Secret a/s: cannot be created: unable to create new content in namespace a because it is "
          "being terminated",
          ERROR_TEMPORARY},
@@ -95,29 +96,30 @@ static void messages_name_the_object_and_have_the_words_of_the_server(void **sta
          ERROR_TEMPORARY},
         /* A webhook that quotes what it refuses. */
         {{.kind = ERROR_INVALID,
-          .text = "create secrets 'a/s': hunter2 and aHVudGVyMw== and hunter3, hunter2, p@ssw0rd"},
+          .text =
+              "create secrets \"a/s\": hunter2 and aHVudGVyMw== and hunter3, hunter2, p@ssw0rd"},
          "Secret a/s: cannot be created: [redacted] and [redacted] and [redacted], [redacted], "
          "[redacted]",
          ERROR_INVALID},
         /* The same with escapes, and cut. */
         {{.kind = ERROR_INVALID,
-          .text = "create secrets 'a/s': \"{\\\"user\\\": \\\"me\\\"}\\nsecond line\\n\", end of "
+          .text = "create secrets \"a/s\": \"{\\\"user\\\": \\\"me\\\"}\\nsecond line\\n\", end of "
                   "hunte"},
          "Secret a/s: cannot be created: \"[redacted]\\n[redacted]\\n\", end of [redacted]",
          ERROR_INVALID},
-        {{.kind = ERROR_INVALID, .text = "create secrets 'a/s': refused: {\\\"user\\"},
+        {{.kind = ERROR_INVALID, .text = "create secrets \"a/s\": refused: {\\\"user\\"},
          "Secret a/s: cannot be created: refused: [redacted]",
          ERROR_INVALID},
         /* Values that are not texts. */
         {{.kind = ERROR_INVALID,
-          .text =
-              "create secrets 'a/s': .stringData.n: expected string, got 47110815, 815047, hidden"},
+          .text = "create secrets \"a/s\": .stringData.n: expected string, got 47110815, 815047, "
+                  "hidden"},
          "Secret a/s: cannot be created: .stringData.n: expected string, got [redacted], "
          "[redacted], "
          "[redacted]",
          ERROR_INVALID},
         /* Values that are too short to be secrets would tear the text apart. */
-        {{.kind = ERROR_INVALID, .text = "create secrets 'a/s': bad, red"},
+        {{.kind = ERROR_INVALID, .text = "create secrets \"a/s\": bad, red"},
          "Secret a/s: cannot be created: bad, red",
          ERROR_INVALID},
     };

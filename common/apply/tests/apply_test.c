@@ -367,7 +367,7 @@ static void invalid_names_fail_for_their_object_alone(void **state)
     (void)apply_run_add(&run, MAP("x", ""), POLICY_MANAGE);
     apply_run_all(&run);
     assert_string_equal(apply_run_outcomes(&run), "failed created");
-    assert_non_null(strstr(apply_run_error(&run, NULL), "invalid namespace 'a/b'"));
+    assert_non_null(strstr(apply_run_error(&run, NULL), "invalid namespace \"a/b\""));
     apply_run_done(&run);
 }
 

@@ -369,7 +369,7 @@ static void an_error_for_one_group_is_not_one_for_others(void **state)
     assert_int_equal(a.err.kind, ERROR_DENIED);
     assert_string_equal(b.plural, "b.org/v1/bs");
     assert_int_equal(invalid.err.kind, ERROR_INVALID);
-    assert_non_null(strstr(invalid.err.text, "apiVersion 'c/d/e': invalid API version 'd/e'"));
+    assert_non_null(strstr(invalid.err.text, "apiVersion \"c/d/e\": invalid API version 'd/e'"));
     assert_int_equal(
         cluster_find_kind(bench->cluster, NULL, "c/d/e", "C", note, &a, &a.lookup, &err), -1);
     assert_int_equal(err.kind, ERROR_INVALID);

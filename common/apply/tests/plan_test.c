@@ -58,8 +58,8 @@ static const struct {
      "could not be "
      "found again"},
     {{MAP("a/b"), MAP(".."), MAP("a%2f")},
-     "m[0].metadata.name: invalid name 'a/b'\nm[1].metadata.name: invalid name '..'\n"
-     "m[2].metadata.name: invalid name 'a%2f'"},
+     "m[0].metadata.name: invalid name \"a/b\"\nm[1].metadata.name: invalid name \"..\"\n"
+     "m[2].metadata.name: invalid name \"a%2f\""},
     {{"{'apiVersion': 'v1', 'kind': 'X', 'metadata': {'name': 'x', 'namespace': 3}}"},
      "m[0].metadata.namespace: expected a string, got a number"},
     {{"{'kind': 'List', 'items': [5, {'kind': 'List', 'items': []}]}"},
@@ -269,7 +269,7 @@ static void unknown_kinds_are_named_together(void **state)
     planned = make_plan(bench, of, count);
     free_inputs(of, count);
     assert_int_equal(planned.err.kind, ERROR_INVALID);
-    assert_non_null(strstr(planned.err.text, "m[0]: apiVersion 'a/b/c': invalid API version"));
+    assert_non_null(strstr(planned.err.text, "m[0]: apiVersion \"a/b/c\": invalid API version"));
     assert_null(strstr(planned.err.text, "Boat"));
 }
 

@@ -120,7 +120,7 @@ static void what_could_not_be_read_never_counts_as_gone(void **state)
     fake_deliver_error(bench->cluster, A, ERROR_DENIED, "configmaps is forbidden");
     bench_must_say(bench, "ConfigMap ns/a: configmaps is forbidden; whether the object exists "
                           "cannot be seen: the user needs permission to get, list, watch and "
-                          "delete configmaps in namespace 'ns'");
+                          "delete configmaps in namespace \"ns\"");
     assert_int_equal(removal_error(bench->removal)->kind, ERROR_DENIED);
     fake_deliver(bench->cluster, A, LIVE("a", ""));
     bench_must_say(bench, "ConfigMap ns/a: exists");

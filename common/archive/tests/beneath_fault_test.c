@@ -97,10 +97,10 @@ static const struct {
     enum error_kind kind;
     const char *expected;
 } cases[] = {
-    {"unlinkat", EROFS, ERROR_INTERNAL, "replace 'a/file': Read-only file system"},
+    {"unlinkat", EROFS, ERROR_INTERNAL, "replace \"a/file\": Read-only file system"},
     /* It became a directory after fstatat(). */
-    {"unlinkat", EISDIR, ERROR_INVALID, "'a/file' already exists as a directory"},
-    {"openat", EEXIST, ERROR_CONFLICT, "'a/file' keeps being recreated by another process"},
+    {"unlinkat", EISDIR, ERROR_INVALID, "\"a/file\" already exists as a directory"},
+    {"openat", EEXIST, ERROR_CONFLICT, "\"a/file\" keeps being recreated by another process"},
 };
 
 static void a_name_that_is_recreated_forever_is_an_error(void **state)

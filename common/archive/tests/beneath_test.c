@@ -381,7 +381,7 @@ static void other_file_systems_are_not_beneath(void **state)
     (void)state;
     assert_int_equal(beneath_open_directory(root_fd, "proc", &err), -1);
     assert_int_equal(err.kind, ERROR_INVALID);
-    assert_string_equal(err.text, "'proc' is on another file system");
+    assert_string_equal(err.text, "\"proc\" is on another file system");
 }
 
 static void paths_that_lead_out_are_refused_by_name(void **state)

@@ -319,7 +319,7 @@ static void a_file_replaced_after_stat_is_a_conflict(void **state)
         assert_int_equal(pack(world, &err), -1);
         assert_true(fault_disarm());
         assert_int_equal(err.kind, ERROR_CONFLICT);
-        assert_string_equal(err.text, "'other' changed while it was read");
+        assert_string_equal(err.text, "\"other\" changed while it was read");
     }
 }
 

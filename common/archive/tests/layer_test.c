@@ -260,7 +260,7 @@ static void damage_is_reported_with_the_name_of_the_entry(void **state)
     tar_builder_add(&tar, &(struct tar_spec){.name = "first", .data = "12345"});
     tar_builder_add(&tar, &(struct tar_spec){.name = "second", .data = "12345"});
     tar_builder_end(&tar);
-    unpack_damaged(&tar, 1024 + 512 + 2, "entry 'second': archive is damaged: ");
+    unpack_damaged(&tar, 1024 + 512 + 2, "entry \"second\": archive is damaged: ");
     tar.data[1024 + 1]++; /* the checksum of the second header is wrong now */
     unpack_damaged(&tar, tar.size, "archive is damaged: ");
     unpack_damaged(&tar, 100, "archive is damaged: ");

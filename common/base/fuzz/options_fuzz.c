@@ -95,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] % 2 == 1)
         mark_values(&arguments);
     if (options_parse(&command, arguments.count, arguments.items, &record, &first, &err) < 0) {
-        must(err.kind == ERROR_INVALID && strstr(err.text, "option '") != NULL);
+        must(err.kind == ERROR_INVALID && strstr(err.text, "option \"") != NULL);
         must(!strstr(err.text, CANARY));
     } else {
         must(first > 0 && first <= arguments.count);

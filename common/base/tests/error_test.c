@@ -113,10 +113,10 @@ static void errno_determines_the_kind_and_is_described(void **state)
 {
     (void)state;
     for (size_t i = 0; i < array_length(kinds); i++) {
-        cleanup_free char *expected = xasprintf("open 'f': %s", strerror(kinds[i].os));
+        cleanup_free char *expected = xasprintf("open \"f\": %s", strerror(kinds[i].os));
         struct error err = {0};
 
-        assert_int_equal(error_set_errno(&err, kinds[i].os, "open '%s'", "f"), -1);
+        assert_int_equal(error_set_errno(&err, kinds[i].os, "open \"%s\"", "f"), -1);
         assert_int_equal(err.kind, kinds[i].kind);
         assert_int_equal(err.os, kinds[i].os);
         assert_string_equal(err.text, expected);

@@ -222,7 +222,7 @@ static void levels_and_formats_are_read_in_any_case(void **state)
     assert_int_equal(format, LOG_FORMAT_JSON);
     assert_int_equal(log_parse_level("loud", &level, &err), -1);
     assert_int_equal(err.kind, ERROR_INVALID);
-    assert_string_equal(err.text, "log level 'loud' is not one of error, info, debug");
+    assert_string_equal(err.text, "log level \"loud\" is not one of error, info, debug");
     assert_int_equal(level, LOG_LEVEL_DEBUG);
     assert_int_equal(log_parse_format("xml", &format, &err), -1);
 }

@@ -72,7 +72,7 @@ static const struct {
     int (*perform)(struct kube *kube, const char *namespace_name, struct error *err);
     const char *what, *busy, *answer;
 } ways[] = {
-    {get, "get pods 'a/b': ", "kube_perform() called from inside a callback",
+    {get, "get pods \"a/b\": ", "kube_perform() called from inside a callback",
      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"},
     {list, "list pods in 'a': ", "kube_list_perform() called from inside a callback",
      "HTTP/1.1 200 OK\r\nContent-Length: 49\r\n\r\n"

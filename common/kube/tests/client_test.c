@@ -110,7 +110,7 @@ static void a_response_that_is_not_an_object_is_an_error(void **state)
         assert_int_equal(
             perform(bench, &request, cases[i % array_length(cases)].answer, &object, &err), -1);
         assert_int_equal(err.kind, cases[i % array_length(cases)].kind);
-        assert_non_null(strstr(err.text, "get pods 'a/b': "));
+        assert_non_null(strstr(err.text, "get pods \"a/b\": "));
         assert_null(object);
     }
 }

@@ -118,7 +118,7 @@ static void the_error_names_server_reason_and_time(void **state)
     assert_int_equal(err.kind, ERROR_TEMPORARY);
     assert_int_equal(err.os, ECONNREFUSED);
     assert_int_equal(err.retry_after_ms, gate.next_ms - 1);
-    assert_string_equal(err.text, "server 'https://s' does not respond, next attempt in 1 s: "
+    assert_string_equal(err.text, "server \"https://s\" does not respond, next attempt in 1 s: "
                                   "connection refused");
 }
 

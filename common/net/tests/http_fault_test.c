@@ -114,7 +114,7 @@ static void unreadable_certificate_files_are_named(void **state)
     cleanup_free char *text = xcalloc(1, TOO_MUCH + 1);
     const struct http_tls huge_text = {.ca_pem = text, .is_system_trusted = true};
 
-    must_be_refused(bench, &missing_file, "read certificates from '/none': No such file");
+    must_be_refused(bench, &missing_file, "read certificates from \"/none\": No such file");
     must_be_refused(bench, &folder_file, "': not a regular file");
     memset(text, 'x', TOO_MUCH);
     must_be_refused(bench, &huge_text, "more than 8388608 bytes");
@@ -124,7 +124,7 @@ static void unreadable_certificate_files_are_named(void **state)
     assert_true(fault_disarm());
 
     (void)setenv("SSL_CERT_FILE", "/none", 1);
-    must_be_refused(bench, NULL, "SSL_CERT_FILE: read certificates from '/none': ");
+    must_be_refused(bench, NULL, "SSL_CERT_FILE: read certificates from \"/none\": ");
     (void)unsetenv("SSL_CERT_FILE");
     /* Unreadable files of a directory are skipped, but exceeding the size limit is an error. */
     (void)setenv("SSL_CERT_DIR", folder, 1);

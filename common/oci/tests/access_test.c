@@ -214,12 +214,13 @@ static const struct {
     enum error_kind kind;
     const char *expected;
 } token_answers[] = {
-    {401, true, ERROR_DENIED, "the token server of registry '%s' rejected the credentials (401)"},
-    {403, false, ERROR_DENIED, "the token server of registry '%s' rejected anonymous access (403)"},
-    {418, false, ERROR_INVALID, "the token server of registry '%s' responded with 418"},
-    {429, false, ERROR_TEMPORARY, "the token server of registry '%s' responded with 429"},
-    {503, false, ERROR_TEMPORARY, "the token server of registry '%s' responded with 503"},
-    {0, false, ERROR_TEMPORARY, "token server of registry '%s': "},
+    {401, true, ERROR_DENIED, "the token server of registry \"%s\" rejected the credentials (401)"},
+    {403, false, ERROR_DENIED,
+     "the token server of registry \"%s\" rejected anonymous access (403)"},
+    {418, false, ERROR_INVALID, "the token server of registry \"%s\" responded with 418"},
+    {429, false, ERROR_TEMPORARY, "the token server of registry \"%s\" responded with 429"},
+    {503, false, ERROR_TEMPORARY, "the token server of registry \"%s\" responded with 503"},
+    {0, false, ERROR_TEMPORARY, "token server of registry \"%s\": "},
 };
 
 static void errors_of_the_token_server_name_the_registry(void **state)

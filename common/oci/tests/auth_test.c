@@ -216,7 +216,7 @@ static void a_token_server_without_tls_is_used_only_for_a_registry_without_tls(v
                          is_plain ? 0 : -1);
         if (!is_plain) {
             assert_int_equal(err.kind, ERROR_DENIED);
-            assert_string_equal(err.text, "registry 'r.io' refers to a token server without TLS");
+            assert_string_equal(err.text, "registry \"r.io\" refers to a token server without TLS");
         }
     }
 }

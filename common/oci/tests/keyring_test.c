@@ -247,7 +247,7 @@ static void an_address_without_a_host_is_refused(void **state)
     (void)state;
     assert_int_equal(keyring_add(keyring, "https:///path", &credential, &err), -1);
     assert_int_equal(err.kind, ERROR_INVALID);
-    assert_string_equal(err.text, "'https:///path' contains no registry host");
+    assert_string_equal(err.text, "\"https:///path\" contains no registry host");
 }
 
 static void errors_do_not_contain_the_secret(void **state)

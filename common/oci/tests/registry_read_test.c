@@ -58,7 +58,7 @@ static void an_invalid_name_is_not_requested(void **state)
     (void)state;
     assert_int_equal(read_manifest(world, "no tag!", &err), -1);
     assert_int_equal(err.kind, ERROR_INVALID);
-    assert_non_null(strstr(err.text, "'no tag!' is neither a tag nor a digest"));
+    assert_non_null(strstr(err.text, "\"no tag!\" is neither a tag nor a digest"));
     assert_int_equal(world->count, 0);
     world_end(world);
 }

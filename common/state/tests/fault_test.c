@@ -230,7 +230,7 @@ static void a_file_that_cant_be_replaced_is_kept_and_reported(void **state)
     fault_then("unlinkat", 1, EROFS);
     assert_int_equal(restore(world, &err), -1);
     assert_true(fault_disarm());
-    assert_non_null(strstr(err.text, "remove 'state': Read-only file system"));
+    assert_non_null(strstr(err.text, "remove \"state\": Read-only file system"));
     text = scratch_read(world->scratch.root_fd, "state/file");
     assert_string_equal(text, "what was there");
 }
@@ -247,7 +247,7 @@ static void a_failed_rename_leaves_the_old_directory(void **state)
     fault_then("renameat", 1, EIO);
     assert_int_equal(restore(world, &err), -1);
     (void)fault_disarm();
-    assert_non_null(strstr(err.text, "rename the restored state to 'state': Input/output error"));
+    assert_non_null(strstr(err.text, "rename the restored state to \"state\": Input/output error"));
     text = scratch_read(world->scratch.root_fd, "state/file");
     assert_non_null(text);
     assert_string_equal(text, "what was there");

@@ -424,7 +424,7 @@ static void invalid_metadata_is_an_error_that_names_the_file(void **state)
     scratch_init(&mount);
     assert_int_equal(mkdirat(mount.root_fd, "one", 0777), 0);
     assert_int_equal(mkdirat(mount.root_fd, "one/" FILE_STATE_METADATA, 0777), 0);
-    add_must_fail(&mount, ERROR_INVALID, "'one/" FILE_STATE_METADATA "' is not a regular file");
+    add_must_fail(&mount, ERROR_INVALID, "\"one/" FILE_STATE_METADATA "\" is not a regular file");
     assert_int_equal(unlinkat(mount.root_fd, "one/" FILE_STATE_METADATA, AT_REMOVEDIR), 0);
     memset(much, 'x', 256 * 1024 + 1);
     scratch_write(mount.root_fd, "one/" FILE_STATE_METADATA, much);

@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(content + size, canary, sizeof(canary));
     err = (struct error){0};
     if (target_validate(content, size + sizeof(canary) - 1, &err) < 0 && strstr(err.text, canary) &&
-        !strstr(err.text, "user '") && !strstr(err.text, "kind: '"))
+        !strstr(err.text, "user \"") && !strstr(err.text, "kind: \""))
         abort();
     return 0;
 }

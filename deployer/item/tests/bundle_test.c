@@ -54,13 +54,13 @@ static void string_data_becomes_data(void **state)
 static const struct {
     const char *text, *error;
 } wrong[] = {
-    {"5\n", "'x', document 1: expected an object"},
-    {"kind: A\n---\nname: b\n", "'x', document 2: kind is missing"},
+    {"5\n", "\"x\", document 1: expected an object"},
+    {"kind: A\n---\nname: b\n", "\"x\", document 2: kind is missing"},
     {"kind: List\nitems: [{kind: List, items: []}]\n",
-     "'x', document 1: items[0]: a List must not contain a List"},
-    {"kind: List\nitems: [5]\n", "'x', document 1: items[0]: expected an object"},
+     "\"x\", document 1: items[0]: a List must not contain a List"},
+    {"kind: List\nitems: [5]\n", "\"x\", document 1: items[0]: expected an object"},
     {"kind: Secret\nmetadata: {name: s}\nstringData: {a: 5}\n",
-     "'x', document 1: secret 's': stringData.a: expected a string"},
+     "\"x\", document 1: secret \"s\": stringData.a: expected a string"},
 };
 
 static void invalid_objects_are_reported_with_file_and_number(void **state)

@@ -59,7 +59,7 @@ static const struct {
     {"later at 2026-01-07T09:00:00Z", "later at 2026-01-08T10:00:00Z", false},
     {"used: pods=1", "used: cpu=1", true},
     {"used: 1", "used: none", true},
-    {"secret 's1' is missing", "secret 's2' is missing",
+    {"secret \"s1\" is missing", "secret \"s2\" is missing",
      true}, /* digits in a name are not a number */
     {"pod \"a-1\" is there", "pod \"a-2\" is there", true},
     {"no quota", "no webhook", true},

@@ -67,7 +67,7 @@ static void unusable_files_are_reported_and_skipped(void **state)
         assert_string_equal(doc_text(json_array_get(now, 0), "origin"), good);
         assert_string_equal(reported, "file: not a Docker configuration\n"
                                       "file: not a Docker configuration\n"
-                                      "file: open '/nonexistent/config.json': "
+                                      "file: open \"/nonexistent/config.json\": "
                                       "No such file or directory\n");
     }
     for (char **path = paths; *path; path++)

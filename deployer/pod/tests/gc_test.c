@@ -154,7 +154,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-#define GONE "get deployitems 'team/gone': deployitems." LANDSCAPER_GROUP " \"gone\" not found"
+#define GONE "get deployitems \"team/gone\": deployitems." LANDSCAPER_GROUP " \"gone\" not found"
 
 static void objects_are_deleted_if_the_api_server_reports_their_item_as_not_found(void **state)
 {
@@ -178,12 +178,12 @@ static const struct answer doubts[] = {
     {ERROR_CANCELLED, "no longer the leader"},
     {ERROR_INTERNAL, "a bug"},
     /* From a proxy, from an API server without the CustomResourceDefinition, for another item. */
-    {ERROR_NOT_FOUND, "get deployitems 'team/gone': HTTP status 404 Not Found"},
-    {ERROR_NOT_FOUND, "get deployitems 'team/gone': 404 page not found"},
+    {ERROR_NOT_FOUND, "get deployitems \"team/gone\": HTTP status 404 Not Found"},
+    {ERROR_NOT_FOUND, "get deployitems \"team/gone\": 404 page not found"},
     {ERROR_NOT_FOUND,
-     "get deployitems 'team/gone': the server could not find the requested resource"},
+     "get deployitems \"team/gone\": the server could not find the requested resource"},
     {ERROR_NOT_FOUND,
-     "get deployitems 'team/gone': deployitems." LANDSCAPER_GROUP " \"gone-too\" not found"},
+     "get deployitems \"team/gone\": deployitems." LANDSCAPER_GROUP " \"gone-too\" not found"},
 };
 
 static void objects_are_kept_on_any_doubt_about_their_item(void **state)

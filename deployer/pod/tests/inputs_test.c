@@ -168,7 +168,7 @@ static const struct {
     {"{metadata: {name: s, namespace: ns}}",
      "secret ns/s: has none of '.dockerconfigjson', '.dockercfg', '.ocmcredentialconfig'"},
     {"{metadata: {name: s, namespace: ns}, data: {.dockerconfigjson: '!'}}",
-     "secret ns/s: '.dockerconfigjson' is not valid base64"},
+     "secret ns/s: \".dockerconfigjson\" is not valid base64"},
     /* {"auths": canary */
     {"{metadata: {name: s, namespace: ns}, data: {.dockerconfigjson: eyJhdXRocyI6IGNhbmFyeQ==}}",
      "secret ns/s: '.dockerconfigjson': not a Docker configuration"},
@@ -313,7 +313,7 @@ static void an_ocm_config_map_without_its_key_is_an_error(void **state)
     sample_run_init(&sample, DEPLOY_ITEM_TYPE_CONTAINER, NULL, "{image: a}");
     sample.request.ocm_config_map = map;
     assert_int_equal(inputs_secret(&sample.request, &secret, &err), -1);
-    assert_string_equal(err.text, "config map 'm' of the context has no key '.ocmconfig'");
+    assert_string_equal(err.text, "config map \"m\" of the context has no key '.ocmconfig'");
 }
 
 /* count chunks of one generation of ours. */

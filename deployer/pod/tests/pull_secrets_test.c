@@ -67,7 +67,7 @@ static void more_than_the_limit_of_both_lists_are_refused(void **state)
     assert_int_equal(pull_secrets_gather(context, "ns", more, &secrets, &err), -1);
     assert_int_equal(err.kind, ERROR_INVALID);
     assert_string_equal(err.text,
-                        "registryPullSecrets of context 'shared' and of the item refer to 101 "
+                        "registryPullSecrets of context \"shared\" and of the item refer to 101 "
                         "different Secrets, but the maximum is 100: put the credentials of "
                         "several registries into one Secret");
 }

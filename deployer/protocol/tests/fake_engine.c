@@ -164,7 +164,7 @@ static char *blocker(const struct task *task)
 {
     const struct fake_run *run = task->record->tracked;
 
-    return run ? xasprintf("the execution of job '%s' has not ended", run->job) : NULL;
+    return run ? xasprintf("the execution of job \"%s\" has not ended", run->job) : NULL;
 }
 
 /* ---- Actions ---- */

@@ -45,7 +45,7 @@ static const struct {
      -1},
     {"waits for an earlier pod",
      "{jobID: j, phase: Init, " BEGUN ", lastError: {operation: DeployPod, reason: "
-     "PreviousPodRuns, message: pod 'x' has not ended}}",
+     "PreviousPodRuns, message: pod \"x\" has not ended}}",
      NULL, "ddppppp", "the end of an earlier job's pod", "PreviousPodRuns",
      "the pod of an earlier job has not ended; two jobs of an item never run at the same time",
      598},
