@@ -382,9 +382,9 @@ static void note_unreadable(struct removal_object *object, const struct error *e
         (void)error_set(&cause, ERROR_DENIED,
                         "%s; whether the object exists cannot be seen: the user needs permission "
                         "to get, list, watch and delete %s%s%s%s",
-                        err->text, kind->plural, kind->is_namespaced ? " in namespace '" : "",
+                        err->text, kind->plural, kind->is_namespaced ? " in namespace \"" : "",
                         kind->is_namespaced ? object->ref.namespace_name : "",
-                        kind->is_namespaced ? "'" : "");
+                        kind->is_namespaced ? "\"" : "");
     cause.http_status = err->http_status;
     removal_set_problem(object->removal, &object->problem, &cause, true);
 }

@@ -157,8 +157,8 @@ int inputs_add_docker_secret(json_t *docker_configs, const json_t *secret,
     }
     if (count == 0)
         return error_set(err, ERROR_INVALID,
-                         "%s: has none of '" FILE_DOCKER_CONFIG_JSON "', '" FILE_DOCKER_CFG
-                         "', '" FILE_OCM_CREDENTIALS "'",
+                         "%s: has none of \"" FILE_DOCKER_CONFIG_JSON "\", \"" FILE_DOCKER_CFG
+                         "\", \"" FILE_OCM_CREDENTIALS "\"",
                          origin);
     return 0;
 }
@@ -207,7 +207,8 @@ static int put_ocm_config(struct secret_data *secret, const struct pod_request *
         return 0;
     if (!json_is_string(text))
         return error_set(err, ERROR_INVALID,
-                         "config map \"%s\" of the context has no key '" FILE_OCM_CONFIGURATION "'",
+                         "config map \"%s\" of the context has no key \"" FILE_OCM_CONFIGURATION
+                         "\"",
                          doc_text_or(map, "metadata.name", ""));
     return put(secret, FILE_OCM_CONFIGURATION, json_string_value(text), json_string_length(text),
                err);

@@ -35,8 +35,8 @@ static void refuse(struct task *task, const json_t *account)
         "name of another deployer (%s%s%s): give each deployer a host namespace of its "
         "own; if the other one no longer exists, delete its objects of the item there, the "
         "ServiceAccount last",
-        pod_task(task)->names.account, task->controller->config->namespace_name, has_id ? "'" : "",
-        has_id ? id : "without an identity", has_id ? "'" : "");
+        pod_task(task)->names.account, task->controller->config->namespace_name, has_id ? "\"" : "",
+        has_id ? id : "without an identity", has_id ? "\"" : "");
     account_failed(task, &err);
 }
 

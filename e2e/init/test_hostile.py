@@ -351,7 +351,7 @@ def test_secrets_are_never_logged(pod, basic_registry):
     result = pod.run(configuration, arguments=["-v", "debug"]).must_succeed()
     assert SECRET not in result.error and basic_registry.credentials[1] not in result.error
     pod.write("registry_secrets/bad/.dockerconfigjson", '{"auths": {"h": {"auth": "%s"}}}' % SECRET)
-    assert SECRET not in pod.run(configuration, arguments=["-v", "debug"]).must_fail("entry 'h'", code=2).error
+    assert SECRET not in pod.run(configuration, arguments=["-v", "debug"]).must_fail('entry "h"', code=2).error
     pod.write("registry_secrets/bad/.dockerconfigjson", '{"auths": %s' % SECRET)
     assert SECRET not in pod.run(configuration, arguments=["-v", "debug"]).must_fail(".dockerconfigjson", code=2).error
     pod.write("registry_secrets/bad/.dockerconfigjson", "{}")

@@ -187,7 +187,7 @@ static void a_directory_that_cant_be_created_is_an_error_that_names_it(void **st
 
     (void)state;
     assert_int_equal(sink_directory_new("/nowhere/at/all", clock_system(), &sink, &err), -1);
-    assert_non_null(strstr(err.text, "'/nowhere/at/all'"));
+    assert_non_null(strstr(err.text, "\"/nowhere/at/all\""));
 }
 
 int main(void)

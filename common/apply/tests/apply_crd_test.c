@@ -185,7 +185,7 @@ static void a_kind_that_is_not_served_yet_is_tried_again(void **state)
             api_bench_run_once(bench);
         api_bench_run_idle(bench);
         text = apply_describe(run.apply);
-        assert_non_null(strstr(text, "Boat a/b waits until its kind is known to server 'http://"));
+        assert_non_null(strstr(text, "Boat a/b waits until its kind is known to server \"http://"));
         api_bench_run(bench, &run.is_done);
         assert_int_equal(run.result->failed, 0);
         apply_run_done(&run);

@@ -286,7 +286,7 @@ static void a_silent_server_ends_in_an_error_that_names_it(void **state)
     while (bench->server.request_count < APPLY_PARALLEL_MAX)
         api_bench_run_once(bench);
     text = apply_describe(run.apply);
-    assert_non_null(strstr(text, "waits for a response of server 'http://127.0.0.1:"));
+    assert_non_null(strstr(text, "waits for a response of server \"http://127.0.0.1:"));
     /* Each request has a deadline, and those behind it are not sent any more. */
     for (int seconds = 0; !run.is_done; seconds++) {
         assert_true(seconds < 180);

@@ -265,7 +265,7 @@ static void objects_of_a_group_are_applied_in_parallel_with_a_limit(void **state
     assert_int_equal(bench->server.request_count, APPLY_PARALLEL_MAX);
     text = apply_describe(run.apply);
     assert_non_null(
-        strstr(text, "ConfigMap a/n0 waits for a response of server 'http://127.0.0.1:"));
+        strstr(text, "ConfigMap a/n0 waits for a response of server \"http://127.0.0.1:"));
     assert_non_null(strstr(text, "; and 11 more"));
     apply_cancel(run.apply);
     apply_cancel(NULL);

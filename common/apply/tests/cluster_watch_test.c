@@ -285,7 +285,7 @@ static void watches_are_limited_and_spread_over_connections(void **state)
                                    seen_note, &refused, &refused.interest, &err),
                      -1);
     assert_int_equal(err.kind, ERROR_TEMPORARY);
-    assert_non_null(strstr(err.text, "too many watches at server 'http://127.0.0.1:"));
+    assert_non_null(strstr(err.text, "too many watches at server \"http://127.0.0.1:"));
     seen_stop(seen, array_length(seen));
     seen_watch(bench, "x", NULL, &refused);
     cluster_unwatch(refused.interest);

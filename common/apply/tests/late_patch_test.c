@@ -158,7 +158,8 @@ static void it_can_be_cancelled_and_described(void **state)
     while (api_bench_count(bench, GET) == 0)
         api_bench_run_once(bench);
     text = late_patch_describe(patch);
-    assert_non_null(strstr(text, "ConfigMap a/x waits for a response of server 'http://127.0.0.1"));
+    assert_non_null(
+        strstr(text, "ConfigMap a/x waits for a response of server \"http://127.0.0.1"));
     late_patch_cancel(patch);
     late_patch_cancel(NULL);
     api_bench_run_idle(bench);

@@ -62,7 +62,7 @@ static int make_over(void *data, struct error *err)
         result = beneath_make_symlink(scratch->root_fd, "a/link", "new", err);
     if (result >= 0)
         result = beneath_make_link(scratch->root_fd, "a/hard", "kept", err);
-    if (result < 0 && !strstr(err->text, "'a") && !strstr(err->text, "'kept'"))
+    if (result < 0 && !strstr(err->text, "\"a") && !strstr(err->text, "\"kept\""))
         fail_msg("names no path: %s", err->text);
     return result < 0 ? -1 : 0;
 }

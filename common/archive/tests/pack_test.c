@@ -268,14 +268,18 @@ static void exceeded_limits_are_reported_with_the_path(void **state)
         const char *name, *named;
         struct archive_limits limits;
     } cases[] = {
-        {"one file", "'big'", {.bytes_max = 100, .file_max = 9, .entries_max = 9, .depth_max = 9}},
+        {"one file",
+         "\"big\"",
+         {.bytes_max = 100, .file_max = 9, .entries_max = 9, .depth_max = 9}},
         {"all files",
          "10 bytes in total",
          {.bytes_max = 10, .file_max = 99, .entries_max = 9, .depth_max = 9}},
         {"entries",
          "2 entries",
          {.bytes_max = 100, .file_max = 99, .entries_max = 2, .depth_max = 9}},
-        {"depth", "'d/e/f'", {.bytes_max = 100, .file_max = 99, .entries_max = 9, .depth_max = 2}},
+        {"depth",
+         "\"d/e/f\"",
+         {.bytes_max = 100, .file_max = 99, .entries_max = 9, .depth_max = 2}},
         {"none", NULL, {.bytes_max = 11, .file_max = 10, .entries_max = 4, .depth_max = 3}},
     };
     cleanup_scratch struct scratch scratch;
@@ -341,7 +345,7 @@ static void mount_points_are_refused(void **state)
     pack_disturbed(fd, &ARCHIVE_LIMITS_STATE, NULL, &packed);
     assert_int_equal(packed.result, -1);
     assert_int_equal(packed.err.kind, ERROR_INVALID);
-    assert_non_null(strstr(packed.err.text, "' is on another file system"));
+    assert_non_null(strstr(packed.err.text, "\" is on another file system"));
 }
 
 static void a_huge_sparse_file_is_refused_without_reading_it(void **state)

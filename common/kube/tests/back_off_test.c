@@ -83,7 +83,8 @@ static void a_silent_server_gets_one_request_at_a_time(void **state)
         start(bench, true, &refused[i]);
         assert_int_equal(refused[i].count, 1);
         assert_int_equal(refused[i].err.kind, ERROR_TEMPORARY);
-        assert_non_null(strstr(refused[i].err.text, "get pods \"a/b\": server 'http://127.0.0.1:"));
+        assert_non_null(
+            strstr(refused[i].err.text, "get pods \"a/b\": server \"http://127.0.0.1:"));
         assert_non_null(strstr(refused[i].err.text, "timed out"));
         assert_int_not_equal(refused[i].err.retry_after_ms, 0);
     }

@@ -74,7 +74,7 @@ static const struct {
 } ways[] = {
     {get, "get pods \"a/b\": ", "kube_perform() called from inside a callback",
      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"},
-    {list, "list pods in 'a': ", "kube_list_perform() called from inside a callback",
+    {list, "list pods in \"a\": ", "kube_list_perform() called from inside a callback",
      "HTTP/1.1 200 OK\r\nContent-Length: 49\r\n\r\n"
      "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]  }"},
     {read_log, "read the log of container \"main\" of pod \"a/b\": ",
@@ -189,7 +189,7 @@ static void invalid_names_are_refused(void **state)
     struct kube_bench *bench = *state;
 
     for (size_t i = 0; i < array_length(ways); i++)
-        must_fail(bench->kube, i, "..", ERROR_INVALID, "'..'");
+        must_fail(bench->kube, i, "..", ERROR_INVALID, "\"..\"");
 }
 
 static void errors_of_the_server_are_reported(void **state)
@@ -282,7 +282,7 @@ static void an_unreadable_token_is_access_denied(void **state)
         kube_new(bench->loop, bench->http, config_of("https://127.0.0.1:1", "/none"), &kube, &err),
         0);
     for (size_t i = 0; i < array_length(ways); i++) {
-        must_fail(kube, i, "a", ERROR_DENIED, "'/none'");
+        must_fail(kube, i, "a", ERROR_DENIED, "\"/none\"");
         must_fail(kube, i, "a", ERROR_DENIED, ways[i].what);
     }
     kube_free(kube);

@@ -404,7 +404,7 @@ static void the_invalid_kubeconfig_is_named(void **state)
     (void)setenv("HOME", folder, 1);
     assert_int_equal(mkdir(kube, 0700), 0);
     put_file(kube, "config", "{a: [");
-    default_must_fail(ERROR_INVALID, "/.kube/config'");
+    default_must_fail(ERROR_INVALID, "/.kube/config\"");
     (void)unsetenv("HOME");
     default_must_fail(ERROR_NOT_FOUND, "not running in a pod");
 }

@@ -150,7 +150,7 @@ static const struct {
      "https://s/api/v1/namespaces/a/secrets?labelSelector=l",
      "application/json",
      "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"propagationPolicy\":\"Background\"}",
-     "delete all secrets in 'a'",
+     "delete all secrets in \"a\"",
      true},
 };
 

@@ -273,7 +273,7 @@ static void the_error_of_a_long_call_names_its_url_after_it_was_sent(void **stat
     h2_reset(request, NGHTTP2_INTERNAL_ERROR);
     h2_run_until_done(call);
     h2_assert_failed(call, ERROR_TEMPORARY, 0);
-    text = xasprintf("GET 'https://127.0.0.1:%d/watch': ", bench->server.port);
+    text = xasprintf("GET \"https://127.0.0.1:%d/watch\": ", bench->server.port);
     assert_non_null(strstr(call->err.text, text));
 }
 

@@ -82,8 +82,8 @@ static void connection_refused_fails_all_waiting_calls(void **state)
         h2_run_until_done(calls[i]);
         h2_assert_failed(calls[i], ERROR_TEMPORARY, ECONNREFUSED);
         assert_int_equal(calls[i]->status, 0);
-        assert_non_null(strstr(calls[i]->err.text, "GET 'https://127.0.0.1:"));
-        assert_non_null(strstr(calls[i]->err.text, "/path'"));
+        assert_non_null(strstr(calls[i]->err.text, "GET \"https://127.0.0.1:"));
+        assert_non_null(strstr(calls[i]->err.text, "/path\""));
         assert_null(strstr(calls[i]->err.text, "s3cret"));
         assert_null(strstr(calls[i]->err.text, "t0ken"));
     }
@@ -297,8 +297,8 @@ static void errors_name_the_call_and_contain_no_secret(void **state)
         h2_call_start(call);
         h2_run_until_done(call);
         assert_int_not_equal(call->err.kind, ERROR_NONE);
-        assert_non_null(strstr(call->err.text, "GET 'https://127.0.0.1:"));
-        assert_non_null(strstr(call->err.text, "/path'"));
+        assert_non_null(strstr(call->err.text, "GET \"https://127.0.0.1:"));
+        assert_non_null(strstr(call->err.text, "/path\""));
         assert_null(strstr(call->err.text, "s3cret"));
         assert_null(strstr(call->err.text, "t0ken"));
     }

@@ -49,7 +49,7 @@ static void a_call_that_libcurl_rejects_ends_with_an_error(void **state)
 {
     struct bench *bench = *state;
     cleanup_free char *url = bench_url(&bench->server, "/a");
-    cleanup_free char *expected = xasprintf("GET '%s': ", url);
+    cleanup_free char *expected = xasprintf("GET \"%s\": ", url);
     struct got got = {0};
     const struct http_request request = bench_request(bench, &got, url);
 
@@ -115,7 +115,7 @@ static void unreadable_certificate_files_are_named(void **state)
     const struct http_tls huge_text = {.ca_pem = text, .is_system_trusted = true};
 
     must_be_refused(bench, &missing_file, "read certificates from \"/none\": No such file");
-    must_be_refused(bench, &folder_file, "': not a regular file");
+    must_be_refused(bench, &folder_file, "\": not a regular file");
     memset(text, 'x', TOO_MUCH);
     must_be_refused(bench, &huge_text, "more than 8388608 bytes");
     must_be_refused(bench, &huge_file, "/huge\": more than 8388608 bytes");

@@ -271,7 +271,7 @@ static void an_invalid_docker_content_digest_is_refused(void **state)
     (void)state;
     world_get_manifest(world, "1.0");
     assert_int_equal(world->err.kind, ERROR_INVALID);
-    assert_non_null(strstr(world->err.text, "'nonsense'"));
+    assert_non_null(strstr(world->err.text, "\"nonsense\""));
     world_end(world);
 }
 

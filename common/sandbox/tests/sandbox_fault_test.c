@@ -166,7 +166,7 @@ static const struct {
     {"syscall", SYS_landlock_create_ruleset, 1, "query the Landlock ABI version: ", false},
     {"syscall", SYS_landlock_create_ruleset, 2, "create a Landlock ruleset: ", false},
     {"syscall", SYS_landlock_add_rule, 1, "allow \"/\" in the sandbox: ", false},
-    {"syscall", SYS_landlock_add_rule, 2, "allow '/etc/", false},
+    {"syscall", SYS_landlock_add_rule, 2, "allow \"/etc/", false},
     {"syscall", SYS_landlock_restrict_self, 1, "enforce the Landlock ruleset: ", false},
     {"seccomp_init", ANY, 1, "create the seccomp filter: out of memory", true},
     {"seccomp_attr_set", ANY, 1, "load the seccomp filter: ", true},

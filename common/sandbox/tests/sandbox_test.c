@@ -469,7 +469,7 @@ static void a_path_that_does_not_exist_is_an_error(void **state)
     child = fork();
     if (child == 0)
         _exit(sandbox_enter(&options, &result, &err) < 0 && err.kind == ERROR_NOT_FOUND &&
-                      strstr(err.text, "'/nowhere/at/all'")
+                      strstr(err.text, "\"/nowhere/at/all\"")
                   ? DONE
                   : FAILED);
     assert_int_equal(waitpid(child, &status, 0), child);

@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bundle_init(&bundle);
     bundle_init(&again);
     if (bundle_add_text(&bundle, "f", (const char *)data, size, &err) < 0) {
-        must(err.text[0] && strncmp(err.text, "'f'", 3) == 0);
+        must(err.text[0] && strncmp(err.text, "\"f\"", 3) == 0);
         return 0;
     }
     for (size_t i = 0; i < json_array_size(bundle.objects); i++)

@@ -102,8 +102,8 @@ static const struct {
      "the target's content is not a kubeconfig; deployers accept only content that is an object, "
      "such as {\"token\": \"...\"}"},
     {"{kubeconfig: '{'}", "the target's kubeconfig is not a YAML document"},
-    {"{kind: Secret}", "kubeconfig has kind 'Secret' and apiVersion \"v1\""},
-    {"users: {}", "'users' must be a list"},
+    {"{kind: Secret}", "kubeconfig has kind \"Secret\" and apiVersion \"v1\""},
+    {"users: {}", "\"users\" must be a list"},
     {"users: [5]", "users must be objects"},
     {"users: [{name: u, user: {client-certificate: /etc/x}}]",
      "client certificate files are not supported in a target kubeconfig: user \"u\""},

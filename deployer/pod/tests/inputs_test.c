@@ -164,26 +164,26 @@ static const struct {
     {"{metadata: {name: s, namespace: ns}, data: {.dockerconfigjson: eyJhdXRocyI6e319}}", NULL},
     {"{metadata: {name: s, namespace: ns}, data: {.dockercfg: e30=}}", NULL},
     {"{metadata: {name: s, namespace: ns}, data: {other: e30=}}",
-     "secret ns/s: has none of '.dockerconfigjson', '.dockercfg', '.ocmcredentialconfig'"},
+     "secret ns/s: has none of \".dockerconfigjson\", \".dockercfg\", \".ocmcredentialconfig\""},
     {"{metadata: {name: s, namespace: ns}}",
-     "secret ns/s: has none of '.dockerconfigjson', '.dockercfg', '.ocmcredentialconfig'"},
+     "secret ns/s: has none of \".dockerconfigjson\", \".dockercfg\", \".ocmcredentialconfig\""},
     {"{metadata: {name: s, namespace: ns}, data: {.dockerconfigjson: '!'}}",
      "secret ns/s: \".dockerconfigjson\" is not valid base64"},
     /* {"auths": canary */
     {"{metadata: {name: s, namespace: ns}, data: {.dockerconfigjson: eyJhdXRocyI6IGNhbmFyeQ==}}",
-     "secret ns/s: '.dockerconfigjson': not a Docker configuration"},
+     "secret ns/s: \".dockerconfigjson\": not a Docker configuration"},
     /* [1] */
     {"{metadata: {name: s, namespace: ns}, data: {.dockercfg: WzFd}}",
-     "secret ns/s: '.dockercfg': not a Docker configuration"},
+     "secret ns/s: \".dockercfg\": not a Docker configuration"},
     /* {"auths":{"r.io":{"auth":"OnRva2Vu"}}}, which is ":token" */
     {"{metadata: {name: s, namespace: ns}, data: {.dockerconfigjson: "
      "eyJhdXRocyI6eyJyLmlvIjp7ImF1dGgiOiJPblJ2YTJWdSJ9fX0=}}",
-     "secret ns/s: '.dockerconfigjson': 1 of its entries can't be used: address without a host, "
+     "secret ns/s: \".dockerconfigjson\": 1 of its entries can't be used: address without a host, "
      "or 'auth' is not base64 of user:password"},
     /* {"credHelpers":{"r.io":"x"}} */
     {"{metadata: {name: s, namespace: ns}, data: {.dockerconfigjson: "
      "eyJjcmVkSGVscGVycyI6eyJyLmlvIjoieCJ9fQ==}}",
-     "secret ns/s: '.dockerconfigjson': contains only credential helpers "
+     "secret ns/s: \".dockerconfigjson\": contains only credential helpers "
      "(credHelpers, credsStore), which are not supported: add the credentials themselves"},
     /* {"credsStore":"x","auths":{"r.io":{"username":"u"}}} */
     {"{metadata: {name: s, namespace: ns}, data: {.dockerconfigjson: "
@@ -194,7 +194,7 @@ static const struct {
      "dHlwZTogY3JlZGVudGlhbHMuY29uZmlnLm9jbS5zb2Z0d2FyZQ==}}",
      NULL},
     {"{metadata: {name: s, namespace: ns}, data: {.ocmcredentialconfig: WzFd}}",
-     "secret ns/s: '.ocmcredentialconfig': not a YAML object"},
+     "secret ns/s: \".ocmcredentialconfig\": not a YAML object"},
 };
 
 static const char with_component[] = "{image: r.example/main:1, componentDescriptor: {inline: {}}}";
@@ -253,7 +253,7 @@ static void credentials_above_the_size_limit_of_a_secret_are_refused(void **stat
     assert_int_equal(inputs_add_docker_secret(list, secret, sample.run, sample.config, &err), -1);
     assert_int_equal(err.kind, ERROR_TOO_LARGE);
     assert_string_equal(
-        err.text, "secret ns/big: '.dockerconfigjson': the registry credentials of "
+        err.text, "secret ns/big: \".dockerconfigjson\": the registry credentials of "
                   "the run exceed 1048576 bytes in total: remove those that it does not need");
     assert_int_equal(json_array_size(list), 1);
 }
@@ -313,7 +313,7 @@ static void an_ocm_config_map_without_its_key_is_an_error(void **state)
     sample_run_init(&sample, DEPLOY_ITEM_TYPE_CONTAINER, NULL, "{image: a}");
     sample.request.ocm_config_map = map;
     assert_int_equal(inputs_secret(&sample.request, &secret, &err), -1);
-    assert_string_equal(err.text, "config map \"m\" of the context has no key '.ocmconfig'");
+    assert_string_equal(err.text, "config map \"m\" of the context has no key \".ocmconfig\"");
 }
 
 /* count chunks of one generation of ours. */

@@ -103,11 +103,11 @@ static void a_pipe_gets_whole_lines(void **state)
     show_tick(world.show);
     assert_string_equal(written(&world), "");
     clock_fake_advance(&world.clock, 1250);
-    show_retry(world.show, "GET 'https://x/v2/': Could not resolve host: x", 4000);
+    show_retry(world.show, "GET \"https://x/v2/\": Could not resolve host: x", 4000);
     assert_string_equal(written(&world),
                         "image      1.25 s  retrying in 4 s: Could not resolve host: x\n");
     assert_string_equal(show_last_retry(world.show),
-                        "GET 'https://x/v2/': Could not resolve host: x");
+                        "GET \"https://x/v2/\": Could not resolve host: x");
     show_retry(world.show, "timeout", 250);
     assert_string_equal(written(&world), "image      1.25 s  retrying in 0.2 s: timeout\n");
     show_end(world.show, "%s", "done");

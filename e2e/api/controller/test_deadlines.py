@@ -47,7 +47,7 @@ def test_a_job_that_waits_forever_for_the_previous_pod_reports_it_and_times_out(
     world.interrupt("item", "job-1")
     world.trigger("item", "job-2")
     shown = wait_until(lambda: (s := world.status("item")).get("phase") == "Init" and s.get("lastError"), "phase Init with a reason")
-    expected = f"pod '{pod['metadata']['name']}' of job 'job-1' has not ended"
+    expected = f'pod "{pod["metadata"]["name"]}" of job "job-1" has not ended'
     assert (shown["operation"], shown["reason"], shown["message"]) == ("DeployPod", "PreviousPodRuns", expected)
     shorten_grace(world, pod)
     status = world.finished("item", "job-2")
@@ -238,7 +238,7 @@ def test_force_cleanup_waits_for_a_pod_at_most_for_the_timeout_of_the_item(world
     wait_until(lambda: world.status("item").get("phase") == "InitDelete", "InitDelete")
     shorten_grace(world, pod)
     status = world.finished("item", "job-delete")
-    assert status["phase"] == "DeleteFailed" and "of job 'job-1' has not ended" in status["lastError"]["message"]
+    assert status["phase"] == "DeleteFailed" and 'of job "job-1" has not ended' in status["lastError"]["message"]
     found.set()
     world.trigger("item", "job-delete-2")
     world.wait_until_deleted("item")

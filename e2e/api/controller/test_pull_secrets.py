@@ -39,7 +39,7 @@ def test_too_many_different_secrets_are_rejected_with_the_list_and_the_limit(wor
     status = world.finished("item")
     error = status["lastError"]
     assert status["phase"] == "Failed" and error["codes"] == ["ERR_CONFIGURATION_PROBLEM"], status
-    assert "registryPullSecrets of context 'default'" in error["message"] and "300 different" in error["message"]
+    assert 'registryPullSecrets of context "default"' in error["message"] and "300 different" in error["message"]
     assert "the maximum is 100" in error["message"] and world.kubelet.ran("item") == []
     assert world.apiserver.audit.count(mark, verb="get", resource="secrets", user=controller.user) == 0
 

@@ -91,3 +91,15 @@ def test_include_cycles_between_folders_are_found(lint):
 ])
 def test_phrases_that_are_not_plain_english_are_found(lint, text, is_wrong):
     assert bool(lint("check_phrases", {"x/a.c": text})) == is_wrong
+
+
+@pytest.mark.parametrize("name, literal, is_wrong", [
+    ("deployer/a.c", "file '%s' not found", True),
+    ("deployer/a.c", "file '%.20s' not found", True),
+    ("deployer/a.c", r"file \"%s\" not found; see '%s --help'", False),
+    ("deployer/tests/a.c", "'%s' is not in '%s'", False),
+    ("common/command_line/fish.c", " -a '%s'", False),
+])
+def test_values_in_messages_have_double_quotes(lint, name, literal, is_wrong):
+    problems = lint("check_quotes", {name: f'error_set(err, "{literal}", text);\n'})
+    assert bool(problems) == is_wrong, problems
