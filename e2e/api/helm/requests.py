@@ -8,6 +8,11 @@ from bench.charts import chart_archive, raw
 OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {a: {{ .Values.%s | quote }}}\n"
 CHART = raw(chart_archive({f"templates/{name}.yaml": OBJECT % (name, name) for name in "abc"}))
 CAPABILITIES = ["get /apis", "get /version"]
+STATUS = "patch deployitems/status"
+# The controller's to the other clusters, besides two for the Secret of the Target, if it has one.
+RUN = ["get targets", "get contexts", "list secrets", "patch secrets", "create pods", STATUS,      # the pod
+       "list secrets", "get secrets", "get targets", STATUS,                                       # what it rendered
+       "deletecollection secrets", "delete pods", "patch pods"]                                    # the end
 # Not of a job.
 OTHERS = ("events", "leases")
 
