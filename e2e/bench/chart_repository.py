@@ -18,12 +18,12 @@ def basic(credentials):
 class Server(http.server.ThreadingHTTPServer):
     """files: path -> bytes, or the address of a redirect. authority: issues the certificate; None: no TLS."""
 
-    def __init__(self, files, credentials=None, authority=None):
+    def __init__(self, files, credentials=None, authority=None, address="127.0.0.1"):
         self.files, self.credentials, self.seen = files, credentials, []
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"{'https' if authority else 'http'}://127.0.0.1:{self.server_port}"
+        super().__init__((address, 0), Handler)
+        self.url = f"{'https' if authority else 'http'}://{address}:{self.server_port}"
         if authority:
-            pair = authority.server("127.0.0.1")
+            pair = authority.server(address)
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(pair.certificate, pair.key)
             # The handshake is left to the thread of the connection.
@@ -58,8 +58,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serving(files, credentials=None, authority=None):
-    server = Server(files, credentials, authority)
+def serving(files, **options):
+    server = Server(files, **options)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield server

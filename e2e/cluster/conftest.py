@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-from api.controller.harness import ITEM_FINALIZER, OURS, World, decode
+from api.controller.harness import ITEM_FINALIZER, LABEL_ITEM_NAME, LABEL_ITEM_NAMESPACE, OURS, World, decode
 from bench import images
 from bench.kube import DEPLOYITEMS, ApiError
 from bench.waiting import wait_until
@@ -149,14 +149,14 @@ class Cluster(World):
 
     def item_objects(self, name, namespace=None):
         """The objects of an item that are still on the host."""
-        found = []
+        wanted, found = (namespace or self.namespace, name), []
         for kind in ("pods", "secrets", "serviceaccounts", "rbac.authorization.k8s.io/v1/roles",
                      "rbac.authorization.k8s.io/v1/rolebindings"):
             for thing in self.host_kube.items(kind, self.host):
                 metadata = thing["metadata"]
                 labels, annotations = metadata.get("labels", {}), metadata.get("annotations", {})
-                if annotations.get(f"{OURS}/item-name") == name or \
-                        labels.get("deployitem.container.deployer.landscaper.gardener.cloud/name") == name:
+                if wanted in ((annotations.get(f"{OURS}/item-namespace"), annotations.get(f"{OURS}/item-name")),
+                              (labels.get(LABEL_ITEM_NAMESPACE), labels.get(LABEL_ITEM_NAME))):
                     found.append(f"{kind.rpartition('/')[2]}/{metadata['name']}")
         return found
 
@@ -179,7 +179,7 @@ class OwnTarget(Cluster):
         self.target("self", config={"selfConfig": {"serviceAccount": {"name": "applier"}}})
 
     def put(self, name, config, job):
-        """Creates or changes an item and triggers it."""
+        """Creates or changes an item and triggers it. With job=None it is not triggered."""
         if self.kube.find(DEPLOYITEMS, name, self.namespace):
             self.kube.patch(DEPLOYITEMS, name, {"spec": {"config": None}}, self.namespace)
             self.kube.patch(DEPLOYITEMS, name, {"spec": {"config": config}}, self.namespace)
@@ -187,7 +187,8 @@ class OwnTarget(Cluster):
             self.kube.create({"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "DeployItem",
                               "metadata": {"name": name, "namespace": self.namespace, "finalizers": [ITEM_FINALIZER]},
                               "spec": {"type": self.item_type, "target": {"name": "self", "namespace": self.namespace}, "config": config}})
-        self.trigger(name, job)
+        if job:
+            self.trigger(name, job)
 
     def definition(self):
         return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"things.{self.group}"},

@@ -18,6 +18,8 @@ DESCRIPTOR = "application/vnd.ocm.software.component-descriptor.v2+yaml+tar"
 DESCRIPTOR_YAML = "application/vnd.ocm.software.component-descriptor.v2+yaml"
 DESCRIPTOR_JSON = "application/vnd.ocm.software.component-descriptor.v2+json"
 BLUEPRINT_CONFIG = "application/vnd.gardener.landscaper.blueprint.config.v1"
+CHART_TYPE = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
+CHART_CONFIG = "application/vnd.cncf.helm.config.v1+json"
 
 
 def dump(body):
@@ -93,3 +95,8 @@ def push_artifact(client, repository, tag, blob, config_type=BLUEPRINT_CONFIG):
     manifest = manifest_of(config, [blob])
     client.push(repository, tag, manifest, [config, blob])
     return manifest
+
+
+def push_chart(client, repository, tag, archive):
+    """Pushes the archive of a chart as `helm push` does."""
+    return push_artifact(client, repository, tag, Blob(archive, CHART_TYPE), CHART_CONFIG)

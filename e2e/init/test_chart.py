@@ -2,7 +2,6 @@
 """Charts of helm items: where they come from, whose credentials are sent, and what is refused."""
 
 import base64
-import gzip
 import hashlib
 import io
 import json
@@ -12,21 +11,10 @@ import pytest
 
 from bench.chart_repository import basic, index, serving
 from bench.oci import Blob
-from init.parts import context, descriptor, entry, push_artifact, push_component, tar_with
+from init.hostile_charts import CHART, HOSTILE
+from init.parts import CHART_TYPE, context, descriptor, push_artifact, push_chart, push_component
 
-CHART_TYPE = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
-CHART_CONFIG = "application/vnd.cncf.helm.config.v1+json"
 NAME = "example.com/team/chart"
-CHART_YAML = b"apiVersion: v2\nname: app\nversion: 1.0.0\n"
-VALUES = b"color: red\n"
-FILES = (entry("app/Chart.yaml", CHART_YAML), entry("app/values.yaml", VALUES), entry("app/templates/a.yaml", b"a: b\n"))
-
-
-def packed(*entries):
-    return gzip.compress(tar_with(*entries), mtime=0)
-
-
-CHART = packed(*FILES)
 
 
 def config(**chart):
@@ -66,7 +54,7 @@ def test_an_archive_in_the_item_or_on_a_web_server(pod):
 @pytest.mark.parametrize("flavour", ["basic_registry", "token_registry"])
 def test_a_private_registry_with_wrong_valid_and_rotated_credentials(request, pod, flavour):
     registry = request.getfixturevalue(flavour)
-    push_artifact(registry.client(), "private/charts/app", "1.0.0", Blob(CHART, CHART_TYPE), CHART_CONFIG)
+    push_chart(registry.client(), "private/charts/app", "1.0.0", CHART)
     wanted = config(ref=f"{registry.host}/private/charts/app:1.0.0")
     pod.run(wanted, env=PLAIN).must_fail()
     pod.pull_secret(registry.host, ("ship", "CANARY-wrong"))
@@ -90,7 +78,7 @@ def test_an_artifact_that_is_not_a_chart_is_refused(pod, registry):
 @pytest.mark.parametrize("access", ["localBlob", "ociArtifact", "helm", "helm-oci"])
 def test_a_resource_of_a_component(pod, registry, access):
     blob = Blob(CHART, CHART_TYPE)
-    push_artifact(registry.client(), "charts/app", "1.0.0_b", blob, CHART_CONFIG)
+    push_chart(registry.client(), "charts/app", "1.0.0_b", CHART)
     with serving({"/index.yaml": index({"version": "1.0.0+b", "urls": ["app.tgz"]}), "/app.tgz": CHART}) as server:
         found = {"localBlob": {"type": "localBlob", "localReference": blob.digest, "mediaType": CHART_TYPE},
                  "ociArtifact": {"type": "ociArtifact", "imageReference": f"{registry.url}/charts/app:1.0.0_b"},
@@ -194,7 +182,7 @@ def test_the_index_says_what_is_missing_and_its_digest_counts(pod):
 
 def test_an_index_may_name_a_registry(pod, registry):
     """As the index of Bitnami does. A tag has no "+"."""
-    push_artifact(registry.client(), "indexed/app", "1.0.0_b", Blob(CHART, CHART_TYPE), CHART_CONFIG)
+    push_chart(registry.client(), "indexed/app", "1.0.0_b", CHART)
     url = f"oci://{registry.host}/indexed/app:1.0.0+b"
     digest = hashlib.sha256(CHART).hexdigest()
     with serving({"/charts/index.yaml": index({"version": "1.0.0+b", "urls": [url], "digest": digest},
@@ -212,25 +200,6 @@ def test_a_large_index_is_not_held_in_memory(pod):
     with serving({"/charts/index.yaml": text, "/charts/app.tgz": CHART}) as server:
         must_have_chart(pod.run(repository(server), wrapper=pod.measuring()))
     assert len(text) > 39_000_000 and pod.peak() < 30_000_000
-
-
-HOSTILE = {
-    "not an archive": b"<html>",
-    "empty": b"",
-    "truncated": CHART[:-20],
-    "no chart": packed(entry("app/values.yaml", VALUES)),
-    "no version": packed(entry("app/Chart.yaml", b"apiVersion: v2\nname: app\n")),
-    "two directories": packed(*FILES, entry("other/Chart.yaml", CHART_YAML)),
-    "the name of init's template": packed(*FILES, entry("app/templates/longshore-values-for-exports.yaml", b"x")),
-    "a way out": packed(*FILES, entry("../escaped", b"x")),
-    "an absolute name": packed(*FILES, entry("/etc/escaped", b"x")),
-    "a link that leaves": packed(*FILES, entry("app/templates/l", type=tarfile.SYMTYPE, linkname="../../../../etc/passwd")),
-    "a device": packed(*FILES, entry("app/d", type=tarfile.CHRTYPE, devmajor=1, devminor=5)),
-    "a FIFO": packed(*FILES, entry("app/f", type=tarfile.FIFOTYPE)),
-    "a bomb": packed(*FILES, *(entry(f"app/{i}", b"\0" * 8_000_000) for i in range(3))),
-    "a large file": packed(*FILES, entry("app/large", bytes(range(256)) * 40_000)),
-    "many files": packed(*FILES, *(entry(f"app/{i}", b"") for i in range(10_001))),
-}
 
 
 @pytest.mark.parametrize("kind", HOSTILE)

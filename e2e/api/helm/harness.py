@@ -93,10 +93,63 @@ def run_helm(pod):
         pod.succeed()
 
 
-class HelmWorld(World):
+CLUSTER_SCOPED = ("ClusterRole", "CustomResourceDefinition")
+
+
+def objects(things):
+    """Objects and those of lists, by kind and name."""
+    return {(t["kind"], t["metadata"]["name"]): t for thing in things for t in thing.get("items", [thing])}
+
+
+def contains(found, wanted):
+    """Whether an object is as it was rendered: the server adds members, but changes none."""
+    if isinstance(wanted, dict):
+        return isinstance(found or {}, dict) and all(contains((found or {}).get(key), value) for key, value in wanted.items())
+    if isinstance(wanted, list):
+        return len(found or []) == len(wanted) and all(map(contains, found or [], wanted))
+    return found == wanted
+
+
+class HelmItems:
+    """What the worlds of helm items share, with and without a real kubelet. space: the namespace of the releases; major: of helm."""
+
+    def provider(self, chart, *, is_release=False, release="app", **config):
+        return {"apiVersion": VERSION, "kind": "ProviderConfiguration", "name": release, "namespace": self.space, "chart": chart,
+                **({} if is_release else {"helmDeployment": False}), **config}
+
+    def recorded(self, name):
+        entries = self.status(name)["providerStatus"].get("managedResources", [])
+        return sorted(f"{e['resource']['kind']}/{e['resource']['name']}" for e in entries)
+
+    def names(self, resource="configmaps"):
+        return sorted(t["metadata"]["name"] for t in self.kube.items(resource, self.space) if t["metadata"]["name"] != "kube-root-ca.crt")
+
+    def found(self, name, resource="configmaps"):
+        return self.kube.find(resource, name, self.space)
+
+    def on_the_command_line(self, archive, values, *more):
+        """What `helm template` of the same version renders."""
+        return template(archive, values, self.space, *more, major=self.major)
+
+    def rendered(self, archive, values):
+        """What `helm template` renders for this cluster, by kind and name."""
+        version = self.kube.request("GET", "/version")["gitVersion"]
+        return objects(self.on_the_command_line(archive, values, "--kube-version", version,
+                                                "--api-versions", "apiextensions.k8s.io/v1/CustomResourceDefinition"))
+
+    def check_objects(self, wanted, labels={}):
+        """Everything that was rendered is in the cluster and equal to it, and has these labels."""
+        for (kind, name), thing in wanted.items():
+            found = self.kube.find(self.kube.resource_of(thing), name, None if kind in CLUSTER_SCOPED else self.space)
+            assert contains(found, thing), (found, thing)
+            assert kind != "ConfigMap" or found["data"] == thing["data"]
+            assert labels.items() <= found["metadata"].get("labels", {}).items()
+
+
+class HelmWorld(HelmItems, World):
     def __init__(self, apiserver, namespace, major=MAJOR):
         super().__init__(apiserver, namespace)
-        self.kubelet.major = major
+        self.major = self.kubelet.major = major
         self.space = f"{namespace}-target"      # the namespace of the releases
         self.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.space}})
         self.kubelet.behaviour = run_helm
@@ -126,10 +179,6 @@ class HelmWorld(World):
             self.secret("cluster", {"kubeconfig": config})
             yield
 
-    def provider(self, chart, *, is_release=False, release="app", **config):
-        return {"apiVersion": VERSION, "kind": "ProviderConfiguration", "name": release, "namespace": self.space, "chart": chart,
-                "helmDeployment": is_release, **config}
-
     def deploy(self, name, chart, *, job="job-1", spec=None, **config):
         self.kube.create({"apiVersion": "landscaper.gardener.cloud/v1alpha1", "kind": "DeployItem",
                           "metadata": {"name": name, "namespace": self.namespace, "finalizers": ["finalizer.landscaper.gardener.cloud"]},
@@ -155,26 +204,24 @@ class HelmWorld(World):
         assert status["phase"] in ("Failed", "DeleteFailed"), status
         return status
 
-    def recorded(self, name):
-        entries = self.status(name)["providerStatus"].get("managedResources", [])
-        return sorted(f"{e['resource']['kind']}/{e['resource']['name']}" for e in entries)
-
-    def names(self, resource="configmaps"):
-        return sorted(t["metadata"]["name"] for t in self.kube.items(resource, self.space) if t["metadata"]["name"] != "kube-root-ca.crt")
-
-    def found(self, name, resource="configmaps"):
-        return self.kube.find(resource, name, self.space)
-
     def exported(self, name):
         return json.loads(decode(self.kube.get("secrets", self.status(name)["exportRef"]["name"], self.namespace)["data"]["config"]))
-
-    def on_the_command_line(self, archive, values, *more):
-        """What `helm template` of the same version renders."""
-        return template(archive, values, self.space, *more, major=self.kubelet.major)
 
     def helm(self, *arguments, check=True):
         return subprocess.run([helm_program(self.kubelet.major), *arguments, "-n", self.space, "--kubeconfig", self.apiserver.kubeconfig],
                               check=check, capture_output=True, text=True)
+
+    @property
+    def audit(self):
+        return self.apiserver.audit
+
+    @property
+    def controller_user(self):
+        return self.controllers[-1].user
+
+    def log(self):
+        """What operators can read."""
+        return "".join(c.output() for c in self.controllers)
 
     def releases(self, name="app"):
         """Revision and status of the release, as helm sees it."""

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Templates and the schema of the charts that tests of releases use."""
+"""Templates and the schema of the charts that several tests use."""
+
+from bench.charts import chart_archive
 
 DEPLOYMENT = """
 apiVersion: apps/v1
@@ -32,3 +34,12 @@ metadata: {name: never-bound}
 spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 {{ end }}"""
 SCHEMA = '{"type": "object", "properties": {"color": {"type": "string"}}}'
+# 2.4 MB of objects. Without a text they cannot be compressed to less than a Secret can hold.
+BIG = chart_archive({"templates/big.yaml": """{{- range $i := until 40 }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: "{{ $.Release.Name }}-{{ $i }}"}
+data: {text: {{ $.Values.text | default (randAlphaNum 60000) }}}
+{{- end }}
+"""})

@@ -8,7 +8,8 @@ import pytest
 
 from api.controller.harness import BUILD
 from api.helm.harness import GROUP, VERSION, chart_archive, raw
-from bench.audit import is_permission_check, resource_of
+from api.helm.requests import CAPABILITIES, RUN, check_requests_to_the_target, requests_of_job
+from api.helm.templates import BIG
 from bench.waiting import wait_until
 
 
@@ -77,19 +78,6 @@ rules: []
     })
 
 
-def identity(thing):
-    return thing["kind"], thing["metadata"]["name"]
-
-
-def contains(found, wanted):
-    """Whether an object is as it was rendered: the server adds members, but changes none."""
-    if isinstance(wanted, dict):
-        return isinstance(found or {}, dict) and all(contains((found or {}).get(key), value) for key, value in wanted.items())
-    if isinstance(wanted, list):
-        return len(found or []) == len(wanted) and all(map(contains, found or [], wanted))
-    return found == wanted
-
-
 def test_a_chart_is_rendered_applied_updated_and_removed(world):
     group = f"{world.namespace}.example.com"
     archive = rich_chart(group)
@@ -103,20 +91,12 @@ def test_a_chart_is_rendered_applied_updated_and_removed(world):
     status = world.succeeded("item")
 
     # Everything that helm renders on the command line is there, and equal to it.
-    version = world.kube.request("GET", "/version")["gitVersion"]
-    rendered = world.on_the_command_line(archive, values, "--kube-version", version,
-                                         "--api-versions", "apiextensions.k8s.io/v1/CustomResourceDefinition")
-    wanted = {identity(t): t for thing in rendered for t in thing.get("items", [thing])}
+    wanted = world.rendered(archive, values)
     assert world.recorded("item") == sorted(f"{kind}/{name}" for kind, name in wanted)
-    resources = {"ConfigMap": "configmaps", "Thing": f"{group}/v1/things", "ClusterRole": "rbac.authorization.k8s.io/v1/clusterroles",
-                 "CustomResourceDefinition": "apiextensions.k8s.io/v1/customresourcedefinitions"}
-    for (kind, name), thing in wanted.items():
-        found = world.kube.find(resources[kind], name, world.space if kind in ("ConfigMap", "Thing") else None)
-        assert contains(found, thing), (found, thing)
-        assert kind != "ConfigMap" or found["data"] == thing["data"]
-        assert found["metadata"]["labels"][f"{GROUP}/deployitem"] == "item"
+    world.check_objects(wanted, {f"{GROUP}/deployitem": "item"})
     # Hooks and tests are objects like all others.
     assert {"hook", "check"} <= set(world.names())
+    version = world.kube.request("GET", "/version")["gitVersion"]
     assert world.found("app-main")["data"]["kube"] == version and world.found("app-main")["data"]["things"] == "true"
     assert world.kube.find(f"{group}/v1/things", "thing", world.space)["spec"] == {"color": "blue"}
     assert world.exported("item") == {"chart": {"color": "blue", "kept": "yes"}, "version": "1.0.0", "size": "3"}
@@ -179,19 +159,11 @@ def test_nothing_is_dropped_silently(world):
 
 def test_two_megabytes_of_objects_are_applied(world):
     """More than a Secret has room for."""
-    template = """{{- range $i := until 40 }}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: big-{{ $i }}}
-data: {text: {{ randAlphaNum 60000 }}}
-{{- end }}
-"""
     world.start()
-    world.deploy("item", raw(chart_archive({"templates/big.yaml": template})))
+    world.deploy("item", raw(BIG))
     world.succeeded("item", timeout=120)
     assert len(world.names()) == 40
-    assert len(world.found("big-7")["data"]["text"]) == 60000
+    assert len(world.found("app-7")["data"]["text"]) == 60000
     world.delete("item")
     world.wait_until_deleted("item")
 
@@ -236,43 +208,12 @@ def test_the_commands_know_the_type(tmp_path):
     assert "--output-dir" in run("render").stdout
 
 
-def requests(world, user, mark):
-    entries = [e for e in world.apiserver.audit.entries(mark, user=user) if e["verb"] != "watch" and not is_permission_check(e["requestURI"])]
-    return [f"{e['verb']} {resource_of(e) or e['requestURI'].partition('?')[0]}" for e in entries if resource_of(e) != "events"]
-
-
-READ = ["get targets", "get secrets"]
-RUN = [*READ, "get contexts", "list secrets", "patch secrets", "create pods", "patch deployitems/status",      # the pod
-       "list secrets", "get secrets", *READ, "patch deployitems/status",                                       # what it rendered
-       "deletecollection secrets", "delete pods", "patch pods"]                                                # the end
-
-
 def test_a_job_costs_a_run_and_one_request_for_each_changed_object(world):
     """The target: two requests for its capabilities and one for each object that is new or changed. What was there before is compared,
     with one list for each kind and namespace, so that drift is found."""
-    archive = chart_archive({f"templates/{n}.yaml": config_map(n, a=f"{{{{ .Values.{n} }}}}") for n in ("a", "b", "c")})
-    capabilities = ["get /apis", "get /version"]
     world.start(config={"garbageCollection": {"disable": True}})  # its first pass would be counted with a job if the machine is busy
-
-    def counted(job, **values):
-        mark = world.apiserver.audit.mark()
-        if job == "job-1":
-            world.deploy("item", raw(archive), values=values)
-        else:
-            world.update("item", raw(archive), job=job, values=values)
-        world.succeeded("item", job)
-        world.wait_for_cleanup()
-        return sorted(requests(world, world.user, mark)), sorted(requests(world, world.controllers[-1].user, mark))
-
-    theirs, _ = counted("job-1", a="1", b="1", c="1")
-    assert theirs == sorted([*capabilities, *["create configmaps"] * 3])
-    for job, values, changed in (("job-2", "111", 0), ("job-3", "121", 1), ("job-4", "232", 3)):
-        theirs, ours = counted(job, **dict(zip("abc", values)))
-        assert theirs == sorted([*capabilities, "list configmaps", *["update configmaps"] * changed]), job
-        assert ours == sorted(RUN), job
-    world.kube.patch("configmaps", "b", {"data": {"a": "drifted"}}, world.space)
-    theirs, _ = counted("job-5", a="2", b="3", c="2")
-    assert theirs == sorted([*capabilities, "list configmaps", "update configmaps"]) and world.found("b")["data"] == {"a": "3"}
+    for job, ours in check_requests_to_the_target(world):
+        assert ours == sorted([*RUN, *["get secrets"] * 2]), job
     world.kube.patch("configmaps", "b", {"metadata": {"labels": None}, "data": {"a": "drifted"}}, world.space)
-    theirs, _ = counted("job-6", a="2", b="3", c="2")
-    assert theirs == sorted([*capabilities, "list configmaps", "get configmaps", "update configmaps"]) and world.found("b")["data"] == {"a": "3"}
+    theirs, _ = requests_of_job(world, "job-6", "232")
+    assert theirs == sorted([*CAPABILITIES, "list configmaps", "get configmaps", "update configmaps"]) and world.found("b")["data"] == {"a": "3"}
