@@ -155,11 +155,25 @@ int target_access_parse(const char *content, size_t size, struct target_access *
 
 /* ---- Using ---- */
 
-json_t *target_access_token_request(const struct target_access *access)
+int64_t target_access_seconds_for(const struct target_access *access, int64_t left_ms)
+{
+    int64_t left_seconds = left_ms / 1000 + (left_ms % 1000 > 0);
+    int64_t seconds = 0;
+
+    /* Compared before the margin is added: the time that is left may be any number. */
+    if (left_ms < 0 || left_seconds >= access->seconds)
+        return access->seconds;
+    seconds = left_seconds + ACCESS_TOKEN_MARGIN_SECONDS;
+    if (seconds < ACCESS_TOKEN_SECONDS_MIN)
+        seconds = ACCESS_TOKEN_SECONDS_MIN;
+    return seconds < access->seconds ? seconds : access->seconds;
+}
+
+json_t *target_access_token_request(const struct target_access *access, int64_t seconds)
 {
     json_t *request =
         json_pack("{s:s,s:s,s:{s:I}}", "apiVersion", "authentication.k8s.io/v1", "kind",
-                  "TokenRequest", "spec", "expirationSeconds", (json_int_t)access->seconds);
+                  "TokenRequest", "spec", "expirationSeconds", (json_int_t)seconds);
 
     if (json_array_size(access->audiences) > 0)
         doc_set_new(request, "spec.audiences", json_deep_copy(access->audiences));

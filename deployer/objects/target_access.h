@@ -21,7 +21,13 @@ enum access_kind {
     ACCESS_HOST, /* the same for the cluster in which the deployer runs; see manifest.hostTarget */
 };
 
-enum { ACCESS_TOKEN_SECONDS = 86400, ACCESS_TOKEN_SECONDS_MIN = 600 };
+enum {
+    ACCESS_TOKEN_SECONDS = 86400,
+    ACCESS_TOKEN_SECONDS_MIN = 600,
+    /* After SIGTERM at its deadline a program may run for its grace period, at most this long
+     * unless pod.maxTerminationGracePeriodSeconds allows more. */
+    ACCESS_TOKEN_MARGIN_SECONDS = 300,
+};
 
 struct target_access {
     enum access_kind kind;
@@ -40,8 +46,11 @@ void target_access_done(struct target_access *access);
  * it. */
 int target_access_parse(const char *content, size_t size, struct target_access *ret_access,
                         struct error *err) must_check;
-/* The TokenRequest. A new reference. */
-json_t *target_access_token_request(const struct target_access *access);
+/* How long the token of a program lives that may run for left_ms (-1: without a limit): until its
+ * end and a margin, but not longer than the Target says. */
+int64_t target_access_seconds_for(const struct target_access *access, int64_t left_ms);
+/* The TokenRequest for a token that lives for this time. A new reference. */
+json_t *target_access_token_request(const struct target_access *access, int64_t seconds);
 /* The client configuration. token is NULL for ACCESS_KUBECONFIG. landscaper and host are the
  * clients of Landscaper's API server and of that of the host cluster; they may be NULL if access is
  * of another kind. *ret_config belongs to the caller. */

@@ -18,6 +18,7 @@ struct targets {
     size_t next;    /* of them */
     json_t *target; /* the Target under way */
     struct target_access access;
+    targets_config_fn *on_config; /* waits for a token */
 };
 
 void targets_free(struct targets *targets)
@@ -81,30 +82,39 @@ static uint64_t lifetime_ms(const struct task *task, const json_t *object)
     return (uint64_t)(unix_ms - now);
 }
 
-static void on_token(struct task *task, json_t *object, const struct error *err)
+/* NULL: there is none, and the chain has failed. Borrowed from object. */
+static const char *received_token(struct task *task, const json_t *object, const struct error *err)
 {
-    struct targets *targets = targets_of(task);
     const char *token = doc_text_or(object, "status.token", "");
-    cleanup_free char *key = token_cache_key(&targets->access, task->record->namespace_name);
     struct error cause = *err;
 
-    if (err->kind == ERROR_NONE && !*token)
+    if (err->kind == ERROR_NONE && *token)
+        return token;
+    if (err->kind == ERROR_NONE)
         (void)error_set(&cause, ERROR_TEMPORARY, "the API server returned no token");
-    if (cause.kind != ERROR_NONE) {
-        (void)error_wrap(&cause, "token of ServiceAccount \"%s\"", targets->access.account);
-        cause.kind = ERROR_TEMPORARY;
-        fail(task, "ensureTargetAccess", &cause, NULL);
+    (void)error_wrap(&cause, "token of ServiceAccount \"%s\"", targets_of(task)->access.account);
+    cause.kind = ERROR_TEMPORARY;
+    fail(task, "ensureTargetAccess", &cause, NULL);
+    return NULL;
+}
+
+static void on_token(struct task *task, json_t *object, const struct error *err)
+{
+    const struct targets *targets = targets_of(task);
+    const char *token = received_token(task, object, err);
+    cleanup_free char *key = token_cache_key(&targets->access, task->record->namespace_name);
+
+    if (!token)
         return;
-    }
     token_cache_add(objects_engine(task)->tokens, key, token, lifetime_ms(task, object),
                     loop_now_ms(task->controller->loop));
     connect_target(task, token);
 }
 
-static void request_token(struct task *task)
+static void request_token(struct task *task, int64_t seconds, task_next_fn *next)
 {
     struct targets *targets = targets_of(task);
-    cleanup_json json_t *body = target_access_token_request(&targets->access);
+    cleanup_json json_t *body = target_access_token_request(&targets->access, seconds);
     struct kube_request request = {.verb = KUBE_CREATE,
                                    .resource = KUBE_SERVICE_ACCOUNTS,
                                    .namespace_name = task->record->namespace_name,
@@ -114,9 +124,9 @@ static void request_token(struct task *task)
 
     if (targets->access.kind == ACCESS_HOST) {
         request.namespace_name = targets->access.account_namespace;
-        task_request(task, task->controller->host, &request, on_token);
+        task_request(task, task->controller->host, &request, next);
     } else {
-        task_request(task, task->controller->landscaper, &request, on_token);
+        task_request(task, task->controller->landscaper, &request, next);
     }
 }
 
@@ -158,7 +168,7 @@ static void use_content(struct task *task, const char *content, size_t size)
     if (token)
         connect_target(task, token);
     else
-        request_token(task);
+        request_token(task, targets->access.seconds, on_token);
 }
 
 static void resolve(struct task *task, const json_t *secret)
@@ -258,4 +268,39 @@ void targets_read_after(struct task *task, json_t *names, const char *content, s
 {
     (void)targets_new(task, names, handler);
     use_content(task, content, size);
+}
+
+/* ---- For programs ---- */
+
+static void make_config(struct task *task, const char *token)
+{
+    const struct targets *targets = targets_of(task);
+    struct kube_config *config = NULL;
+    struct error err = {0};
+
+    if (target_access_config(&targets->access, token, task->controller->landscaper,
+                             task->controller->host, &config, &err) < 0)
+        fail(task, "ensureTargetAccess", &err, NULL);
+    else
+        targets->on_config(task, config);
+}
+
+static void on_program_token(struct task *task, json_t *object, const struct error *err)
+{
+    const char *token = received_token(task, object, err);
+
+    if (token)
+        make_config(task, token);
+}
+
+void targets_make_config(struct task *task, int64_t left_ms, targets_config_fn *on_config)
+{
+    struct targets *targets = targets_of(task);
+
+    targets->next = json_array_size(targets->names) - 1; /* errors name it */
+    targets->on_config = on_config;
+    if (targets->access.kind == ACCESS_KUBECONFIG)
+        make_config(task, NULL);
+    else
+        request_token(task, target_access_seconds_for(&targets->access, left_ms), on_program_token);
 }

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/apply/cluster.h"
 #include "deployer/protocol/task.h"
@@ -31,4 +32,10 @@ void targets_read(struct task *task, json_t *names, const struct targets_handler
 /* The same if the content of the first one is known already. */
 void targets_read_after(struct task *task, json_t *names, const char *content, size_t size,
                         const struct targets_handler *handler);
+/* After on_done: a client configuration of the last Target, for a program that may run for left_ms
+ * (-1: without a limit). If the Target needs a token, one is requested that lives as long as the
+ * program may run: the tokens of the controller live longer, and nobody else gets this one. Goes on
+ * with on_config, which takes the configuration over, or with on_failed. */
+typedef void targets_config_fn(struct task *task, struct kube_config *config);
+void targets_make_config(struct task *task, int64_t left_ms, targets_config_fn *on_config);
 void targets_free(struct targets *targets); /* NULL is fine */

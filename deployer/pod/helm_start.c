@@ -104,21 +104,24 @@ static int64_t left_ms(const struct task *task)
 }
 
 /* The kubeconfig goes into the input Secret and from there into main, and nowhere else. */
-static int add_kubeconfig(struct task *task, struct error *err)
+static void add_kubeconfig(struct task *task, struct kube_config *config)
 {
+    cleanup_kube_config struct kube_config *target = config;
     cleanup_wipe char *text = NULL;
+    struct error err = {0};
 
-    if (kube_config_text(kube_get_config(cluster_kube(helm_chain(task)->cluster)), &text, err) < 0)
-        return -1;
+    if (kube_config_text(target, &text, &err) < 0) {
+        fail(task, "ensureTargetAccess", &err, NULL);
+        return;
+    }
     run_spec_add_file(run_of(task), FILE_HELM_KUBECONFIG, text, strlen(text));
-    return 0;
+    pod_make_objects(task);
 }
 
 static void make_objects(struct task *task)
 {
     struct helm_chain *chain = helm_chain(task);
     const struct helm_config *helm = run_of(task)->data;
-    struct error err = {0};
 
     chain->situation->is_delete = task->item->is_deleting;
     chain->situation->left_ms = left_ms(task);
@@ -126,11 +129,10 @@ static void make_objects(struct task *task)
     chain->situation->kube_version = chain->kube_version;
     chain->situation->api_versions = chain->api_versions;
     helm_run_prepare(run_of(task), chain->situation);
-    if (helm->is_release && add_kubeconfig(task, &err) < 0) {
-        fail(task, "ensureTargetAccess", &err, NULL);
-        return;
-    }
-    pod_make_objects(task);
+    if (helm->is_release)
+        targets_make_config(task, chain->situation->left_ms, add_kubeconfig);
+    else
+        pod_make_objects(task);
 }
 
 /* ---- Rendering: capabilities ---- */

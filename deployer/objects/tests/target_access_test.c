@@ -120,11 +120,44 @@ static void a_token_is_requested_as_the_target_says(void **state)
         struct error err = {0};
 
         assert_int_equal(parse(rows[i].content, &access, &err), 0);
-        request = target_access_token_request(&access);
+        request = target_access_token_request(&access, access.seconds);
         text = doc_dump(request);
         assert_string_equal(text, rows[i].request);
         key = token_cache_key(&access, "n");
         assert_string_equal(key, rows[i].key);
+    }
+}
+
+static void a_token_for_a_program_lives_as_long_as_the_program_may_run(void **state)
+{
+    static const struct {
+        const char *seconds; /* of the Target */
+        int64_t left_ms, expected;
+    } rows[] = {
+        {"86400", 20 * 60 * 1000, 20 * 60 + ACCESS_TOKEN_MARGIN_SECONDS},
+        {"86400", 20 * 60 * 1000 + 1, 20 * 60 + 1 + ACCESS_TOKEN_MARGIN_SECONDS},
+        /* The API server grants no shorter one. */
+        {"86400", 0, ACCESS_TOKEN_SECONDS_MIN},
+        {"86400", 1000, ACCESS_TOKEN_SECONDS_MIN},
+        {"86400", (ACCESS_TOKEN_SECONDS_MIN - ACCESS_TOKEN_MARGIN_SECONDS) * 1000,
+         ACCESS_TOKEN_SECONDS_MIN},
+        /* Never longer than the Target says. */
+        {"600", 20 * 60 * 1000, 600},
+        {"3600", INT64_C(1) << 62, 3600},
+        {"86400", INT64_MAX, 86400},
+        /* The job has no limit. */
+        {"7200", -1, 7200},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < array_length(rows); i++) {
+        cleanup_free char *content = xasprintf(
+            "{selfConfig: {serviceAccount: {name: a}, expirationSeconds: %s}}", rows[i].seconds);
+        cleanup_target_access struct target_access access = {0};
+        struct error err = {0};
+
+        assert_int_equal(parse(content, &access, &err), 0);
+        assert_int_equal(target_access_seconds_for(&access, rows[i].left_ms), rows[i].expected);
     }
 }
 
@@ -158,6 +191,7 @@ int main(void)
         cmocka_unit_test(a_kubeconfig_is_text_object_or_the_whole_content),
         cmocka_unit_test(what_would_leave_the_configuration_is_refused),
         cmocka_unit_test(a_token_is_requested_as_the_target_says),
+        cmocka_unit_test(a_token_for_a_program_lives_as_long_as_the_program_may_run),
         cmocka_unit_test(tokens_are_kept_for_half_their_lifetime),
     };
 

@@ -229,4 +229,4 @@ class HelmWorld(HelmItems, World):
         return {h["revision"]: h["status"] for h in json.loads(done.stdout)} if done.returncode == 0 else {}
 
 
-__all__ = ["chart_archive", "encode", "raw", "threading"]
+__all__ = ["chart_archive", "decode", "encode", "raw", "threading"]

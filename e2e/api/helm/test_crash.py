@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The controller is killed after every request to either cluster, and started again: helm runs once for each job, and all jobs succeed."""
 
+import json
+import pathlib
+
 import pytest
 
 from api.helm.harness import chart_archive, raw
@@ -11,7 +14,7 @@ from controller_killer import REQUESTS_MAX
 CHART = chart_archive({"templates/a.yaml": 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "{{ .Release.Name }}"}\ndata: {color: {{ .Values.color }}}\n'})
 EXPORTS = {"exports": [{"key": "color", "jsonPath": ".Values.color"}]}
 # What only this mode requests, besides what every run does.
-SEEN = {"render": {"GET discovery", "POST configmaps"}, "release": {"GET secrets"}}
+SEEN = {"render": {"GET discovery", "POST configmaps"}, "release": {"GET secrets"}, "token": {"POST serviceaccounts/token"}}
 
 
 def start(world, killer):
@@ -26,16 +29,28 @@ def check(world, name, mode, killer):
     assert status["phase"] == "Succeeded", (killer.seen, status, world.kubelet.outputs)
     assert len(world.kubelet.ran(name)) == 1, killer.seen
     assert world.found(name)["data"] == {"color": "red"} and world.exported(name) == {"color": "red"}, killer.seen
-    assert world.releases(name) == ({1: "deployed"} if mode == "release" else {}), killer.seen
+    assert world.releases(name) == ({} if mode == "render" else {1: "deployed"}), killer.seen
 
 
-@pytest.mark.parametrize("mode", ["render", "release"])
+def use_tokens(world):
+    """Another Target of the same cluster: every attempt of a job requests another token, which the immutable Secret of the pod contains."""
+    world.kube.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "target", "namespace": world.namespace}})
+    world.kube.allow(f"{world.namespace}:target", [{"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": ["*"]}],
+                     namespace=world.space, kind="ServiceAccount")
+    cluster = json.loads(pathlib.Path(world.apiserver.kubeconfig).read_text())["clusters"][0]["cluster"]
+    world.target("cluster", config={"oidcConfig": {"server": cluster["server"], "caData": cluster["certificate-authority-data"],
+                                                   "serviceAccount": {"name": "target"}}})
+
+
+@pytest.mark.parametrize("mode", ["render", "release", "token"])
 def test_a_job_survives_a_crash_at_every_request(world, killer, mode):
+    if mode == "token":
+        use_tokens(world)
     start(world, killer)
     for number in range(1, REQUESTS_MAX):
         name = f"item-{number}"
         killer.arm(number)
-        world.deploy(name, raw(CHART), release=name, is_release=mode == "release", values={"color": "red"}, exports=EXPORTS)
+        world.deploy(name, raw(CHART), release=name, is_release=mode != "render", values={"color": "red"}, exports=EXPORTS)
         wait_until(lambda: killer.has_killed.is_set() or world.status(name).get("jobIDFinished"), f"{name} crashed or finished")
         is_over = len(killer.seen) < number
         if not is_over:

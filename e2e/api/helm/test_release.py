@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Helm items with helmDeployment: true: helm manages a release in the target cluster."""
 
+import base64
 import json
 
-from api.helm.harness import VERSION, chart_archive, raw
+import yaml
+
+from api.helm.harness import VERSION, chart_archive, decode, raw
 from api.helm.templates import CONFIG, DEPLOYMENT, HOOK, REPEATED, SCHEMA, STUCK, TEST
 from bench.kube import DEPLOYITEMS
 from bench.waiting import wait_until
@@ -66,6 +69,42 @@ def test_a_release_is_installed_upgraded_and_uninstalled(world):
     assert world.releases() == {} and world.names() == ["hook"]  # helm does not remove hooks
     assert world.kubelet.ran("item")[-1][2] == "DELETE"
     wait_until(lambda: world.host_objects() == [], "nothing is left on the host")
+
+
+def claims_of_main(pod):
+    """Of the token in the kubeconfig that only main gets."""
+    [script] = [v["secret"] for v in pod.object["spec"]["volumes"] if v["name"] == "script"]
+    [key] = [i["key"] for i in script["items"] if i["path"] == "kubeconfig"]
+    kubeconfig = yaml.safe_load(decode(pod.kube.get("secrets", script["secretName"], pod.namespace)["data"][key]))
+    return json.loads(base64.urlsafe_b64decode(kubeconfig["users"][0]["user"]["token"].split(".")[1] + "=="))
+
+
+def test_helm_gets_a_token_of_its_own_that_lives_as_long_as_the_job(world):
+    """The controller's own tokens live for a day, and are kept for half of it."""
+    claims = []
+    world.kubelet.hold = lambda pod: claims.append(claims_of_main(pod))
+    world.kube.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "self", "namespace": world.namespace}})
+    world.kube.allow(f"{world.namespace}:self", [{"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": ["*"]}],
+                     namespace=world.space, kind="ServiceAccount")
+    world.target("self", config={"selfConfig": {"serviceAccount": {"name": "self"}}})
+    world.target("brief", config={"selfConfig": {"serviceAccount": {"name": "self"}, "expirationSeconds": 700}})
+    archive = chart_archive({"templates/config.yaml": CONFIG.replace("name: config", 'name: "{{ .Release.Name }}"')})
+    controller = world.start()
+    mark = world.apiserver.audit.mark()
+    for target in ("self", "brief"):
+        world.deploy(target, raw(archive), is_release=True, release=target, spec={
+            "timeout": "30m", "target": {"name": target, "namespace": world.namespace}})
+        world.succeeded(target)
+    world.trigger("self", "job-2")
+    world.succeeded("self", "job-2")
+    assert world.names() == ["brief", "self"]
+
+    # At most the 30 minutes of the job and 5 for its end, and not longer than the Target says.
+    first, brief, second = [c["exp"] - c["iat"] for c in claims]
+    assert all(600 <= life <= 35 * 60 for life in (first, second)) and brief == 700, (first, brief, second)
+    # One for each pod, and one for the controller and each Target.
+    assert len({c["jti"] for c in claims}) == 3
+    assert len(world.apiserver.audit.entries(mark, user=controller.user, resource="serviceaccounts/token")) == 5
 
 
 def test_a_pending_release_does_not_block_a_killed_controller_goes_on_and_a_failure_is_rolled_back(world):
