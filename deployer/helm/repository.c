@@ -50,8 +50,9 @@ int helm_repository_header(const json_t *entry, const json_t *secret, struct buf
     if (encoded && base64_decode(encoded, strlen(encoded), ret_header, err) == 0)
         return 0;
     return error_set(err, ERROR_INVALID,
-                     "Secret \"%s\" with the credentials of the chart repository: it has no usable "
-                     "key \"%s\"",
+                     "Secret \"%s\" with the credentials of the chart repository has no usable key "
+                     "\"%s\"; store the header there, or name another key in secretRef.key of the "
+                     "Context",
                      helm_repository_secret(entry), key);
 }
 
