@@ -130,8 +130,8 @@ CHARTS = {
                                   secrets={"type": ["object", "null"], "additionalProperties": {"type": ["object", "string"]}}),
             hostAccess={"enum": ["token", "none"]}, access={"enum": ["inline", "agent"]}, acceptance={"enum": ["auto", "manual"]},
             tokenSeconds=POSITIVE, leaveTimeout=DURATION, hostRules=closed(namespace=OBJECTS, cluster=OBJECTS)) | {"type": "object"},
-        "deployer": closed(enabled=FLAG, types={"type": "array", "items": {"type": "string", "minLength": 1}}, configuration=ANY_OBJECT,
-                           resources=RESOURCES) | {"type": "object"},
+        "deployer": closed(enabled=FLAG, types={"type": "array", "items": {"type": "string", "minLength": 1}}, helm=closed(enabled=FLAG, **HELM),
+                           initContainer=HELPER, waitContainer=HELPER, configuration=ANY_OBJECT, resources=RESOURCES) | {"type": "object"},
     },
     "lifecycle-manager": SERVED | {
         "registry": closed(host=TEXT, subPath=TEXT, credentialsSecret=TEXT), "ownCluster": FLAG, "shareClusters": FLAG, "moduleState": {"enum": ["both", "manager", "resource"]},

@@ -10,8 +10,10 @@ import threading
 import pytest
 import yaml
 
+from api.helm.harness import VERSION
 from bench import crds, paths
 from bench.apiserver import ApiServer
+from bench.charts import chart_archive, raw
 from bench.kube import DEPLOYITEMS, LANDSCAPER, TARGETS
 from bench.location import Loopback
 from bench.modules import load
@@ -29,7 +31,7 @@ PAGE = paths.CHECKOUT / "docs" / "environments-tutorial.md"
 CHART = paths.CHECKOUT / "charts" / "landscaper-agent"
 HOST, SYSTEM, ENVIRONMENT, DEPLOYER = "environment-host", "ls-system", "fenced", "longshore"
 PAIR = f"{DEPLOYER}-{ENVIRONMENT}"
-MANIFEST = "landscaper.gardener.cloud/kubernetes-manifest"
+MANIFEST, HELM = "landscaper.gardener.cloud/kubernetes-manifest", "landscaper.gardener.cloud/helm"
 ROLES = "rbac.authorization.k8s.io/v1/roles"
 
 
@@ -69,14 +71,32 @@ class Environment(Cluster):
             "admissionPolicy": {"enabled": False}},
             release=mappings["releaseName"], namespace=mappings["releaseNamespace"]) if thing["kind"] not in ("Pod",)]
         target, = [t["target"] for t in installation["spec"]["imports"]["targets"] if t["name"] == "cluster"]
+        self.system_item(f"{PAIR}-item", MANIFEST, target.lstrip("#"), job, {
+            "apiVersion": "manifest.deployer.landscaper.gardener.cloud/v1alpha2", "kind": "ProviderConfiguration",
+            "manifests": [{"policy": "manage", "manifest": thing} for thing in things]},
+            labels={"execution.landscaper.gardener.cloud/managed-by": PAIR})
+
+    def system_item(self, name, kind, target, job, config, **metadata):
+        """An item beside Installations of deployers, which the deployer beside the agent serves."""
         self.kube.create({"apiVersion": LANDSCAPER, "kind": "DeployItem", "metadata": {
-            "name": f"{PAIR}-item", "namespace": SYSTEM, "finalizers": ["finalizer.landscaper.gardener.cloud"],
-            "labels": {"execution.landscaper.gardener.cloud/managed-by": PAIR}}, "spec": {
-            "type": MANIFEST, "target": {"name": target.lstrip("#"), "namespace": SYSTEM}, "config": {
-                "apiVersion": "manifest.deployer.landscaper.gardener.cloud/v1alpha2", "kind": "ProviderConfiguration",
-                "manifests": [{"policy": "manage", "manifest": thing} for thing in things]}}})
-        self.trigger(f"{PAIR}-item", job, SYSTEM)
-        self.succeeded(f"{PAIR}-item", job, SYSTEM, timeout=180)
+            "name": name, "namespace": SYSTEM, "finalizers": ["finalizer.landscaper.gardener.cloud"], **metadata},
+            "spec": {"type": kind, "target": {"name": target, "namespace": SYSTEM}, "config": config}})
+        self.trigger(name, job, SYSTEM)
+        self.succeeded(name, job, SYSTEM, timeout=180)
+
+    def check_charts(self):
+        """The environment's own Target takes helm items of both modes, as with the agent of v0.98."""
+        archive = chart_archive({"templates/a.yaml": 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "{{ .Release.Name }}"}\n'})
+        modes = {"rendered": False, "released": True}
+        for name, is_release in modes.items():
+            self.system_item(name, HELM, ENVIRONMENT, "job-1", {
+                "apiVersion": VERSION, "kind": "ProviderConfiguration", "name": name, "namespace": HOST, "chart": raw(archive),
+                "helmDeployment": is_release})
+            assert self.host_kube.find("configmaps", name, HOST)
+        for name in modes:
+            self.delete(name, namespace=SYSTEM)
+            self.deleted(name, SYSTEM)
+            assert self.host_kube.find("configmaps", name, HOST) is None
 
 
 def objects_of(kube, namespace):
@@ -100,6 +120,7 @@ def give_access(landscaper):
 def test_a_cluster_becomes_an_environment_and_ceases_to_be_one(node, landscaper, node_namespace):
     restricted(node, HOST)
     release.load(node)
+    release.load_helm(node)
     kubeconfig = give_access(landscaper)
     manager = registrations.RegistrationsWorld(landscaper, SYSTEM)
     manager.start()
@@ -107,8 +128,10 @@ def test_a_cluster_becomes_an_environment_and_ceases_to_be_one(node, landscaper,
     helm.run("install", ENVIRONMENT, CHART, "--wait", "--timeout", "3m", kubeconfig=node.kubeconfig, namespace=HOST, values={
         "agent": {"landscaperClusterKubeconfig": {"kubeconfig": kubeconfig}, "verbosity": "debug"}})
     told = wait_until(lambda: landscaper.kube.get(registrations.ENVIRONMENTS, ENVIRONMENT).get("status", {}).get("agent"), "the Environment")
-    assert told["types"] == [MANIFEST]
+    assert told["types"] == [MANIFEST, HELM]
     world = Environment(node, landscaper, node_namespace)
+    wait_until(lambda: ENVIRONMENT in manager.targets(), "the Target of the environment")
+    world.check_charts()
 
     # A deployer is registered, and appears in the cluster.
     manager.create(registrations.registration(DEPLOYER, types=["landscaper.gardener.cloud/container"], required=[MANIFEST]))

@@ -154,3 +154,9 @@ def load(node):
     """Loads the images on the node, under the default names of the chart."""
     for path in archives().values():
         node.load_archive(path)
+
+
+def load_helm(node):
+    """Loads longshore-helm, after load()."""
+    build(paths.CHECKOUT, "helm", LONGSHORE_RELEASE_BUILD=str(BUILD), LONGSHORE_OUT=str(OUT))
+    node.load_archive(OUT / "longshore-helm.oci.tar")

@@ -34,7 +34,9 @@ REFERENCE = {"agent": {"landscaperClusterKubeconfig": {"secretRef": "a-secret"},
                        "acceptance": "manual"}}
 DOCUMENT = (paths.CHECKOUT / "docs" / "agent.md").read_text()
 # The example of the documentation.
-HELM_ITEMS = {**KUBECONFIG, **yaml.safe_load(DOCUMENT.partition("### Helm items")[2].partition("```yaml\n")[2].partition("```")[0])}
+NO_HELM = {**KUBECONFIG, **yaml.safe_load(DOCUMENT.partition("### Helm items")[2].partition("```yaml\n")[2].partition("```")[0])}
+NO_HOST_RULES = {"hostRules": {"namespace": [], "cluster": []}}
+MANIFEST, HELM = "landscaper.gardener.cloud/kubernetes-manifest", "landscaper.gardener.cloud/helm"
 
 
 def config_of(things, key="config.yaml"):
@@ -42,7 +44,7 @@ def config_of(things, key="config.yaml"):
     return yaml.safe_load(base64.b64decode(secret["data"][key]))
 
 
-@pytest.mark.parametrize("values", [OLD_VALUES, KUBECONFIG, REFERENCE, HELM_ITEMS], ids=["v0.98", "kubeconfig", "reference", "helm items"])
+@pytest.mark.parametrize("values", [OLD_VALUES, KUBECONFIG, REFERENCE, NO_HELM], ids=["v0.98", "kubeconfig", "reference", "no helm"])
 def test_the_api_server_accepts_every_object_and_the_programs_their_configurations(kube, namespace, tmp_path, values):
     things = helm.template(values, namespace=namespace, chart=CHART)
     kube.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "bench", "namespace": namespace}})
@@ -65,12 +67,15 @@ def test_the_api_server_accepts_every_object_and_the_programs_their_configuratio
     assert config_of(things, "deployer.yaml")["identity"] == f"agent-helm-deployer-{name}"
 
 
-def test_the_deployer_beside_the_agent_can_serve_helm_items(apiserver, namespace, tmp_path):
-    """The account of the chart has the permissions for runs, too."""
-    things = helm.template(HELM_ITEMS, release="runs", namespace=namespace, chart=CHART)
-    assert config_of(things)["types"] == HELM_ITEMS["deployer"]["types"]
+def test_the_deployer_beside_the_agent_serves_helm_items(apiserver, namespace, tmp_path):
+    """With the images of the release. The account has the permissions for runs, whatever the host account may do."""
+    values = {"agent": {**KUBECONFIG["agent"], **NO_HOST_RULES}}
+    things = helm.template(values, release="runs", namespace=namespace, chart=CHART)
     config = config_of(things, "deployer.yaml")
-    assert config["helm"] == HELM_ITEMS["deployer"]["configuration"]["helm"] and {"identity", "targetSelector"} <= set(config)
+    assert config_of(things)["types"] == [MANIFEST, HELM]
+    tag = helm.find(things, "Deployment")["spec"]["template"]["spec"]["containers"][0]["image"].rpartition(":")[2]
+    assert [config[part]["image"] for part in ("helm", "initContainer", "waitContainer")] == [
+        f"localhost/longshore-{name}:{tag}" for name in ("helm", "init", "wait")] and config["helm"]["enabled"]
     (tmp_path / "deployer.yaml").write_text(json.dumps(config))
     granted = [t for t in things if t["kind"] in ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")]
     for thing in granted:
@@ -86,6 +91,26 @@ def test_the_deployer_beside_the_agent_can_serve_helm_items(apiserver, namespace
                 apiserver.kube.delete(f"rbac.authorization.k8s.io/v1/{thing['kind'].lower()}s", thing["metadata"]["name"])
 
 
+def resources_of(things, kind):
+    return {resource for t in things if t["kind"] == kind for rule in t["rules"] for resource in rule["resources"]}
+
+
+def test_permissions_for_runs_are_granted_in_one_namespace_and_only_for_helm_items():
+    def roles(values):
+        things = helm.template({**values, "agent": {**KUBECONFIG["agent"], **NO_HOST_RULES}}, chart=CHART)
+        return config_of(things)["types"], "helm" in config_of(things, "deployer.yaml"), resources_of(things, "Role"), resources_of(things, "ClusterRole")
+
+    runs, cluster = {"pods", "pods/log", "configmaps"}, {"namespaces", "clusterroles", "clusterrolebindings"}
+    types, has_helm, role, cluster_role = roles({})
+    assert types == [MANIFEST, HELM] and has_helm and runs <= role and cluster_role == cluster
+    for off, types in (({"deployer": NO_HELM["deployer"]}, [MANIFEST]), ({"deployer": {"enabled": False}}, [])):
+        told, has_helm, role, cluster_role = roles(off)
+        assert told == types and not has_helm and not runs & role and cluster_role == cluster
+    # What deployer.configuration says counts.
+    told, _, role, _ = roles({"deployer": {"configuration": {"helm": {"enabled": False}}}})
+    assert told == [MANIFEST] and not runs & role
+
+
 def test_the_values_of_v098_have_their_effect():
     """C1, C3, C4: every way to give a kubeconfig renders, selectors are used, an update never runs two agents."""
     things = helm.template(OLD_VALUES, release="rel", namespace="ns", chart=CHART)
@@ -98,6 +123,12 @@ def test_the_values_of_v098_have_their_effect():
     assert [c["name"] for c in pod["containers"]] == ["landscaper-agent", "deployer"]
     assert {c["image"] for c in pod["containers"] + pod["initContainers"]} == {"example.com/landscaper-agent@sha256:" + "0" * 64}
     assert [v["secret"]["secretName"] for v in pod["volumes"] if v["name"] == "landscaper-cluster-kubeconfig"] == ["my-kubeconfig-secret"]
+    # The registries of charts.
+    deployer, secret = config_of(things, "deployer.yaml"), helm.find(things, "Secret", "rel-landscaper-agent-registry")
+    assert deployer["oci"] == {"allowPlainHttp": False, "insecureSkipVerify": False, "configFiles": ["/app/ls/registry/secrets/default"]}
+    assert [v["secret"]["secretName"] for v in pod["volumes"] if v["name"] == "ociregistry"] == [secret["metadata"]["name"]]
+    assert [c["name"] for c in pod["containers"] if "/app/ls/registry/secrets" in [m["mountPath"] for m in c["volumeMounts"]]] == ["deployer"]
+    assert "ociregistry" not in str(helm.find(things, "Job")) + str(helm.find(things, "Pod"))
     hook = helm.find(things, "Job")
     assert hook["metadata"]["annotations"]["helm.sh/hook"] == "pre-delete"
     assert "--leave" in hook["spec"]["template"]["spec"]["containers"][0]["args"]

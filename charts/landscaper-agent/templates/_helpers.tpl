@@ -51,7 +51,7 @@ landscaper.gardener.cloud/component: controller
 {{- $_ := set $config "name" (include "agent.environment" .) -}}
 {{- $_ := set $config "namespace" (include "agent.namespace" .) -}}
 {{- $_ := set $config "credentialSecret" (include "agent.credentialSecret" .) -}}
-{{- $_ := set $config "types" (ternary .Values.deployer.types list .Values.deployer.enabled) -}}
+{{- $_ := set $config "types" (include "agent.types" . | fromJsonArray) -}}
 {{- range $key := list "landscaperNamespace" "targetSelectors" "hostAccess" "access" "acceptance" "hostRules" -}}
 {{- with get $given $key }}{{ $_ := set $config $key . }}{{ end -}}
 {{- end -}}
@@ -74,7 +74,45 @@ landscaper.gardener.cloud/component: controller
 {{- end -}}
 {{- $_ := set $config "leaderElection" (dict "enabled" true "leaseName" (printf "%s-deployer" (include "deployer.fullname" .)) "leaseNamespace" (include "agent.namespace" .)) -}}
 {{- $_ := set $config "serve" (dict "metricsPort" 8082 "healthPort" 8083) -}}
-{{- toYaml (mergeOverwrite $config (deepCopy .Values.deployer.configuration)) -}}
+{{- $config = mergeOverwrite $config (include "agent.helmConfig" . | fromYaml) -}}
+{{- toYaml (mergeOverwrite $config (deepCopy (.Values.deployer.configuration | default dict))) -}}
+{{- end -}}
+
+{{/* The part of it for helm items: images, and the registries of charts. */}}
+{{- define "agent.helmConfig" -}}
+{{- $given := .Values.deployer -}}
+{{- if and $given.enabled ($given.helm | default dict).enabled -}}
+{{- $config := dict "helm" (include "deployer.helmConfig" (dict "root" . "given" $given.helm) | fromYaml) -}}
+{{- range $name := list "init" "wait" -}}
+{{- $key := printf "%sContainer" $name -}}
+{{- $_ := set $config $key (include "deployer.helperContainer" (dict "root" $ "name" (printf "longshore-%s" $name) "container" (get $given $key | default dict)) | fromYaml) -}}
+{{- end -}}
+{{- with .Values.agent.registryConfig -}}
+{{- $_ := set $config "oci" (include "deployer.ociConfig" (dict "allowPlainHttp" .allowPlainHttpRegistries "insecureSkipVerify" .insecureSkipVerify "secrets" .secrets) | fromYaml) -}}
+{{- end -}}
+{{- toYaml $config -}}
+{{- end -}}
+{{- end -}}
+
+{{/* "true" if the deployer serves helm items, which run in pods. */}}
+{{- define "agent.servesHelm" -}}
+{{- if and .Values.deployer.enabled ((include "agent.deployerConfig" . | fromYaml).helm | default dict).enabled -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{/* The types of items that the deployer serves, as JSON. */}}
+{{- define "agent.types" -}}
+{{- $types := list "landscaper.gardener.cloud/kubernetes-manifest" -}}
+{{- if include "agent.servesHelm" . }}{{ $types = append $types "landscaper.gardener.cloud/helm" }}{{ end -}}
+{{- ternary (.Values.deployer.types | default $types) list .Values.deployer.enabled | toJson -}}
+{{- end -}}
+
+{{/* Whether there are credentials for registries of charts. */}}
+{{- define "agent.registrySecrets" -}}
+{{- if and (include "agent.servesHelm" .) (.Values.agent.registryConfig | default dict).secrets -}}
+true
+{{- end -}}
 {{- end -}}
 
 {{/* The parts of a pod that runs the agent. */}}

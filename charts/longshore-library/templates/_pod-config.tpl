@@ -26,20 +26,23 @@
 {{- toYaml $made -}}
 {{- end -}}
 
+{{/* oci of the Configuration. Secrets are mounted by "deployer.serveMounts" or by the chart. */}}
+{{- define "deployer.ociConfig" -}}
+{{- $oci := dict "allowPlainHttp" (default false .allowPlainHttp) "insecureSkipVerify" (default false .insecureSkipVerify) -}}
+{{- $files := list -}}
+{{- range $name, $_ := .secrets }}{{ $files = append $files (printf "/app/ls/registry/secrets/%s" $name) }}{{ end -}}
+{{- with $files }}{{ $_ := set $oci "configFiles" . }}{{ end -}}
+{{- with .caBundle }}{{ $_ := set $oci "caBundle" . }}{{ end -}}
+{{- toYaml $oci -}}
+{{- end -}}
+
 {{/* The parts of a Configuration document that all deployers have that run pods. */}}
 {{- define "deployer.podConfig" -}}
 {{- $given := .Values.deployer -}}
 {{- $config := include "deployer.baseConfig" . | fromYaml -}}
 {{- $_ := set $config "initContainer" (include "deployer.helperContainer" (dict "root" . "name" "longshore-init" "container" ($given.initContainer | default dict)) | fromYaml) -}}
 {{- $_ := set $config "waitContainer" (include "deployer.helperContainer" (dict "root" . "name" "longshore-wait" "container" ($given.waitContainer | default dict)) | fromYaml) -}}
-{{- with $given.oci -}}
-{{- $oci := dict "allowPlainHttp" (default false .allowPlainHttp) "insecureSkipVerify" (default false .insecureSkipVerify) -}}
-{{- $files := list -}}
-{{- range $name, $_ := .secrets }}{{ $files = append $files (printf "/app/ls/registry/secrets/%s" $name) }}{{ end -}}
-{{- with $files }}{{ $_ := set $oci "configFiles" . }}{{ end -}}
-{{- with .caBundle }}{{ $_ := set $oci "caBundle" . }}{{ end -}}
-{{- $_ := set $config "oci" $oci -}}
-{{- end -}}
+{{- with $given.oci }}{{ $_ := set $config "oci" (include "deployer.ociConfig" . | fromYaml) }}{{ end -}}
 {{- range $key := list "garbageCollection" "debug" "deleteOperation" "imageGracePeriod" "state" "logTail" "pod" "script" "manifest" -}}
 {{- with get $given $key }}{{ $_ := set $config $key . }}{{ end -}}
 {{- end -}}

@@ -1,18 +1,7 @@
 {{/* SPDX-License-Identifier: Apache-2.0 */}}
 
-{{/* For deployers that run pods: the permissions in the namespace of the runs. */}}
-{{- define "deployer.runsRole" -}}
-{{- /* Permissions in the namespace of the runs. If that is in another cluster, the user of the kubeconfig needs these rules there. */ -}}
-{{- if and .Values.serviceAccount.create (not .Values.deployer.hostClusterKubeconfig) }}
-{{- $full := include "deployer.fullname" . }}
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata:
-  name: {{ $full }}
-  namespace: {{ include "deployer.hostNamespace" . }}
-  labels:
-    {{- include "deployer.labels" . | nindent 4 }}
-rules:
+{{/* The rules in the namespace of the runs. */}}
+{{- define "deployer.runsRules" -}}
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, watch, create, patch, delete]
@@ -33,6 +22,22 @@ rules:
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [roles, rolebindings]
   verbs: [list, create, patch, deletecollection]
+{{- end -}}
+
+{{/* For deployers that run pods: the permissions in the namespace of the runs. */}}
+{{- define "deployer.runsRole" -}}
+{{- /* Permissions in the namespace of the runs. If that is in another cluster, the user of the kubeconfig needs these rules there. */ -}}
+{{- if and .Values.serviceAccount.create (not .Values.deployer.hostClusterKubeconfig) }}
+{{- $full := include "deployer.fullname" . }}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: {{ $full }}
+  namespace: {{ include "deployer.hostNamespace" . }}
+  labels:
+    {{- include "deployer.labels" . | nindent 4 }}
+rules:
+{{ include "deployer.runsRules" . }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
