@@ -352,6 +352,8 @@ bool kyma_connect(struct kyma *kyma, bool is_deleting)
     kube_config_identity(config, /* has_credentials= */ true, identity);
     if (kyma->cluster && strcmp(identity, kyma->identity) != 0) {
         log_info("access changed, connecting again", log_text("kyma", kyma->name));
+        /* While all Secrets are being replaced, twice the memory would be needed. */
+        cluster_retire(kyma->cluster);
         kyma_disconnect(kyma);
         if (kyma->is_foreign)
             kyma_recover(kyma); /* perhaps not of this cluster */
