@@ -26,7 +26,7 @@ BYTES_EACH, DESCRIPTORS_EACH = 58e3, 1.1
 # Of the program without any cluster.
 BYTES_FIRST, DESCRIPTORS_FIRST = 15e6, 60
 # Above that at the peak: code, documents of the clusters that are worked on, handshakes and plans under way. They do not grow with the number of clusters.
-BYTES_WORKING = 55e6
+BYTES_WORKING = 40e6
 # On a machine that is busy with other things a request may time out and be repeated, and a connection may be given up and made again.
 REPEATED = 1.1
 TIMEOUT = 900
