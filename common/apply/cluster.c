@@ -243,7 +243,12 @@ void cluster_put(struct cluster *cluster)
     if (!cluster || --cluster->references)
         return;
     add_idle(cluster);
-    loop_timer_start(&cluster->idle_timer, CLUSTER_IDLE_MS);
+    loop_timer_start(&cluster->idle_timer, cluster->is_retired ? 0 : CLUSTER_IDLE_MS);
+}
+
+void cluster_retire(struct cluster *cluster)
+{
+    cluster->is_retired = true;
 }
 
 size_t cluster_watch_count(const struct cluster *cluster)

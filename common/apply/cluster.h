@@ -53,6 +53,9 @@ struct cluster *cluster_ref(struct cluster *cluster);
 size_t cluster_pool_used(const struct cluster_pool *pool);
 size_t cluster_watch_count(const struct cluster *cluster);
 void cluster_put(struct cluster *cluster); /* NULL is fine */
+/* For credentials that were replaced: as soon as it has no references the cluster is freed, from
+ * the loop. */
+void cluster_retire(struct cluster *cluster);
 
 struct kube *cluster_kube(struct cluster *cluster);
 /* Identifies the cluster, not the credentials: 16 hex characters (kube_config_hash()). */

@@ -33,6 +33,7 @@ struct cluster {
     char identity[KUBE_IDENTITY_SIZE];         /* derived from credentials: never shown */
     char hash[NAME_HASH_SIZE];
     size_t references;
+    bool is_retired; /* it is not kept when nobody refers to it */
     struct loop_timer idle_timer;
     /* The first one is for requests, too. */
     struct cluster_connection connections[CLUSTER_CONNECTIONS_MAX];

@@ -12,7 +12,7 @@
 
 void kube_config_free(struct kube_config *config)
 {
-    if (!config)
+    if (!config || config->shares-- > 0)
         return;
     free(config->server);
     free(config->ca_pem);
@@ -74,6 +74,12 @@ int kube_config_token(const struct kube_config *config, char **ret_token, struct
         return kube_config_read_token(config->token_file, ret_token, err);
     *ret_token = xstrdup_or_null(config->token);
     return 0;
+}
+
+struct kube_config *kube_config_share(struct kube_config *config)
+{
+    config->shares++;
+    return config;
 }
 
 struct kube_config *kube_config_copy(const struct kube_config *config)

@@ -58,6 +58,9 @@ struct kube_server_address kube_config_address(const struct kube_config *config)
  * NULL: there are other credentials or none. */
 int kube_config_token(const struct kube_config *config, char **ret_token, struct error *err)
     must_check;
+/* The same configuration, which is freed when everybody who has it has freed it. It never changes:
+ * a process with thousands of clusters needs each only once. */
+struct kube_config *kube_config_share(struct kube_config *config);
 struct kube_config *kube_config_copy(const struct kube_config *config);
 /* A configuration of the same server and CA with a token instead of its credentials. */
 struct kube_config *kube_config_with_token(const struct kube_config *config, const char *token);

@@ -19,6 +19,7 @@ struct kube_config {
     char *server_name;
     bool is_insecure;
     bool is_in_cluster; /* the service account of this pod */
+    size_t shares;      /* kube_config_share() */
 };
 
 /* kubeconfig.c: from a parsed kubeconfig whose file names are absolute. Fails if it names files and

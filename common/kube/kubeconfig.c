@@ -85,6 +85,7 @@ static int get_pem(const json_t *entry, const char *kind, const char *name, cons
             return error_set(err, ERROR_INVALID, "%s of %s \"%s\" is not valid base64", data_key,
                              kind, name);
         pem = buffer_take(&decoded);
+        pem = xreallocarray(pem, strlen(pem) + 1, 1); /* thousands of them are kept */
     } else if (path) {
         if (!are_files_allowed)
             return error_set(

@@ -338,7 +338,7 @@ static void on_handshake_done(struct connection *connection)
         give_up_http2(connection);
         return;
     }
-    http_tls_trim(connection->ssl);
+    http_tls_trim(connection->client->nghttp2->tls, connection->ssl);
     loop_timer_stop(&connection->timer);
     liveness_watch(connection);
     stream_open_session(connection);

@@ -21,6 +21,7 @@ struct trust {
 
 struct http_tls_context {
     SSL_CTX *ssl;                    /* NULL before the first connection */
+    EVP_PKEY *no_key;                /* see forget_key() */
     struct trust stores[STORES_MAX]; /* most recently used first */
     size_t store_count;
 };
@@ -56,11 +57,14 @@ struct http_tls_context *http_tls_context_new(void)
 static void open_context(struct http_tls_context *context)
 {
     static const unsigned char protocols[] = "\x02h2\x08http/1.1";
+    static const unsigned char no_key[32] = {0};
 
     if (context->ssl)
         return;
     context->ssl = SSL_CTX_new(TLS_client_method());
-    if (!context->ssl || SSL_CTX_set_min_proto_version(context->ssl, TLS1_2_VERSION) != 1 ||
+    context->no_key = EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, NULL, no_key, sizeof(no_key));
+    if (!context->ssl || !context->no_key ||
+        SSL_CTX_set_min_proto_version(context->ssl, TLS1_2_VERSION) != 1 ||
         SSL_CTX_set_alpn_protos(context->ssl, protocols, sizeof(protocols) - 1) != 0)
         out_of_memory();
     SSL_CTX_set_verify(context->ssl, SSL_VERIFY_PEER, NULL);
@@ -89,6 +93,7 @@ void http_tls_context_free(struct http_tls_context *context)
     while (context->store_count)
         trust_done(&context->stores[--context->store_count]);
     SSL_CTX_free(context->ssl);
+    EVP_PKEY_free(context->no_key);
     free(context);
 }
 
@@ -270,8 +275,20 @@ int http_tls_open(struct http_tls_context *context, const struct http_tls *tls,
     return 0;
 }
 
-void http_tls_trim(SSL *ssl)
+/* The session holds the server's certificate, and OpenSSL cannot be made to drop it. Most of its
+ * memory is the public key, an elliptic curve with its precomputed numbers: 3 KB. Nothing uses it
+ * after the handshake, so all certificates share a small one from then on. */
+static void forget_key(const struct http_tls_context *context, const SSL *ssl)
 {
+    X509 *certificate = SSL_get0_peer_certificate(ssl);
+
+    if (certificate && X509_set_pubkey(certificate, context->no_key) != 1)
+        out_of_memory();
+}
+
+void http_tls_trim(const struct http_tls_context *context, SSL *ssl)
+{
+    forget_key(context, ssl);
     (void)SSL_set1_verify_cert_store(ssl, NULL);
     SSL_certs_clear(ssl);
 }

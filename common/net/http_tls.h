@@ -25,7 +25,7 @@ int http_tls_open(struct http_tls_context *context, const struct http_tls *tls,
                   const struct http_url *url, int fd, SSL_SESSION **session, SSL **ret_ssl,
                   struct error *err) must_check;
 /* Frees what only the handshake needed. */
-void http_tls_trim(SSL *ssl);
+void http_tls_trim(const struct http_tls_context *context, SSL *ssl);
 /* Tells the server that the connection ends, if is_alive, and frees it. NULL is fine. */
 void http_tls_close(SSL *ssl, bool is_alive);
 

@@ -70,7 +70,7 @@ void kyma_send(struct kyma *kyma, struct kube_request request, kube_done_fn *on_
 
 /* ---- Access ---- */
 
-static int choose_config(const struct kyma *kyma, const struct kube_config **ret_config,
+static int choose_config(const struct kyma *kyma, struct kube_config **ret_config,
                          struct error *err)
 {
     const struct lifecycle *lifecycle = kyma->lifecycle;
@@ -108,14 +108,14 @@ static bool find_prepared(struct kyma *kyma)
     return strcmp(doc_text_or(condition, "status", ""), "True") == 0;
 }
 
-static void start_connecting(struct kyma *kyma, const struct kube_config *config)
+static void start_connecting(struct kyma *kyma, struct kube_config *config)
 {
     struct lifecycle *lifecycle = kyma->lifecycle;
     char identity[KUBE_IDENTITY_SIZE] = "";
     struct error err = {0};
 
     kube_config_identity(config, /* has_credentials= */ true, identity);
-    if (cluster_get(lifecycle->pool, kube_config_copy(config), &kyma->cluster, &err) < 0) {
+    if (cluster_get(lifecycle->pool, kube_config_share(config), &kyma->cluster, &err) < 0) {
         kyma_fail(kyma, &err);
         return;
     }
@@ -336,7 +336,7 @@ static bool is_urgent(struct kyma *kyma)
 
 bool kyma_connect(struct kyma *kyma, bool is_deleting)
 {
-    const struct kube_config *config = NULL;
+    struct kube_config *config = NULL;
     char identity[KUBE_IDENTITY_SIZE] = "";
     struct error err = {0};
 
@@ -352,6 +352,8 @@ bool kyma_connect(struct kyma *kyma, bool is_deleting)
     kube_config_identity(config, /* has_credentials= */ true, identity);
     if (kyma->cluster && strcmp(identity, kyma->identity) != 0) {
         log_info("access changed, connecting again", log_text("kyma", kyma->name));
+        /* While all Secrets are being replaced, twice the memory would be needed. */
+        cluster_retire(kyma->cluster);
         kyma_disconnect(kyma);
         if (kyma->is_foreign)
             kyma_recover(kyma); /* perhaps not of this cluster */

@@ -269,8 +269,8 @@ struct lifecycle {
     struct loop_timer pump;
     struct slots apply_slots, connect_slots;
     struct loop_timer slot_timer, connect_slot_timer; /* until a slot is taken back */
-    struct loop_timer trim_timer;                     /* runs if memory may have become free */
-    struct documents documents;                       /* released then */
+    struct loop_timer trim_timer, documents_timer; /* run if there may be something to free */
+    struct documents documents;
 
     uint64_t failures[FAILURE_COUNT], module_failures; /* module_failures: some of the others */
     uint64_t actions[MODULE_ACTION_COUNT];

@@ -90,18 +90,20 @@ def _connection_rows():
 
 
 def _memory(found):
-    """What the memory when idle stands for and what it does not, by the example of the largest fleet."""
+    """The memory when idle, and the peak of each phase, by the example of the largest fleet."""
     largest = found[-1]
     steps = [(title, largest[name]) for name, title, _ in STEPS if name in largest]
     if not steps or "idle" not in largest:
         return
     yield ""
-    yield (f"Memory when idle, {largest['idle']['rssBytes'] / 1e6:,.0f} MB with {largest['clusters']:,} clusters, is what remains more than a minute after the last request: "
-           "`longshore lifecycle` gives free memory back to the")
-    yield "kernel 20 seconds after it was active. Until then it takes more, and a memory limit has to leave room for that."
+    yield f"Memory when idle, {largest['idle']['rssBytes'] / 1e6:,.0f} MB with {largest['clusters']:,} clusters, is what remains more than a minute after the last request."
+    yield "`longshore lifecycle` gives free memory back to the kernel every 5 seconds while it works, and parsed documents 20 seconds after the work began. Until then"
+    yield "it takes more, and a memory limit has to leave room for that."
     if all("peakBytes" in step for _, step in steps):
-        title, step = max(steps, key=lambda found: found[1]["peakBytes"])
-        yield f"The highest peak is {step['peakBytes'] / 1e6:,.0f} MB, see \"{title}\"."
+        yield f"The peak of each phase, as the kernel recorded it (VmHWM), with {largest['clusters']:,} clusters:"
+        yield ""
+        for title, step in steps:
+            yield f"- {title}: {step['peakBytes'] / 1e6:,.0f} MB, {step['peakBytes'] / largest['clusters'] / 1e3:,.0f} KB per cluster"
     else:
         title, step = max(steps, key=lambda found: found[1]["rssBytes"])
         yield f"The highest value is {step['rssBytes'] / 1e6:,.0f} MB, see \"{title}\". It was read 5 seconds after the last request; the peak before was not measured."

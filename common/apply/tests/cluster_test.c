@@ -80,6 +80,21 @@ static void an_idle_cluster_is_closed_after_a_minute(void **state)
     assert_int_equal(bench->pool->count, 1);
 }
 
+static void a_retired_cluster_is_closed_as_soon_as_nobody_refers_to_it(void **state)
+{
+    struct api_bench *bench = *state;
+    struct cluster *cluster = get_cluster(bench, "https://a", "t");
+
+    (void)cluster_ref(cluster);
+    cluster_retire(cluster);
+    cluster_put(cluster);
+    api_bench_run_idle(bench);
+    assert_int_equal(bench->pool->count, 2);
+    cluster_put(cluster);
+    api_bench_run_idle(bench);
+    assert_int_equal(bench->pool->count, 1);
+}
+
 static void beyond_the_limit_the_longest_idle_cluster_is_closed(void **state)
 {
     struct api_bench *bench = *state;
@@ -160,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(clusters_are_shared_by_server_and_credentials),
         test(an_idle_cluster_is_closed_after_a_minute),
+        test(a_retired_cluster_is_closed_as_soon_as_nobody_refers_to_it),
         test(beyond_the_limit_the_longest_idle_cluster_is_closed),
         test(the_limit_can_be_raised_for_a_fleet),
         test(configurations_that_cannot_be_used_are_refused),

@@ -187,6 +187,19 @@ static void the_identity_depends_on_every_field(void **state)
     }
 }
 
+static void a_shared_configuration_lives_until_its_last_user_frees_it(void **state)
+{
+    static const struct kube_config config = {.server = "https://a", .token = "t"};
+    struct kube_config *first = kube_config_copy(&config);
+    struct kube_config *second = kube_config_share(first);
+
+    (void)state;
+    assert_ptr_equal(first, second);
+    kube_config_free(first);
+    assert_string_equal(second->token, "t");
+    kube_config_free(second);
+}
+
 static void a_server_without_encryption_is_fine_without_credentials(void **state)
 {
     cleanup_kube_config struct kube_config *config = NULL;
@@ -428,6 +441,7 @@ int main(void)
         cmocka_unit_test(rejects_unusable_kubeconfigs_with_a_reason),
         cmocka_unit_test(the_hash_depends_on_server_and_ca_only),
         cmocka_unit_test(the_identity_depends_on_every_field),
+        cmocka_unit_test(a_shared_configuration_lives_until_its_last_user_frees_it),
         cmocka_unit_test(a_server_without_encryption_is_fine_without_credentials),
         in_folder(files_are_relative_to_the_kubeconfig),
         in_folder(a_missing_file_is_named),
