@@ -45,12 +45,14 @@ static void on_crd(void *data, const json_t *object, const struct error *err)
 void apply_job_wait_established(struct apply_job *job)
 {
     const struct plan_object *object = job->object;
+    cleanup_json json_t *known = json_pack("[O]", job->written);
+    int64_t ignored = 0;
     struct error err = {0};
 
     job->doing = "established";
     if (judge(job, job->written))
         return;
-    if (cluster_watch(job->apply->cluster, &object->kind, NULL, object->ref.name, NULL, on_crd, job,
-                      &job->interest, &err) < 0)
+    if (cluster_watch_known(job->apply->cluster, &object->kind, NULL, object->ref.name, NULL, known,
+                            on_crd, job, &ignored, &job->interest, &err) < 0)
         apply_job_failed(job, &err);
 }

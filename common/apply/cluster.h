@@ -109,4 +109,16 @@ typedef void cluster_object_fn(void *data, const json_t *object, const struct er
 int cluster_watch(struct cluster *cluster, const struct kind *kind, const char *namespace_name,
                   const char *name, const char *label_selector, cluster_object_fn *on_object,
                   void *data, struct cluster_interest **ret_interest, struct error *err) must_check;
+/* The same for somebody who has these objects, an array, all of which match, as the server answered
+ * when they were written: no list is requested. They are not reported, nor is the end of a list,
+ * but everything that happened to them since; others are reported when they are changed. If the
+ * versions cannot be compared, or somebody watches the same already, it is as cluster_watch().
+ * *ret_from is the version from which changes are reported, or 0. */
+int cluster_watch_known(struct cluster *cluster, const struct kind *kind,
+                        const char *namespace_name, const char *name, const char *label_selector,
+                        const json_t *known, cluster_object_fn *on_object, void *data,
+                        int64_t *ret_from, struct cluster_interest **ret_interest,
+                        struct error *err) must_check;
+/* The oldest version of the objects; 0: there are none, or they cannot be compared. */
+int64_t cluster_oldest_version(const json_t *objects);
 void cluster_unwatch(struct cluster_interest *interest); /* NULL is fine; also from on_object */

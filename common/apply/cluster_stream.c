@@ -298,6 +298,34 @@ enum taken cluster_stream_take(struct cluster_stream *stream, const json_t *obje
     return is_changed ? TAKEN_CHANGED : TAKEN_SAME;
 }
 
+int64_t cluster_oldest_version(const json_t *objects)
+{
+    int64_t oldest = 0;
+
+    for (size_t i = 0; i < json_array_size(objects); i++) {
+        int64_t version = version_of(json_array_get(objects, i));
+
+        if (!version)
+            return 0;
+        if (!oldest || version < oldest)
+            oldest = version;
+    }
+    return oldest;
+}
+
+void cluster_stream_know(struct cluster_stream *stream, const json_t *objects)
+{
+    for (size_t i = 0; i < json_array_size(objects); i++) {
+        const json_t *object = json_array_get(objects, i);
+        cleanup_free char *key = cluster_stream_key(doc_text(object, "metadata.namespace"),
+                                                    doc_text_or(object, "metadata.name", ""));
+        const struct text_map_entry *known = text_map_find(&stream->versions, key);
+
+        if (!known || llabs(known->number) < version_of(object))
+            text_map_set(&stream->versions, key, version_of(object));
+    }
+}
+
 void cluster_stream_take_absence(struct cluster_stream *stream, const char *key)
 {
     const char *slash = strchr(key, '/');

@@ -30,8 +30,9 @@ struct cluster_stream {
     uint32_t interest_count;
     uint32_t chain_count; /* 1, or 1 and a power of two */
     uint32_t reader_count;
-    int depth;       /* of callbacks */
-    bool has_begun;  /* a list has begun: an interest that joins now may miss objects of it */
+    int depth; /* of callbacks */
+    /* A list has begun, or there is none: an interest that joins now may miss objects. */
+    bool has_begun;
     bool is_listing; /* it is not complete */
     bool is_denied;  /* the user may not list: objects are read one by one */
     bool has_gone;   /* some of the versions are negative */
@@ -92,5 +93,7 @@ void cluster_stream_notify(struct cluster_interest *interest, const json_t *obje
 void cluster_stream_notify_error(struct cluster_stream *stream, const struct error *err);
 /* Reports the state of an object to everyone who does not know it. */
 enum taken cluster_stream_take(struct cluster_stream *stream, const json_t *object, bool is_gone);
+/* Notes the versions of objects that whoever is interested has already. */
+void cluster_stream_know(struct cluster_stream *stream, const json_t *objects);
 /* The object does not exist, as a list or a read has shown. */
 void cluster_stream_take_absence(struct cluster_stream *stream, const char *key);

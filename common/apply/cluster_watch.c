@@ -252,18 +252,20 @@ static bool is_of(const struct cluster_stream *stream, struct kube_resource reso
 }
 
 static int stream_new(struct cluster *cluster, const struct kind *kind, const char *namespace_name,
-                      const char *name, const char *label_selector,
+                      const char *name, const char *label_selector, int64_t from,
                       struct cluster_stream **ret_stream, struct error *err)
 {
     struct cluster_stream *stream = xcalloc(1, sizeof(*stream));
     struct text_pool *texts = &cluster->pool->texts;
     cleanup_free char *field_selector = name ? xasprintf("metadata.name=%s", name) : NULL;
+    cleanup_free char *version = from ? xasprintf("%lld", (long long)from) : NULL;
     const struct kube_watch_options options = {
         .resource = kind_resource(kind),
         .namespace_name = namespace_name,
         .label_selector = label_selector,
         .field_selector = field_selector,
         .skipped_members = SKIPPED_MEMBERS,
+        .start_version = version,
         .stream_s = cluster->pool->stream_s,
         .is_without_bookmarks = cluster->pool->has_few_bookmarks && cluster->bookmarked,
         .pool = &cluster->pool->watches,
@@ -273,6 +275,7 @@ static int stream_new(struct cluster *cluster, const struct kind *kind, const ch
     };
 
     stream->cluster = cluster;
+    stream->has_begun = from != 0;
     stream->name = text_pool_take(texts, name);
     text_map_init(&stream->versions, texts);
     if (cluster_connection_for_watch(cluster, &stream->connection, err) < 0 ||
@@ -307,7 +310,7 @@ static void merge_singles(struct cluster_stream *wide)
 
 /* The stream that serves this already, or a new one. */
 static int find_stream(struct cluster *cluster, const struct kind *kind, const char *namespace_name,
-                       const char *name, const char *label_selector,
+                       const char *name, const char *label_selector, int64_t from,
                        struct cluster_stream **ret_stream, struct error *err)
 {
     /* Other characters would have to be escaped in a field selector. */
@@ -324,11 +327,45 @@ static int find_stream(struct cluster *cluster, const struct kind *kind, const c
         single_count++;
     }
     is_wide = is_wide || single_count >= SINGLE_NAMES_MAX;
-    if (stream_new(cluster, kind, namespace_name, is_wide ? NULL : name, label_selector, ret_stream,
-                   err) < 0)
+    /* Others may join a stream of all names, which know nothing. */
+    if (stream_new(cluster, kind, namespace_name, is_wide ? NULL : name, label_selector,
+                   is_wide && !label_selector ? 0 : from, ret_stream, err) < 0)
         return -1;
     if (is_wide && !label_selector)
         merge_singles(*ret_stream);
+    return 0;
+}
+
+int cluster_watch_known(struct cluster *cluster, const struct kind *kind,
+                        const char *namespace_name, const char *name, const char *label_selector,
+                        const json_t *known, cluster_object_fn *on_object, void *data,
+                        int64_t *ret_from, struct cluster_interest **ret_interest,
+                        struct error *err)
+{
+    int64_t from = cluster_oldest_version(known);
+    struct cluster_stream *stream = NULL;
+    struct cluster_interest *interest = NULL;
+    bool is_first = false;
+
+    if (name && (!name[0] || strpbrk(name, "/%") || name[strspn(name, ".")] == '\0'))
+        return error_set(err, ERROR_INVALID, "invalid name \"%s\" of an object", name);
+    if (find_stream(cluster, kind, namespace_name, name, name ? NULL : label_selector, from,
+                    &stream, err) < 0)
+        return -1;
+    is_first = !stream->interests && stream->has_begun;
+    interest = xcalloc(1, sizeof(*interest));
+    interest->name = text_pool_take(&cluster->pool->texts, name);
+    interest->on_object = on_object;
+    interest->data = data;
+    interest->is_late = stream->has_begun && !is_first;
+    interest->is_informed = is_first;
+    cluster_stream_add(stream, interest);
+    if (is_first)
+        cluster_stream_know(stream, known);
+    if (interest->is_late)
+        read_for(interest);
+    *ret_interest = interest;
+    *ret_from = is_first ? from : 0;
     return 0;
 }
 
@@ -336,24 +373,10 @@ int cluster_watch(struct cluster *cluster, const struct kind *kind, const char *
                   const char *name, const char *label_selector, cluster_object_fn *on_object,
                   void *data, struct cluster_interest **ret_interest, struct error *err)
 {
-    struct cluster_stream *stream = NULL;
-    struct cluster_interest *interest = NULL;
+    int64_t ignored = 0;
 
-    if (name && (!name[0] || strpbrk(name, "/%") || name[strspn(name, ".")] == '\0'))
-        return error_set(err, ERROR_INVALID, "invalid name \"%s\" of an object", name);
-    if (find_stream(cluster, kind, namespace_name, name, name ? NULL : label_selector, &stream,
-                    err) < 0)
-        return -1;
-    interest = xcalloc(1, sizeof(*interest));
-    interest->name = text_pool_take(&cluster->pool->texts, name);
-    interest->on_object = on_object;
-    interest->data = data;
-    interest->is_late = stream->has_begun;
-    cluster_stream_add(stream, interest);
-    if (interest->is_late)
-        read_for(interest);
-    *ret_interest = interest;
-    return 0;
+    return cluster_watch_known(cluster, kind, namespace_name, name, label_selector, NULL, on_object,
+                               data, &ignored, ret_interest, err);
 }
 
 void cluster_unwatch(struct cluster_interest *interest)

@@ -450,6 +450,7 @@ int kube_watch_start(struct kube *kube, const struct kube_watch_options *options
     watch->data = options->data;
     retry_init(&watch->retry, options->retry_first_ms ? options->retry_first_ms : RETRY_FIRST_MS,
                options->retry_max_ms ? options->retry_max_ms : RETRY_MAX_MS);
+    watch_position_remember(&watch->position, options->start_version);
     note_received(watch);
     loop_timer_init(&watch->timer, kube_loop(kube), begin, watch);
     loop_timer_start(&watch->timer, 0);

@@ -55,7 +55,10 @@ struct kube_watch_options {
      */
     const char *const *skipped_members;
     kube_known_fn *is_known; /* known versions cause no event and are not parsed; or NULL */
-    size_t page_size;        /* 0: 500 */
+    /* There is no list at first: what was changed after this resourceVersion is reported. Borrowed
+     * until kube_watch_start() returns; NULL: a list comes first. */
+    const char *start_version;
+    size_t page_size;                      /* 0: 500 */
     uint32_t retry_first_ms, retry_max_ms; /* 0: 200 ms, 30 s */
     /* The server is asked to end a stream after this plus a random part of it, so that watches that
      * began together are not renewed together. 0: 300 s. */
@@ -79,7 +82,7 @@ int kube_watch_start(struct kube *kube, const struct kube_watch_options *options
                      struct kube_watch **ret_watch, struct error *err) must_check;
 /* Begins a new stream where the present one is, if there is one. Not from inside on_event. */
 void kube_watch_renew(struct kube_watch *watch);
-/* The options, without data, pool and is_without_bookmarks. Borrowed. */
+/* The options, without start_version, data, pool and is_without_bookmarks. Borrowed. */
 const struct kube_watch_options *kube_watch_get_options(const struct kube_watch *watch);
 /* Asks for bookmarks from the next stream on. */
 void kube_watch_want_bookmarks(struct kube_watch *watch);

@@ -84,6 +84,7 @@ static struct watch_target *target_new(const struct kube_watch_options *options)
     target->options.label_selector = keep(&end, options->label_selector);
     target->options.field_selector = keep(&end, options->field_selector);
     target->options.is_without_bookmarks = false;
+    target->options.start_version = NULL;
     target->options.pool = NULL;
     target->options.data = NULL;
     if (target->pool)

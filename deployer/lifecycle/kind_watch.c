@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Watches on the objects of modules in a cluster: one for each kind that its modules use, for
- * objects with the label of managed objects. */
+/* A watch on a kind whose objects have just been applied needs no list: it begins at the oldest of
+ * the versions that were answered, and so misses nothing that happened since. Otherwise, as after a
+ * restart, it begins with a list. */
+#include "deployer/lifecycle/kind_watch.h"
+
 #include <string.h>
 
 #include "common/base/memory.h"
@@ -8,16 +11,22 @@
 #include "deployer/lifecycle/manager.h"
 #include "deployer/lifecycle/names.h"
 
+enum { LOOK_UP_AGAIN_MS = 30 * 1000 };
+
 struct kind_watch {
     struct kyma *kyma;
     struct kind_watch *next;
     const char *api_version, *kind; /* texts of the lifecycle */
     struct cluster_interest *interest;
-    struct beginning *beginning; /* NULL: it is listed, and need not be looked up any more */
-    bool is_listed;
+    union {
+        struct beginning *beginning; /* NULL: it is listed, and need not be looked up any more */
+        int64_t from;                /* has_no_list: the version at which it began */
+    };
+    bool is_listed; /* what exists is known */
+    bool has_no_list;
 };
 
-/* What a watch needs only until its first list is complete. */
+/* What a watch needs only until its first list is complete, or until it begins without one. */
 struct beginning {
     struct kind_watch *watch;
     struct cluster_lookup *lookup;
@@ -27,7 +36,7 @@ struct beginning {
 
 static void end_beginning(struct kind_watch *watch)
 {
-    struct beginning *beginning = watch->beginning;
+    struct beginning *beginning = watch->has_no_list ? NULL : watch->beginning;
 
     if (!beginning)
         return;
@@ -136,18 +145,34 @@ static void on_object(void *data, const json_t *object, const struct error *err)
     object_ref_done(&ref);
 }
 
+/* known: objects that have been applied, or NULL. */
+static void watch_kind(struct kind_watch *watch, const struct kind *kind, const json_t *known)
+{
+    struct error ignored = {0};
+    int64_t from = 0;
+
+    if (cluster_watch_known(watch->kyma->cluster, kind, NULL, NULL,
+                            KYMA_LABEL_MANAGED_BY "=" KYMA_MANAGED_BY_CLUSTER, known, on_object,
+                            watch, &from, &watch->interest, &ignored) < 0)
+        loop_timer_start(&watch->beginning->timer, LOOK_UP_AGAIN_MS);
+    if (!from)
+        return;
+    end_beginning(watch);
+    watch->has_no_list = watch->is_listed = true;
+    watch->from = from;
+}
+
 static void on_kind(void *data, const struct kind *kind, const struct error *err)
 {
     struct kind_watch *watch = data;
-    struct error ignored = {0};
 
     watch->beginning->lookup = NULL;
+    if (kind)
+        watch_kind(watch, kind, NULL);
+    else
+        loop_timer_start(&watch->beginning->timer, LOOK_UP_AGAIN_MS);
     if (!kind && err->kind == ERROR_NOT_FOUND)
         watch->is_listed = true; /* no such object can exist */
-    if (!kind || cluster_watch(watch->kyma->cluster, kind, NULL, NULL,
-                               KYMA_LABEL_MANAGED_BY "=" KYMA_MANAGED_BY_CLUSTER, on_object, watch,
-                               &watch->interest, &ignored) < 0)
-        loop_timer_start(&watch->beginning->timer, 30 * 1000);
     kyma_touch(watch->kyma);
 }
 
@@ -171,23 +196,64 @@ static void on_timer(void *data)
     look_up(beginning->watch, NULL);
 }
 
-void kind_watch_start(struct kyma *kyma, const char *api_version, const char *kind,
-                      const json_t *content)
+static void begin(struct kind_watch *watch)
 {
-    struct kind_watch *watch = find(kyma, api_version, kind);
+    watch->interest = NULL;
+    watch->has_no_list = watch->is_listed = false;
+    watch->beginning = xcalloc(1, sizeof(*watch->beginning));
+    watch->beginning->watch = watch;
+    loop_timer_init(&watch->beginning->timer, watch->kyma->lifecycle->loop, on_timer,
+                    watch->beginning);
+}
 
-    if (watch)
-        return;
-    watch = xcalloc(1, sizeof(*watch));
+static struct kind_watch *add(struct kyma *kyma, const char *api_version, const char *kind)
+{
+    struct kind_watch *watch = xcalloc(1, sizeof(*watch));
+
     watch->kyma = kyma;
     watch->api_version = text_pool_take(&kyma->lifecycle->texts, api_version);
     watch->kind = text_pool_take(&kyma->lifecycle->texts, kind);
-    watch->beginning = xcalloc(1, sizeof(*watch->beginning));
-    watch->beginning->watch = watch;
-    loop_timer_init(&watch->beginning->timer, kyma->lifecycle->loop, on_timer, watch->beginning);
     watch->next = kyma->kinds;
     kyma->kinds = watch;
+    begin(watch);
+    return watch;
+}
+
+static void list_again(struct kind_watch *watch, const json_t *content)
+{
+    cluster_unwatch(watch->interest);
+    begin(watch);
     look_up(watch, content);
+}
+
+void kind_watch_start(struct kyma *kyma, const char *api_version, const char *kind,
+                      const json_t *content, bool is_object_known)
+{
+    struct kind_watch *watch = find(kyma, api_version, kind);
+
+    if (!watch) {
+        look_up(add(kyma, api_version, kind), content);
+    } else if (watch->has_no_list && !is_object_known) {
+        list_again(watch, content);
+    }
+}
+
+void kind_watch_applied(struct kyma *kyma, const struct object_ref *ref, const struct kind *kind,
+                        const json_t *objects)
+{
+    struct kind_watch *watch = find(kyma, ref->api_version, ref->kind);
+    int64_t oldest = cluster_oldest_version(objects);
+
+    if (!watch)
+        watch = add(kyma, ref->api_version, ref->kind);
+    if (!watch->interest) {
+        cluster_lookup_cancel(watch->beginning->lookup);
+        watch->beginning->lookup = NULL;
+        loop_timer_stop(&watch->beginning->timer);
+        watch_kind(watch, kind, objects);
+    } else if (watch->has_no_list && oldest && oldest < watch->from) {
+        list_again(watch, NULL); /* applied by another module before the watch began */
+    }
 }
 
 void kind_watch_stop_all(struct kyma *kyma)

@@ -7,6 +7,7 @@
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 #include "deployer/lifecycle/drift.h"
+#include "deployer/lifecycle/kind_watch.h"
 #include "deployer/lifecycle/list.h"
 #include "deployer/lifecycle/manager.h"
 #include "deployer/lifecycle/names.h"

@@ -2,6 +2,7 @@
 /* The end of a managed cluster: when its modules are gone, so goes what every cluster got. */
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "deployer/lifecycle/kind_watch.h"
 #include "deployer/lifecycle/manager.h"
 #include "deployer/lifecycle/names.h"
 

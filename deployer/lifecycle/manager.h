@@ -52,9 +52,12 @@ enum {
     LIFECYCLE_RETRY_MS = 1000,
     LIFECYCLE_REPORT_MS = 900,            /* changes of a status are collected for this time */
     LIFECYCLE_WINDOW_MS = 10 * 60 * 1000, /* between looks at the clock until a window begins */
-    LIFECYCLE_WATCH_MS = 2000, /* from Ready to the watches on the rest of a module's objects */
-    /* The same for a module that is not Ready, perhaps because one of its objects was deleted. */
+    /* From the first report of a module that is not Ready to the watches on the rest of its
+     * objects: they are not needed until then, and with them an installation would take more than
+     * 30 requests. */
     LIFECYCLE_WATCH_UNREADY_MS = 10 * 1000,
+    LIFECYCLE_REMOVAL_MS = 2000,            /* until it is reported what a removal waits for */
+    LIFECYCLE_REMOVAL_AGAIN_MS = 10 * 1000, /* and from then on */
 };
 
 enum source {
@@ -229,8 +232,9 @@ struct module {
     enum failure_class failure;
     char *problem, *problem_ref; /* and the content it is about */
     struct retry retry;
-    struct loop_timer timer;       /* of the next attempt */
-    struct loop_timer watch_timer; /* of the watches, and of descriptions of what is waited for */
+    struct loop_timer timer;         /* of the next attempt */
+    struct loop_timer removal_timer; /* of descriptions of what a removal waits for */
+    struct loop_timer watch_timer;   /* of the watches, if the module does not become Ready */
 };
 
 struct lifecycle {
@@ -413,12 +417,6 @@ bool catalog_sync(struct kyma *kyma, const json_t *object);
 
 bool catalog_is_busy(const struct kyma *kyma);
 
-/* kind_watch.c */
-void kind_watch_start(struct kyma *kyma, const char *api_version, const char *kind,
-                      const json_t *content);
-void kind_watch_stop_all(struct kyma *kyma);
-bool kind_watch_is_listed(const struct kyma *kyma, const char *api_version, const char *kind);
-
 /* module.c */
 void module_step(struct module *module, const json_t *object);
 void module_connected(struct module *module);
@@ -431,6 +429,7 @@ void module_succeeded(struct module *module);
 /* Remembers what is applied completely; NULL: nothing. */
 void module_set_applied(struct module *module, const char *ref);
 void module_on_timer(void *data);
+void module_on_removal_timer(void *data);
 void module_on_watch_timer(void *data);
 /* Before another request: a report may be under way while objects are planned, looked up or
  * removed. What was to be written still differs then, and is written later. */
@@ -482,9 +481,7 @@ void module_set_verdict(struct module_verdict **place, const struct state_verdic
 void module_on_answer(struct module *module, const struct object_ref *ref, const json_t *live);
 
 /* module_resource.c */
-/* Reads the default resource once; it is watched from then on only if it has a state, and with the
- * rest of the module's objects. */
-void module_look_at_resource(struct module *module, const json_t *manifest);
+/* The default resource, if its state counts and it has been created. */
 void module_watch_resource(struct module *module, const json_t *manifest);
 void module_create_resource(struct module *module, const json_t *manifest);
 /* For a deletion: all of the module's kind, and the default one. */

@@ -8,6 +8,7 @@
 #include "common/base/log.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
+#include "deployer/lifecycle/list.h"
 #include "deployer/lifecycle/manifest_status.h"
 #include "deployer/lifecycle/names.h"
 #include "deployer/lifecycle/synced.h"
@@ -44,6 +45,7 @@ void module_stop(struct module *module)
 {
     end_work(module);
     loop_timer_stop(&module->timer);
+    loop_timer_stop(&module->removal_timer);
     loop_timer_stop(&module->watch_timer);
     kube_cancel(module->pods_call);
     module->pods_call = NULL;
@@ -260,6 +262,37 @@ static void look_at_resources(const struct module *module, const json_t *manifes
     view->has_other_resources = json_object_size(module->resources) > (found ? 1u : 0u);
 }
 
+/* Whether both clusters say that the module is Ready. */
+static bool is_reported_ready(const struct module *module, const json_t *manifest)
+{
+    cleanup_json json_t *remote = kept_get(&module->kyma->remote);
+    const json_t *entry = list_find(doc_get(remote, "status.modules"), "name", module->module_name);
+
+    return strcmp(doc_text_or(manifest, "status.state", ""), module_state_name(MODULE_READY)) ==
+               0 &&
+           (!kyma_is_remote(module->kyma) ||
+            strcmp(doc_text_or(entry, "state", ""), module_state_name(MODULE_READY)) == 0);
+}
+
+static void watch_kinds(struct module *module, const json_t *manifest)
+{
+    if (!module->has_applied || is_reported_ready(module, manifest))
+        module_watch_kinds(module, manifest, false);
+    else if (!loop_timer_is_running(&module->watch_timer))
+        loop_timer_start(&module->watch_timer, LIFECYCLE_WATCH_UNREADY_MS);
+}
+
+void module_on_watch_timer(void *data)
+{
+    struct module *module = data;
+    cleanup_json json_t *manifest = kept_get(&module->manifest);
+    struct module_view view = module_view_of(manifest);
+
+    if (manifest && module->kyma->phase == KYMA_STEADY && module->applied_ref &&
+        !view.is_deleting && !view.is_unmanaged)
+        module_watch_kinds(module, manifest, false);
+}
+
 static struct module_view observe(struct module *module, const json_t *manifest,
                                   const json_t *object, const json_t **ret_objects,
                                   struct error *err)
@@ -278,9 +311,8 @@ static struct module_view observe(struct module *module, const json_t *manifest,
         look_at_resources(module, manifest, &view);
         return view;
     }
-    if (view.is_applied && !module->is_watching && view.is_marked && view.has_access &&
-        !loop_timer_is_running(&module->watch_timer) && !module->accepted.count)
-        module_watch_kinds(module, manifest, false);
+    if (view.is_applied && !module->is_watching && !view.is_unmanaged && view.has_access)
+        watch_kinds(module, manifest);
     if (view.is_applied && module->is_watching)
         module_find_missing(module, manifest);
     view.has_dirty = json_object_size(module->dirty) > 0;
@@ -331,10 +363,7 @@ static void act(struct module *module, enum module_action action, const json_t *
         break;
     case MODULE_REPORT:
         module_watch_kinds(module, manifest, true);
-        if (module->manager && module->manager->state == MODULE_READY)
-            module_look_at_resource(module, manifest);
-        else if (!synced_manager(doc_get(manifest, "status.synced")))
-            module_look_at_resource(module, manifest);
+        module_watch_resource(module, manifest);
         module_report(module, manifest, view);
         break;
     case MODULE_DESCRIBE:

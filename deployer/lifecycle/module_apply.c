@@ -9,6 +9,7 @@
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 #include "deployer/lifecycle/drift.h"
+#include "deployer/lifecycle/kind_watch.h"
 #include "deployer/lifecycle/manager.h"
 #include "deployer/lifecycle/manifest_status.h"
 #include "deployer/lifecycle/module_objects.h"
@@ -65,6 +66,37 @@ static void accept_results(struct module *module, const struct apply_result *res
     }
 }
 
+static bool is_marked(const json_t *object)
+{
+    const char *value =
+        json_string_value(doc_member(doc_get(object, "metadata.labels"), KYMA_LABEL_MANAGED_BY));
+
+    return value && strcmp(value, KYMA_MANAGED_BY_CLUSTER) == 0;
+}
+
+/* Watches the kind of the manager with all objects of this kind, or nothing if an earlier object
+ * has the same kind. */
+static void watch_kind_of(struct module *module, const struct apply_result *result, size_t index)
+{
+    const struct plan_object *planned = module->plan->objects;
+    cleanup_json json_t *same = json_array();
+
+    if (!synced_may_be_manager(&planned[index].ref))
+        return;
+    for (size_t i = 0; i < result->count; i++) {
+        if (strcmp(planned[i].ref.kind, planned[index].ref.kind) != 0 ||
+            strcmp(planned[i].ref.api_version, planned[index].ref.api_version) != 0)
+            continue;
+        if (i < index)
+            return;
+        /* One that was left alone may have no label. Then the watch does not show it. */
+        if (is_marked(result->objects[i].object))
+            json_array_append(same, result->objects[i].object);
+    }
+    if (json_array_size(same) > 0)
+        kind_watch_applied(module->kyma, &planned[index].ref, &planned[index].kind, same);
+}
+
 /* How bad the worst failure is: a cluster that is away says nothing about the module. */
 static void find_cause(const struct apply_result *result, struct error *ret_err)
 {
@@ -115,7 +147,7 @@ static void prune(struct module *module)
     inventory_done(&module->inventory);
     module->inventory = (struct inventory){0};
     module->is_pruning = true;
-    loop_timer_start(&module->watch_timer, LIFECYCLE_WATCH_MS); /* what takes longer is reported */
+    loop_timer_start(&module->removal_timer, LIFECYCLE_REMOVAL_MS);
     module_remove_objects(module, orphans);
 }
 
@@ -126,6 +158,8 @@ static void on_applied(void *data, struct apply_result *result)
 
     module->apply = NULL;
     accept_results(module, result);
+    for (size_t i = 0; i < result->count; i++)
+        watch_kind_of(module, result, i);
     if (result->failed > 0)
         find_cause(result, &err);
     apply_result_free(result);

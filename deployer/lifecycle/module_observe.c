@@ -7,6 +7,7 @@
 #include "common/base/memory.h"
 #include "common/data/doc.h"
 #include "deployer/lifecycle/drift.h"
+#include "deployer/lifecycle/kind_watch.h"
 #include "deployer/lifecycle/manager.h"
 #include "deployer/lifecycle/module_objects.h"
 #include "deployer/lifecycle/names.h"
@@ -123,10 +124,14 @@ void module_on_answer(struct module *module, const struct object_ref *ref, const
     int64_t generation = doc_integer_or(live, "metadata.generation", 0);
     struct state_verdict verdict = {0};
 
-    if (!module->manager || !synced_may_be_manager(ref) ||
-        module->manager->generation >= generation ||
-        doc_integer_or(live, "status.observedGeneration", 0) >= generation ||
-        !is_manager(module, ref))
+    if (!synced_may_be_manager(ref) || !is_manager(module, ref))
+        return;
+    if (!module->manager) {
+        look_at_manager(module, ref, live); /* the watch begins after it, without a list */
+        return;
+    }
+    if (module->manager->generation >= generation ||
+        doc_integer_or(live, "status.observedGeneration", 0) >= generation)
         return;
     kube_cancel(module->pods_call);
     module->pods_call = NULL;
@@ -299,9 +304,11 @@ void module_watch_kinds(struct module *module, const json_t *manifest, bool is_m
     json_array_foreach(doc_writable(synced), i, entry)
     {
         struct object_ref ref = synced_ref(entry);
+        cleanup_free char *key = object_ref_key(&ref);
 
         if (!is_manager_only || entry == manager)
-            kind_watch_start(module->kyma, ref.api_version, ref.kind, objects);
+            kind_watch_start(module->kyma, ref.api_version, ref.kind, objects,
+                             module_has_object(module, key));
         object_ref_done(&ref);
     }
     if (is_manager_only)

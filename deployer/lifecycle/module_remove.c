@@ -94,8 +94,8 @@ static void remove_group(struct module *module)
     module->inventory = synced_inventory(module->list, module->is_removing_last);
     if (removal_start(&options, &module->removal, &err) < 0)
         module_fail(module, &err);
-    else if (!loop_timer_is_running(&module->watch_timer))
-        loop_timer_start(&module->watch_timer, LIFECYCLE_WATCH_MS);
+    else if (!loop_timer_is_running(&module->removal_timer))
+        loop_timer_start(&module->removal_timer, LIFECYCLE_REMOVAL_MS);
 }
 
 void module_remove_objects(struct module *module, const json_t *list)

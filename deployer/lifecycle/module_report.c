@@ -141,28 +141,19 @@ void module_report(struct module *module, const json_t *manifest, const struct m
         module->event = state_event(KIND_MANIFEST, doc_get(manifest, "status"), status);
         module_write(module, KUBE_PATCH_MERGE, "status", body, KYMA_FIELD_MANAGER_APPLIER);
     }
-    if (view->is_applied && !view->is_deleting && !module->is_watching &&
-        !loop_timer_is_running(&module->watch_timer))
-        loop_timer_start(&module->watch_timer,
-                         is_ready ? LIFECYCLE_WATCH_MS : LIFECYCLE_WATCH_UNREADY_MS);
 }
 
-/* Also describes again what a removal waits for. */
-void module_on_watch_timer(void *data)
+void module_on_removal_timer(void *data)
 {
     struct module *module = data;
     cleanup_json json_t *manifest = kept_get(&module->manifest);
     struct module_view view = {0};
 
-    if (!manifest || module->kyma->phase != KYMA_STEADY)
+    if (!manifest || module->kyma->phase != KYMA_STEADY || !module->removal)
         return;
     view = module_view_of(manifest);
     view.is_applied = module->applied_ref != NULL;
-    if (module->removal) {
-        loop_timer_start(&module->watch_timer, 5 * LIFECYCLE_WATCH_MS);
-        if (!module->call && (view.is_deleting || module->is_pruning))
-            module_report(module, manifest, &view);
-    } else if (!view.is_deleting && !view.is_unmanaged) {
-        module_watch_kinds(module, manifest, false);
-    }
+    loop_timer_start(&module->removal_timer, LIFECYCLE_REMOVAL_AGAIN_MS);
+    if (!module->call && (view.is_deleting || module->is_pruning))
+        module_report(module, manifest, &view);
 }

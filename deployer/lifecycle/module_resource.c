@@ -104,66 +104,27 @@ static void on_kind_to_watch(void *data, const struct kind *kind, const struct e
     const json_t *resource = doc_get(manifest, "spec.resource");
     struct error ignored = {0};
 
-    (void)err;
     module->lookup = NULL;
-    if (kind && resource)
+    if (!kind && err->kind == ERROR_NOT_FOUND)
+        on_resource(module, NULL, NULL);
+    else if (!kind)
+        module_fail(module, err);
+    else if (resource)
         (void)!cluster_watch(module->kyma->cluster, kind,
                              kind->is_namespaced ? doc_text(resource, "metadata.namespace") : NULL,
                              doc_text(resource, "metadata.name"), NULL, on_resource, module,
                              &module->resource_interest, &ignored);
 }
 
-/* Whether its state counts, and nothing is known of it or under way. */
-static bool has_to_look(const struct module *module, const json_t *manifest)
-{
-    return !module->resource_interest && !module->lookup &&
-           module_view_of(manifest).wants_resource &&
-           module->kyma->lifecycle->options.state_source != STATE_MANAGER;
-}
-
 void module_watch_resource(struct module *module, const json_t *manifest)
 {
+    const struct module_view view = module_view_of(manifest);
     struct error ignored = {0};
 
-    if (has_to_look(module, manifest))
+    if (!module->resource_interest && !module->lookup && view.wants_resource &&
+        (view.is_resource_created || module->is_resource_made) &&
+        module->kyma->lifecycle->options.state_source != STATE_MANAGER)
         (void)!find_kind(module, manifest, known_content(module, manifest), on_kind_to_watch,
-                         &ignored);
-}
-
-static void on_read(void *data, json_t *object, const struct error *err)
-{
-    struct module *module = data;
-    cleanup_json json_t *manifest = kept_get(&module->manifest);
-
-    module->call = NULL;
-    if (err->kind != ERROR_NONE && err->kind != ERROR_NOT_FOUND) {
-        module_fail(module, err);
-        return;
-    }
-    on_resource(module, object, NULL);
-    if (module->resource)
-        module_watch_resource(module, manifest);
-}
-
-static void on_kind_to_read(void *data, const struct kind *kind, const struct error *err)
-{
-    struct module *module = data;
-
-    module->lookup = NULL;
-    if (kind)
-        send(module, kind, KUBE_GET, on_read);
-    else if (err->kind == ERROR_NOT_FOUND)
-        on_resource(module, NULL, NULL);
-    else
-        module_fail(module, err);
-}
-
-void module_look_at_resource(struct module *module, const json_t *manifest)
-{
-    struct error ignored = {0};
-
-    if (!module->is_resource_looked_at && has_to_look(module, manifest))
-        (void)!find_kind(module, manifest, known_content(module, manifest), on_kind_to_read,
                          &ignored);
 }
 

@@ -36,6 +36,33 @@ static void one_object_is_followed_through_its_life(void **state)
     assert_int_equal(bench->cluster->connections[0].watch_count, 0);
 }
 
+/* The API server's answers to writes say from where to watch. */
+static void known_objects_are_watched_without_a_list(void **state)
+{
+    struct api_bench *bench = *state;
+    struct seen seen = {0};
+    cleanup_json json_t *known = json_array();
+    struct error err = {0};
+    int64_t from = 0;
+
+    seen_put(bench, "x", 1);
+    json_array_append_new(known, json_deep_copy(api_bench_get(bench, MAPS "/x")));
+    seen_put(bench, "x", 2); /* somebody changes it, before the other one is written */
+    seen_put(bench, "y", 1);
+    json_array_append_new(known, json_deep_copy(api_bench_get(bench, MAPS "/y")));
+    api_bench_remove(bench, MAPS "/y");
+    assert_int_equal(cluster_watch_known(bench->cluster, kind_builtin("v1", "ConfigMap"), "a", NULL,
+                                         "l=m", known, seen_note, &seen, &from, &seen.interest,
+                                         &err),
+                     0);
+    assert_int_equal(from, cluster_oldest_version(known));
+    seen_expect(bench, &seen, "x=2 y-");
+    seen_put(bench, "z", 1);
+    seen_expect(bench, &seen, "x=2 y- z=1");
+    assert_int_equal(api_bench_count(bench, "LIST"), 0);
+    cluster_unwatch(seen.interest);
+}
+
 static void an_object_that_does_not_exist_is_reported(void **state)
 {
     struct api_bench *bench = *state;
@@ -347,6 +374,7 @@ int main(void)
 #define test(name_) cmocka_unit_test_setup_teardown(name_, api_bench_setup, api_bench_teardown)
     const struct CMUnitTest tests[] = {
         test(one_object_is_followed_through_its_life),
+        test(known_objects_are_watched_without_a_list),
         test(an_object_that_does_not_exist_is_reported),
         test(more_than_four_names_are_watched_together),
         test(many_names_at_once_are_one_watch),

@@ -2,9 +2,11 @@
 """How soon changes are handled, without measuring time: the clocks of all programs stand still, so that nothing is done by a timer. What happens nevertheless
 follows from the change alone, however long the machine takes for it."""
 
+import contextlib
+
 import pytest
 
-from bench.fleet_modules import API, SYSTEM
+from bench.fleet_modules import API, GROUP, SYSTEM, objects
 from bench.fleet_world import NAMESPACE, FleetWorld, kyma_name
 from bench.simulated_time import SimulatedTime
 from bench.waiting import wait_until
@@ -12,15 +14,21 @@ from bench.waiting import wait_until
 # After this time the objects of modules are watched, and all details are written.
 SETTLED = 60
 TIMEOUT = 120
-KYMAS = f"{API}/kymas"
+LABEL = f"{GROUP}/managed-by"
+KYMAS, MANIFESTS = f"{API}/kymas", f"{API}/manifests"
 FAILED = {"conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]}
 
 
-@pytest.fixture
-def world():
+def first_few(module, version):
+    """The first version has a ConfigMap and the manager, the next one has many kinds."""
+    return [o for o in objects(module, version) if version != "1.0.0" or o["metadata"]["name"] == f"{module}-version" or o["kind"] == "Deployment"]
+
+
+@contextlib.contextmanager
+def stopped(**options):
     """Two clusters with a module each."""
     clock = SimulatedTime()
-    made = FleetWorld(2, 1, variables=clock.environment)
+    made = FleetWorld(2, 1, variables=clock.environment, **options)
     try:
         made.prepare()
         program = made.start()
@@ -35,6 +43,12 @@ def world():
         assert made.fleet.requests(0, resource="leases.coordination.k8s.io") == 0
     finally:
         made.close()
+
+
+@pytest.fixture
+def world():
+    with stopped() as made:
+        yield made
 
 
 def state(world, cluster):
@@ -72,3 +86,23 @@ def test_changes_are_handled_without_any_timer(world):
     world.fleet.command("reset", 1)
     world.kcp.apply(world.secret(1, world.fleet.kubeconfig(1)))
     eventually(lambda: world.fleet.get("counters", 1)["handshakes"], "a connection with the new token")
+
+
+def is_applied(manifest, version, state):
+    marked = manifest["metadata"]["annotations"].get("sync-oci-ref")
+    return manifest["spec"]["version"] == version and marked == manifest["spec"]["install"]["source"]["ref"] and manifest["status"]["state"] == state
+
+
+def test_objects_are_watched_as_soon_as_the_module_is_ready():
+    """Of kinds that no module of the cluster had before."""
+    with stopped(content=first_few) as world:
+        module, = world.modules
+        client = world.fleet.client(1)
+        world.publish(module, "2.0.0")
+        eventually(lambda: all(is_applied(m, "2.0.0", "Ready") for m in world.kcp.items(MANIFESTS, NAMESPACE)), "the new version is Ready")
+        client.delete("serviceaccounts", module, SYSTEM)
+        client.patch("services", module, {"spec": {"selector": {"app": "theirs"}}}, SYSTEM)
+        client.patch("rbac.authorization.k8s.io/v1/clusterroles", module, {"metadata": {"labels": {LABEL: None}}})
+        eventually(lambda: client.find("serviceaccounts", module, SYSTEM), "the ServiceAccount is back")
+        eventually(lambda: client.get("services", module, SYSTEM)["spec"]["selector"] == {"app": module}, "the selector is back")
+        eventually(lambda: LABEL in client.get("rbac.authorization.k8s.io/v1/clusterroles", module)["metadata"]["labels"], "the label is back")
