@@ -41,6 +41,7 @@ struct catalog_sync {
     char *hash; /* of it; NULL: it is deleted */
     struct retry retry;
     struct loop_timer timer;
+    bool has_waited; /* for the API server, to be ready for watches on new kinds */
     char *problem;
 };
 
@@ -133,26 +134,57 @@ static void on_timer(void *data)
     kyma_touch(data);
 }
 
+/* Our copies of a kind as they were written. */
+static json_t *written_copies(const struct catalog_sync *sync, size_t number)
+{
+    size_t length = strlen(kinds[number].plural);
+    json_t *copies = json_array();
+
+    for (size_t i = 0; i < sync->versions.count; i++) {
+        const struct text_map_entry *entry = &sync->versions.entries[i];
+
+        if (strncmp(entry->name, kinds[number].plural, length) == 0 && entry->name[length] == '/')
+            json_array_append_new(copies,
+                                  json_pack("{s:{s:s, s:s, s:o}}", "metadata", "name",
+                                            entry->name + length + 1, "namespace", KYMA_NAMESPACE,
+                                            "resourceVersion",
+                                            json_sprintf("%lld", (long long)entry->number)));
+    }
+    return copies;
+}
+
+/* The watches begin with a list, unless everything of a kind has just been written. */
+static void watch_kinds(struct kyma *kyma)
+{
+    struct catalog_sync *sync = kyma->catalog;
+    struct error err = {0};
+
+    for (size_t i = 0; i < KINDS; i++) {
+        cleanup_kind struct kind kind = {xstrdup(KYMA_GROUP), xstrdup("v1beta2"),
+                                         xstrdup(kinds[i].plural), true};
+        cleanup_json json_t *known = written_copies(sync, i);
+        int64_t ignored = 0;
+
+        if (cluster_watch_known(kyma->cluster, &kind, KYMA_NAMESPACE, NULL,
+                                KYMA_LABEL_MANAGED_BY "=" KYMA_MANAGED_BY_CLUSTER, known, on_object,
+                                &sync->kinds[i], &ignored, &sync->kinds[i].interest, &err) < 0)
+            kyma_fail(kyma, &err);
+    }
+}
+
 void catalog_start(struct kyma *kyma)
 {
     struct catalog_sync *sync = xcalloc(1, sizeof(*sync));
-    struct error err = {0};
 
     kyma->catalog = sync;
     text_map_init(&sync->seen, &kyma->lifecycle->texts);
     text_map_init(&sync->versions, &kyma->lifecycle->texts);
     retry_init(&sync->retry, 30 * 1000, 10 * 60 * 1000);
     loop_timer_init(&sync->timer, kyma->lifecycle->loop, on_timer, kyma);
-    for (size_t i = 0; i < KINDS; i++) {
-        cleanup_kind struct kind kind = {xstrdup(KYMA_GROUP), xstrdup("v1beta2"),
-                                         xstrdup(kinds[i].plural), true};
-
-        sync->kinds[i] = (struct catalog_kind){.kyma = kyma, .number = i};
-        if (cluster_watch(kyma->cluster, &kind, KYMA_NAMESPACE, NULL,
-                          KYMA_LABEL_MANAGED_BY "=" KYMA_MANAGED_BY_CLUSTER, on_object,
-                          &sync->kinds[i], &sync->kinds[i].interest, &err) < 0)
-            kyma_fail(kyma, &err);
-    }
+    for (size_t i = 0; i < KINDS; i++)
+        sync->kinds[i] = (struct catalog_kind){kyma, i, NULL, .is_listed = kyma->is_new};
+    if (!kyma->is_new)
+        watch_kinds(kyma);
 }
 
 void catalog_stop(struct kyma *kyma)
@@ -272,6 +304,19 @@ bool catalog_is_known(const struct kyma *kyma)
     return sync && sync->kinds[0].is_listed && sync->kinds[1].is_listed;
 }
 
+/* An API server that has just learned a kind refuses watches for a moment. Nothing is missed: the
+ * watches begin with what was written. */
+static void watch_written(struct kyma *kyma)
+{
+    struct catalog_sync *sync = kyma->catalog;
+
+    if (sync->has_waited)
+        watch_kinds(kyma);
+    else
+        loop_timer_start(&sync->timer, LIFECYCLE_ESTABLISHED_MS);
+    sync->has_waited = true;
+}
+
 bool catalog_sync(struct kyma *kyma, const json_t *object)
 {
     struct catalog_sync *sync = kyma->catalog;
@@ -281,5 +326,7 @@ bool catalog_sync(struct kyma *kyma, const json_t *object)
     key = find_difference(sync, wanted_for(kyma->lifecycle, object), &wanted);
     if (key && !sync->call && !loop_timer_is_running(&sync->timer))
         send(kyma, key, wanted);
+    if (!key && !sync->kinds[0].interest && !loop_timer_is_running(&sync->timer))
+        watch_written(kyma);
     return !key;
 }

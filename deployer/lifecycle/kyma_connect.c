@@ -125,6 +125,7 @@ static void start_connecting(struct kyma *kyma, struct kube_config *config)
               log_text("server", cluster_server(kyma->cluster)));
     kyma->step = 0;
     kyma->was_prepared = find_prepared(kyma);
+    kyma->is_new = true;
     set_phase(kyma, KYMA_CONNECTING);
 }
 
@@ -151,6 +152,8 @@ static void on_prepared(void *data, json_t *object, const struct error *err)
         return;
     }
     kyma_recover(kyma);
+    if (kyma->step > 0 && is_established(object))
+        kyma->is_new = false;
     kyma->step++;
     /* The server serves a kind shortly after its definition was created. */
     if (is_last && !is_established(object))
@@ -249,20 +252,32 @@ static void on_remote(void *data, const json_t *object, const struct error *err)
     kyma_touch(kyma);
 }
 
-static void start_watches(struct kyma *kyma)
+void kyma_watch_remote(struct kyma *kyma, const json_t *created)
 {
     cleanup_kind struct kind kymas = {xstrdup(KYMA_GROUP), xstrdup("v1beta2"), xstrdup("kymas"),
                                       true};
+    cleanup_json json_t *known = created ? json_pack("[O]", created) : NULL;
     struct error err = {0};
+    int64_t ignored = 0;
 
+    if (!kyma->remote_interest &&
+        cluster_watch_known(kyma->cluster, &kymas, KYMA_NAMESPACE, KYMA_REMOTE_NAME, NULL, known,
+                            on_remote, kyma, &ignored, &kyma->remote_interest, &err) < 0)
+        kyma_fail(kyma, &err);
+}
+
+static void start_watches(struct kyma *kyma)
+{
     set_phase(kyma, KYMA_LISTING);
+    kyma->is_new = kyma->is_new && kyma->prepared != kyma->lifecycle->definitions_hash;
     kyma->prepared = kyma->lifecycle->definitions_hash;
     kept_set(&kyma->remote, NULL);
     if (!kyma_is_remote(kyma))
         return;
-    if (cluster_watch(kyma->cluster, &kymas, KYMA_NAMESPACE, KYMA_REMOTE_NAME, NULL, on_remote,
-                      kyma, &kyma->remote_interest, &err) < 0)
-        kyma_fail(kyma, &err);
+    if (kyma->is_new)
+        kyma->is_remote_known = true; /* it is watched when it has been created */
+    else
+        kyma_watch_remote(kyma, NULL);
     catalog_start(kyma);
 }
 

@@ -16,6 +16,7 @@ static void on_remote_written(void *data, json_t *object, const struct error *er
     kyma->cluster_call = NULL;
     if (err->kind == ERROR_NONE) {
         kyma_recover(kyma);
+        kyma_watch_remote(kyma, object); /* unless it is watched already */
         if (kept_is_there(&kyma->remote))
             kept_take_answer(&kyma->remote, object);
         else
@@ -23,6 +24,7 @@ static void on_remote_written(void *data, json_t *object, const struct error *er
         kyma_touch(kyma);
     } else if (err->kind == ERROR_CONFLICT || err->kind == ERROR_EXISTS ||
                err->kind == ERROR_NOT_FOUND) {
+        kyma_watch_remote(kyma, NULL);
         loop_timer_start(&kyma->timer, LIFECYCLE_RETRY_MS); /* the watch knows more by then */
     } else {
         kyma_fail(kyma, err);

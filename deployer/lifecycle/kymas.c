@@ -282,7 +282,6 @@ struct module *module_get(struct kyma *kyma, const char *manifest)
     module->name = xstrdup(manifest);
     module->round = kyma->lifecycle->sources[SOURCE_MANIFESTS].round;
     loop_timer_init(&module->timer, kyma->lifecycle->loop, module_on_timer, module);
-    loop_timer_init(&module->watch_timer, kyma->lifecycle->loop, module_on_watch_timer, module);
     loop_timer_init(&module->removal_timer, kyma->lifecycle->loop, module_on_removal_timer, module);
     module->next = kyma->modules;
     kyma->modules = module;

@@ -50,12 +50,8 @@ enum {
     LIFECYCLE_AWAY_MS = 10 * 1000,  /* a cluster that is silent for this long is reported */
     LIFECYCLE_ESTABLISHED_MS = 500, /* until the server serves a kind that was just defined */
     LIFECYCLE_RETRY_MS = 1000,
-    LIFECYCLE_REPORT_MS = 900,            /* changes of a status are collected for this time */
-    LIFECYCLE_WINDOW_MS = 10 * 60 * 1000, /* between looks at the clock until a window begins */
-    /* From the first report of a module that is not Ready to the watches on the rest of its
-     * objects: they are not needed until then, and with them an installation would take more than
-     * 30 requests. */
-    LIFECYCLE_WATCH_UNREADY_MS = 10 * 1000,
+    LIFECYCLE_REPORT_MS = 900,              /* changes of a status are collected for this time */
+    LIFECYCLE_WINDOW_MS = 10 * 60 * 1000,   /* between looks at the clock until a window begins */
     LIFECYCLE_REMOVAL_MS = 2000,            /* until it is reported what a removal waits for */
     LIFECYCLE_REMOVAL_AGAIN_MS = 10 * 1000, /* and from then on */
 };
@@ -141,6 +137,7 @@ struct kyma {
     bool is_access_wrong, is_foreign, is_report_due;
     bool has_documents; /* see documents.h */
     bool was_prepared;  /* by the status, when it was connected */
+    bool is_new;        /* our kinds were just defined: there are no objects of them */
     enum failure_class failure;
     char *problem; /* why nothing can be done in the cluster */
     char *silence; /* the same, not reported yet */
@@ -218,6 +215,7 @@ struct module {
     bool is_watching;               /* all its kinds */
     struct module_verdict *manager; /* NULL: unknown */
     struct module_verdict *resource;
+    json_t *created_resource; /* by us, until it is watched; or NULL */
     struct cluster_interest *resource_interest;
     /* Of a deletion: the resources of the module's kind. */
     struct cluster_interest *resources_interest;
@@ -234,7 +232,6 @@ struct module {
     struct retry retry;
     struct loop_timer timer;         /* of the next attempt */
     struct loop_timer removal_timer; /* of descriptions of what a removal waits for */
-    struct loop_timer watch_timer;   /* of the watches, if the module does not become Ready */
 };
 
 struct lifecycle {
@@ -273,7 +270,7 @@ struct lifecycle {
     struct loop_timer pump;
     struct slots apply_slots, connect_slots;
     struct loop_timer slot_timer, connect_slot_timer; /* until a slot is taken back */
-    struct loop_timer trim_timer, documents_timer; /* run if there may be something to free */
+    struct loop_timer trim_timer, documents_timer;    /* run if there may be something to free */
     struct documents documents;
 
     uint64_t failures[FAILURE_COUNT], module_failures; /* module_failures: some of the others */
@@ -377,6 +374,9 @@ bool kyma_is_of_another(struct kyma *kyma, const json_t *remote);
 void kyma_write_remote_status(struct kyma *kyma, const json_t *remote, const json_t *status);
 
 /* kyma_connect.c */
+/* Watches the Kyma in the cluster, unless that is done already; created: by us, just now, or NULL.
+ */
+void kyma_watch_remote(struct kyma *kyma, const json_t *created);
 /* Chooses the access and connects. Whether the cluster can be used now. */
 bool kyma_connect(struct kyma *kyma, bool is_deleting);
 void kyma_disconnect(struct kyma *kyma);
@@ -430,7 +430,6 @@ void module_succeeded(struct module *module);
 void module_set_applied(struct module *module, const char *ref);
 void module_on_timer(void *data);
 void module_on_removal_timer(void *data);
-void module_on_watch_timer(void *data);
 /* Before another request: a report may be under way while objects are planned, looked up or
  * removed. What was to be written still differs then, and is written later. */
 void module_drop_call(struct module *module);

@@ -8,7 +8,6 @@
 #include "common/base/log.h"
 #include "common/base/memory.h"
 #include "common/data/doc.h"
-#include "deployer/lifecycle/list.h"
 #include "deployer/lifecycle/manifest_status.h"
 #include "deployer/lifecycle/names.h"
 #include "deployer/lifecycle/synced.h"
@@ -46,7 +45,6 @@ void module_stop(struct module *module)
     end_work(module);
     loop_timer_stop(&module->timer);
     loop_timer_stop(&module->removal_timer);
-    loop_timer_stop(&module->watch_timer);
     kube_cancel(module->pods_call);
     module->pods_call = NULL;
     json_decref(module->workload);
@@ -54,6 +52,8 @@ void module_stop(struct module *module)
     cluster_unwatch(module->resource_interest);
     cluster_unwatch(module->resources_interest);
     module->resource_interest = module->resources_interest = NULL;
+    json_decref(module->created_resource);
+    module->created_resource = NULL;
     json_decref(module->resources);
     accepted_done(&module->accepted);
     json_decref(module->dirty);
@@ -262,37 +262,6 @@ static void look_at_resources(const struct module *module, const json_t *manifes
     view->has_other_resources = json_object_size(module->resources) > (found ? 1u : 0u);
 }
 
-/* Whether both clusters say that the module is Ready. */
-static bool is_reported_ready(const struct module *module, const json_t *manifest)
-{
-    cleanup_json json_t *remote = kept_get(&module->kyma->remote);
-    const json_t *entry = list_find(doc_get(remote, "status.modules"), "name", module->module_name);
-
-    return strcmp(doc_text_or(manifest, "status.state", ""), module_state_name(MODULE_READY)) ==
-               0 &&
-           (!kyma_is_remote(module->kyma) ||
-            strcmp(doc_text_or(entry, "state", ""), module_state_name(MODULE_READY)) == 0);
-}
-
-static void watch_kinds(struct module *module, const json_t *manifest)
-{
-    if (!module->has_applied || is_reported_ready(module, manifest))
-        module_watch_kinds(module, manifest, false);
-    else if (!loop_timer_is_running(&module->watch_timer))
-        loop_timer_start(&module->watch_timer, LIFECYCLE_WATCH_UNREADY_MS);
-}
-
-void module_on_watch_timer(void *data)
-{
-    struct module *module = data;
-    cleanup_json json_t *manifest = kept_get(&module->manifest);
-    struct module_view view = module_view_of(manifest);
-
-    if (manifest && module->kyma->phase == KYMA_STEADY && module->applied_ref &&
-        !view.is_deleting && !view.is_unmanaged)
-        module_watch_kinds(module, manifest, false);
-}
-
 static struct module_view observe(struct module *module, const json_t *manifest,
                                   const json_t *object, const json_t **ret_objects,
                                   struct error *err)
@@ -312,7 +281,7 @@ static struct module_view observe(struct module *module, const json_t *manifest,
         return view;
     }
     if (view.is_applied && !module->is_watching && !view.is_unmanaged && view.has_access)
-        watch_kinds(module, manifest);
+        module_watch_kinds(module, manifest, false);
     if (view.is_applied && module->is_watching)
         module_find_missing(module, manifest);
     view.has_dirty = json_object_size(module->dirty) > 0;

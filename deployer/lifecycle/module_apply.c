@@ -74,15 +74,13 @@ static bool is_marked(const json_t *object)
     return value && strcmp(value, KYMA_MANAGED_BY_CLUSTER) == 0;
 }
 
-/* Watches the kind of the manager with all objects of this kind, or nothing if an earlier object
- * has the same kind. */
+/* Watches the kind of an object with all objects of this kind, or nothing if an earlier object has
+ * the same kind. */
 static void watch_kind_of(struct module *module, const struct apply_result *result, size_t index)
 {
     const struct plan_object *planned = module->plan->objects;
     cleanup_json json_t *same = json_array();
 
-    if (!synced_may_be_manager(&planned[index].ref))
-        return;
     for (size_t i = 0; i < result->count; i++) {
         if (strcmp(planned[i].ref.kind, planned[index].ref.kind) != 0 ||
             strcmp(planned[i].ref.api_version, planned[index].ref.api_version) != 0)

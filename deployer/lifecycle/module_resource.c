@@ -97,12 +97,29 @@ static void on_resource(void *data, const json_t *object, const struct error *er
     kyma_touch(module->kyma);
 }
 
+/* A resource that was just created needs no list: the watch begins where it was created. */
+static void watch_resource(struct module *module, const struct kind *kind, const json_t *resource)
+{
+    cleanup_json json_t *created = module->created_resource;
+    cleanup_json json_t *known = created ? json_pack("[O]", created) : NULL;
+    struct error ignored = {0};
+    int64_t from = 0;
+
+    module->created_resource = NULL;
+    (void)!cluster_watch_known(module->kyma->cluster, kind,
+                               kind->is_namespaced ? doc_text(resource, "metadata.namespace")
+                                                   : NULL,
+                               doc_text(resource, "metadata.name"), NULL, known, on_resource,
+                               module, &from, &module->resource_interest, &ignored);
+    if (from)
+        on_resource(module, created, NULL);
+}
+
 static void on_kind_to_watch(void *data, const struct kind *kind, const struct error *err)
 {
     struct module *module = data;
     cleanup_json json_t *manifest = kept_get(&module->manifest);
     const json_t *resource = doc_get(manifest, "spec.resource");
-    struct error ignored = {0};
 
     module->lookup = NULL;
     if (!kind && err->kind == ERROR_NOT_FOUND)
@@ -110,10 +127,7 @@ static void on_kind_to_watch(void *data, const struct kind *kind, const struct e
     else if (!kind)
         module_fail(module, err);
     else if (resource)
-        (void)!cluster_watch(module->kyma->cluster, kind,
-                             kind->is_namespaced ? doc_text(resource, "metadata.namespace") : NULL,
-                             doc_text(resource, "metadata.name"), NULL, on_resource, module,
-                             &module->resource_interest, &ignored);
+        watch_resource(module, kind, resource);
 }
 
 void module_watch_resource(struct module *module, const json_t *manifest)
@@ -134,9 +148,10 @@ static void on_created(void *data, json_t *object, const struct error *err)
 {
     struct module *module = data;
 
-    (void)object;
     module->call = NULL;
     if (err->kind == ERROR_NONE || err->kind == ERROR_EXISTS) {
+        json_decref(module->created_resource);
+        module->created_resource = json_incref(object);
         module->is_resource_made = true;
         module_succeeded(module);
     } else if (err->kind == ERROR_NOT_FOUND) {

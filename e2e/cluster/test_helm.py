@@ -27,7 +27,8 @@ def helm_deployer(node):
     """The deployer, for the tests of this file."""
     restricted(node, HOST)
     release.load(node)
-    release.load_helm(node)
+    release.build(paths.CHECKOUT, "helm", LONGSHORE_RELEASE_BUILD=str(release.BUILD), LONGSHORE_OUT=str(release.OUT))
+    node.load_archive(release.OUT / "longshore-helm.oci.tar")
     helm.run("install", RELEASE, CHART, "--wait", "--timeout", "3m", kubeconfig=node.kubeconfig, namespace=HOST,
              # The first collection of garbage would be counted with a job if the machine is busy.
              values={"imageRegistry": "localhost", "deployer": {"oci": {"allowPlainHttp": True}, "garbageCollection": {"disable": True}}})

@@ -25,14 +25,14 @@ def first_few(module, version):
 
 
 @contextlib.contextmanager
-def stopped(**options):
-    """Two clusters with a module each."""
+def stopped(*flags, state="Ready", **options):
+    """Two clusters with a module each, in this state."""
     clock = SimulatedTime()
-    made = FleetWorld(2, 1, variables=clock.environment, **options)
+    made = FleetWorld(2, 1, *flags, variables=clock.environment, **options)
     try:
         made.prepare()
         program = made.start()
-        made.wait_ready(program, timeout=TIMEOUT)
+        made.view.wait(lambda: made.view.states[state] >= 2, f"two Kymas {state}", program, TIMEOUT)
         made.view.close()
         clock.pass_until(SETTLED, TIMEOUT)
         clock.stop()
@@ -93,13 +93,14 @@ def is_applied(manifest, version, state):
     return manifest["spec"]["version"] == version and marked == manifest["spec"]["install"]["source"]["ref"] and manifest["status"]["state"] == state
 
 
-def test_objects_are_watched_as_soon_as_the_module_is_ready():
-    """Of kinds that no module of the cluster had before."""
-    with stopped(content=first_few) as world:
+@pytest.mark.parametrize("flags, state", [((), "Ready"), (("--no-controllers",), "Processing")], ids=["ready", "not-ready"])
+def test_objects_are_watched_from_the_moment_they_are_applied(flags, state):
+    """Of kinds that no module of the cluster had before. Without controllers the manager of the module never becomes available."""
+    with stopped(*flags, state=state, content=first_few) as world:
         module, = world.modules
         client = world.fleet.client(1)
         world.publish(module, "2.0.0")
-        eventually(lambda: all(is_applied(m, "2.0.0", "Ready") for m in world.kcp.items(MANIFESTS, NAMESPACE)), "the new version is Ready")
+        eventually(lambda: all(is_applied(m, "2.0.0", state) for m in world.kcp.items(MANIFESTS, NAMESPACE)), f"the new version is {state}")
         client.delete("serviceaccounts", module, SYSTEM)
         client.patch("services", module, {"spec": {"selector": {"app": "theirs"}}}, SYSTEM)
         client.patch("rbac.authorization.k8s.io/v1/clusterroles", module, {"metadata": {"labels": {LABEL: None}}})
