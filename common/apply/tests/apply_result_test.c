@@ -110,6 +110,9 @@ static void messages_name_the_object_and_have_the_words_of_the_server(void **sta
         {{.kind = ERROR_INVALID, .text = "create secrets \"a/s\": refused: {\\\"user\\"},
          "Secret a/s: cannot be created: refused: [redacted]",
          ERROR_INVALID},
+        {{.kind = ERROR_INVALID, .text = "create secrets \"a/s\": refused: {\"user\": \"m"},
+         "Secret a/s: cannot be created: refused: [redacted]",
+         ERROR_INVALID},
         /* Values that are not texts. */
         {{.kind = ERROR_INVALID,
           .text = "create secrets \"a/s\": .stringData.n: expected string, got 47110815, 815047, "

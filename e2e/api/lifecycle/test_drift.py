@@ -12,7 +12,7 @@ from lifecycle_harness import AVAILABLE, DEPLOYMENTS, LABEL, MANAGER, SYSTEM, co
 
 
 def test_objects_that_are_deleted_before_they_are_watched_come_back(world):
-    """A module that is not ready yet: only its manager is watched at first. It may be the deleted object that it needs."""
+    """Right after they were applied, while the module is not ready yet. It may be the deleted object that it needs."""
     world.start()
     world.catalog()
     world.access("fleet-0001")
