@@ -56,7 +56,7 @@ def test_usage_errors_have_a_result_and_exit_code_2(local):
     local.documents(shell(GOOD, image="example.com/UPPER"), name="wrong.yaml")
     local.write("file", "")
     for arguments, complaint in (
-            (["item.yaml", "--nonsense"], "'--nonsense' is unknown"), (["item.yaml", "--opration", "DELETE"], "did you mean '--operation'?"),
+            (["item.yaml", "--nonsense"], '"--nonsense" is unknown'), (["item.yaml", "--opration", "DELETE"], "did you mean '--operation'?"),
             (["item.yaml", "--runtime", "podman"], "must be crun or runc"), (["item.yaml", "--shell"], "--shell and --output json"),
             ([], "nothing to run"), (["absent.yaml"], "absent.yaml"), (["item.yaml", "--target", "absent.yaml"], "absent.yaml"),
             (["item.yaml", "--imports", "absent.yaml"], "--imports"), (["item.yaml", "--config", "absent.yaml"], "absent.yaml"),
@@ -151,7 +151,7 @@ def test_retries_are_shown_with_their_cause(local):
     result = local.run_item(shell(GOOD, image=f"127.0.0.1:{port}/x:1"), "--plain-http", "--timeout", "2s")
     lines = re.findall(r"^image +\S+ s  retrying in [\d.]+ s: (.*)$", result.err, re.MULTILINE)
     assert len(lines) > 1 and all(f"127.0.0.1 port {port}" in line for line in lines), result
-    assert result.code == 124 and "the last error was: GET 'http://127.0.0.1" in result.data["error"], result
+    assert result.code == 124 and 'the last error was: GET "http://127.0.0.1' in result.data["error"], result
     component = shell(GOOD, image=busybox(local), componentDescriptor={"ref": {
         "repositoryContext": {"type": "ociRegistry", "baseUrl": f"http://127.0.0.1:{port}"}, "componentName": "example.com/x", "version": "1.0.0"}})
     result = local.run_item(component, "--plain-http", "--timeout", "2s")

@@ -147,7 +147,7 @@ def test_a_name_in_use_by_an_item_of_another_deployer_is_reported_and_its_object
     world.item("item")
     error = error_with(world, "another deployer")
     assert (error["operation"], error["reason"]) == ("DeployPod", "EnsurePodRBAC")
-    for part in (f"'{theirs.account}'", f"'{world.host}'", said[f"{GROUP}/deployer-id"], "host namespace of its own", "delete"):
+    for part in (f'"{theirs.account}"', f'"{world.host}"', said[f"{GROUP}/deployer-id"], "host namespace of its own", "delete"):
         assert part in error["message"]
     # The controller retries, but not without a pause.
     controller.wait_until(lambda: controller.output().count('"action":"start"') > 2, "the next attempt")
@@ -193,7 +193,7 @@ def test_a_name_that_another_deployer_took_over_unnoticed_is_not_touched_once_th
     theirs = Neighbour(world, "item", said, generations=1)
     theirs.take(take_name(world, "item", said))
     world.trigger("item", "job-2")
-    error_with(world, f"'{theirs.account}'")
+    error_with(world, f'"{theirs.account}"')
     world.interrupt("item", "job-2")
     collect(world, controller)
     assert theirs.is_untouched()
@@ -297,7 +297,7 @@ def test_an_account_that_changes_its_owner_during_the_check_is_not_taken_over(wo
         if not becomes_theirs:
             assert world.finished("item")["phase"] == "Succeeded"
             return
-        assert error_with(world, "another deployer ('other')")["reason"] == "EnsurePodRBAC"
+        assert error_with(world, 'another deployer ("other")')["reason"] == "EnsurePodRBAC"
         assert world.status("item")["phase"] == "Init"
         if becomes_theirs == "in our place":
             assert theirs[0].is_untouched()

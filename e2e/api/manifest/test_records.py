@@ -192,7 +192,7 @@ def test_what_cannot_be_read_is_not_taken_for_gone(world):
     world.kube.patch(DEPLOYITEMS, "item", {"spec": {"timeout": "2s"}}, world.namespace)
     world.delete("item")
     message = world.failed("item", "job-delete")["lastError"]["message"]
-    for part in (f"ConfigMap {away}/cm", "get, list, watch and delete", f"'{away}'", user, "delete-without-uninstall"):
+    for part in (f"ConfigMap {away}/cm", "get, list, watch and delete", f'"{away}"', user, "delete-without-uninstall"):
         assert part in message, message
     assert world.remote.find("configmaps", "cm", away) and world.recorded("item") == ["cm"]
     world.reach(world.cluster)
