@@ -319,21 +319,25 @@ void stream_open_session(struct connection *connection)
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, STREAM_WINDOW},
     };
     nghttp2_session_callbacks *callbacks = NULL;
+    nghttp2_option *options = NULL;
     nghttp2_mem memory = {connection, allocate, release, allocate_zeroed, reallocate};
 
-    if (nghttp2_session_callbacks_new(&callbacks) != 0)
+    if (nghttp2_session_callbacks_new(&callbacks) != 0 || nghttp2_option_new(&options) != 0)
         out_of_memory();
+    /* A table of header fields takes 2 KB per connection, and saves a hundred bytes per request. */
+    nghttp2_option_set_max_deflate_dynamic_table_size(options, 0);
     nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
     nghttp2_session_callbacks_set_before_frame_send_callback(callbacks, before_frame);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_close);
-    if (nghttp2_session_client_new3(&connection->session, callbacks, connection, NULL, &memory) !=
-            0 ||
+    if (nghttp2_session_client_new3(&connection->session, callbacks, connection, options,
+                                    &memory) != 0 ||
         nghttp2_submit_settings(connection->session, NGHTTP2_FLAG_NONE, settings,
                                 array_length(settings)) != 0 ||
         nghttp2_session_set_local_window_size(connection->session, NGHTTP2_FLAG_NONE, 0,
                                               CONNECTION_WINDOW) != 0)
         out_of_memory();
+    nghttp2_option_del(options);
     nghttp2_session_callbacks_del(callbacks);
 }

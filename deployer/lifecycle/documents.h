@@ -8,7 +8,7 @@
 
 /* They take up to 200 KB each, for some seconds. With as many as are connected at a time the memory
  * would be twice as much, and hardly any CPU time would be saved. */
-enum { DOCUMENTS_CLUSTERS_MAX = 100 };
+enum { DOCUMENTS_CLUSTERS_MAX = 32 };
 
 struct kyma;
 

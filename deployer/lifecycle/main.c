@@ -21,7 +21,7 @@
 #include "deployer/serve/leader.h"
 #include "deployer/serve/plain.h"
 
-enum { DEFINITIONS_RETRY_MS = 5000, TRIM_MS = 5000, DOCUMENTS_MS = 20 * 1000 };
+enum { DEFINITIONS_RETRY_MS = 5000, TRIM_MS = 2000, DOCUMENTS_MS = 20 * 1000 };
 
 struct process {
     struct lifecycle lifecycle;

@@ -18,6 +18,8 @@ from bench.waiting import wait_until
 PROGRAM = BUILD / "deployer" / "longshore"
 NAMESPACE = "kcp-system"
 RELEASES = f"{API}/modulereleasemetas"
+# As in a container: the authorities of the distribution would take several megabytes.
+NO_AUTHORITIES = {"SSL_CERT_FILE": "", "SSL_CERT_DIR": ""}
 WATCHES = 12  # in a cluster: nine kinds of the objects of modules, its Kyma, and two kinds of the catalog
 
 
@@ -98,7 +100,8 @@ class FleetWorld:
     def start(self, *flags, variables=None):
         process = Process("longshore-lifecycle", [
             PROGRAM, "lifecycle", f"--kubeconfig={self.fleet.kubeconfig_file(0)}", f"--namespace={NAMESPACE}",
-            f"--oci-registry-host={self.registry.url}", "--metrics-address=off", "--health-address=off", *flags], env={**os.environ, **self.variables, **(variables or {})})
+            f"--oci-registry-host={self.registry.url}", "--metrics-address=off", "--health-address=off", *flags],
+            env={**os.environ, **NO_AUTHORITIES, **self.variables, **(variables or {})})
         self.programs.append(process)
         return process
 
