@@ -106,10 +106,13 @@ static void put_value(struct doc_writer *out, const json_t *value, bool is_sorte
 static char *dump(const json_t *doc, bool is_sorted)
 {
     struct doc_writer out = {0};
+    char *text = NULL;
 
     doc_writer_init(&out);
     put_value(&out, doc, is_sorted);
-    return doc_writer_take(&out);
+    text = doc_writer_take(&out);
+    /* Thousands of requests may wait, and the buffer may be twice as large. */
+    return xreallocarray(text, strlen(text) + 1, 1);
 }
 
 char *doc_dump(const json_t *doc)

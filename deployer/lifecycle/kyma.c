@@ -126,6 +126,7 @@ void kyma_leave(struct kyma *kyma)
 
     kube_cancel(kyma->call);
     kyma->call = NULL;
+    kymas_give_report_slot(kyma);
     kyma_disconnect(kyma);
     for (struct module *module = kyma->modules; module; module = next) {
         next = module->next;
@@ -155,6 +156,7 @@ static void on_written(void *data, json_t *object, const struct error *err)
     cleanup_json json_t *event = steal(&kyma->event);
 
     kyma->call = NULL;
+    kymas_give_report_slot(kyma);
     if (err->kind == ERROR_NONE) {
         if (event)
             lifecycle_send_event(kyma, KIND_KYMA, object, event);
@@ -273,7 +275,8 @@ static bool write_status(struct kyma *kyma, const json_t *object, const json_t *
     cleanup_json json_t *new = json_pack("{s:O}", "status", doc_writable(status));
     cleanup_json json_t *body = merge_patch_between(old, new);
 
-    if (body && !kyma->call && kyma_is_write_due(kyma, doc_get(object, "status"), status)) {
+    if (body && !kyma->call && kyma_is_write_due(kyma, doc_get(object, "status"), status) &&
+        kymas_take_report_slot(kyma)) {
         json_decref(kyma->event);
         kyma->event = state_event(KIND_KYMA, doc_get(object, "status"), status);
         patch(kyma, object, "status", body);
@@ -323,7 +326,7 @@ static void report(struct kyma *kyma, const struct pass *pass, const struct choi
     /* The copy in the cluster follows, so that it is not written more often. */
     if (write_status(kyma, pass->object, status) && pass->is_connected && pass->remote)
         kyma_write_remote_status(kyma, pass->remote, status);
-    kyma->is_report_due = false;
+    kyma->is_report_due = kyma->report_waiter.link != NULL;
 }
 
 static struct choices resolve(const struct kyma *kyma, const struct pass *pass)

@@ -110,7 +110,8 @@ void kymas_touch_all(struct lifecycle *lifecycle)
 
 static void pump_if_needed(struct lifecycle *lifecycle)
 {
-    if ((slots_has_next(&lifecycle->apply_slots) || slots_has_next(&lifecycle->connect_slots)) &&
+    if ((slots_has_next(&lifecycle->apply_slots) || slots_has_next(&lifecycle->connect_slots) ||
+         slots_has_next(&lifecycle->report_slots)) &&
         !loop_timer_is_running(&lifecycle->pump))
         loop_timer_start(&lifecycle->pump, 0);
 }
@@ -164,6 +165,24 @@ void kymas_give_connect_slot(struct kyma *kyma)
     pump_if_needed(kyma->lifecycle);
 }
 
+bool kymas_take_report_slot(struct kyma *kyma)
+{
+    struct slots *slots = &kyma->lifecycle->report_slots;
+
+    if (!slots_take(slots, &kyma->report_slot, loop_now_ms(kyma->lifecycle->loop))) {
+        slots_wait(slots, &kyma->report_waiter, false);
+        return false;
+    }
+    slots_leave(slots, &kyma->report_waiter);
+    return true;
+}
+
+void kymas_give_report_slot(struct kyma *kyma)
+{
+    slots_give(&kyma->lifecycle->report_slots, &kyma->report_slot);
+    pump_if_needed(kyma->lifecycle);
+}
+
 void kymas_on_slot_timer(void *data)
 {
     struct lifecycle *lifecycle = data;
@@ -193,6 +212,7 @@ void kymas_offer_slots(struct lifecycle *lifecycle)
 {
     offer(&lifecycle->apply_slots, offsetof(struct kyma, waiter));
     offer(&lifecycle->connect_slots, offsetof(struct kyma, connect_waiter));
+    offer(&lifecycle->report_slots, offsetof(struct kyma, report_waiter));
 }
 
 /* ---- The end ---- */
@@ -209,6 +229,7 @@ static void unlink_kyma(struct kyma *kyma)
     sharing_remove(kyma);
     slots_leave(&lifecycle->apply_slots, &kyma->waiter);
     slots_leave(&lifecycle->connect_slots, &kyma->connect_waiter);
+    slots_leave(&lifecycle->report_slots, &kyma->report_waiter);
     for (link = &lifecycle->queue_first; kyma->is_queued && *link; link = &(*link)->queue_next) {
         if (*link != kyma)
             continue;
@@ -226,6 +247,7 @@ void kyma_free(struct kyma *kyma)
     while (kyma->modules)
         module_free(kyma->modules);
     kube_cancel(kyma->call);
+    kymas_give_report_slot(kyma);
     json_decref(kyma->event);
     loop_timer_stop(&kyma->timer);
     loop_timer_stop(&kyma->away_timer);

@@ -241,6 +241,7 @@ static int start(struct process *process, const struct lifecycle_values *values,
     loop_timer_init(&lifecycle->documents_timer, lifecycle->loop, on_documents, lifecycle);
     slots_init(&lifecycle->apply_slots, APPLY_SLOTS_MAX, APPLY_SLOT_MS);
     slots_init(&lifecycle->connect_slots, CONNECT_SLOTS_MAX, CONNECT_SLOT_MS);
+    slots_init(&lifecycle->report_slots, REPORT_SLOTS_MAX, 0); /* every write ends in time */
     loop_timer_init(&lifecycle->slot_timer, lifecycle->loop, kymas_on_slot_timer, lifecycle);
     loop_timer_init(&lifecycle->connect_slot_timer, lifecycle->loop, kymas_on_connect_slot_timer,
                     lifecycle);

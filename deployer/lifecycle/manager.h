@@ -115,6 +115,8 @@ struct kyma {
     struct slot_waiter waiter; /* one of its modules is to be applied */
     struct slot_waiter connect_waiter;
     struct slot connect_slot; /* while it is being connected */
+    struct slot_waiter report_waiter;
+    struct slot report_slot; /* while its status is being written */
     uint32_t round;
     struct kept object;      /* in the control plane */
     struct access *accesses; /* Secrets */
@@ -268,7 +270,7 @@ struct lifecycle {
     json_t *mandatory_counts; /* module -> number of Manifests that are mandatory */
     struct kyma *queue_first, **queue_end;
     struct loop_timer pump;
-    struct slots apply_slots, connect_slots;
+    struct slots apply_slots, connect_slots, report_slots;
     struct loop_timer slot_timer, connect_slot_timer; /* until a slot is taken back */
     struct loop_timer trim_timer, documents_timer;    /* run if there may be something to free */
     struct documents documents;
@@ -331,6 +333,8 @@ void kymas_give_slot(struct module *module);
 /* The same for a cluster that is to be connected. */
 bool kymas_take_connect_slot(struct kyma *kyma, bool is_urgent);
 void kymas_give_connect_slot(struct kyma *kyma);
+bool kymas_take_report_slot(struct kyma *kyma);
+void kymas_give_report_slot(struct kyma *kyma);
 void kymas_on_slot_timer(void *data);
 void kymas_on_connect_slot_timer(void *data);
 /* Touches clusters that wait for a slot, as many as there are free ones. */

@@ -230,18 +230,14 @@ static void note_live(struct module *module, const struct object_ref *ref, const
     accepted_set(&module->accepted, key, hash, wanted);
 }
 
-static bool is_in_content(const struct module_facts *facts, const struct object_ref *ref)
-{
-    return !facts->content || synced_find_object(facts->content, ref);
-}
-
 void module_on_object(struct module *module, const struct object_ref *ref, const json_t *live)
 {
     cleanup_free char *key = object_ref_key(ref);
     bool was_there = module_has_object(module, key);
     const struct module_facts *facts = facts_of(module);
 
-    if (!facts->is_observed)
+    /* After an update to another version of an API both are watched, and report the same object. */
+    if (!facts->is_observed || synced_has_other_version(facts->content, ref))
         return;
     if (synced_may_be_manager(ref))
         look_at_manager(module, ref, live);
@@ -250,10 +246,7 @@ void module_on_object(struct module *module, const struct object_ref *ref, const
         return;
     }
     accepted_remove(&module->accepted, key);
-    /* Which objects are there is not known while they are applied. The watch on a version of the
-     * kind that the module used before an update reports the same object. */
-    if (module->apply ? was_there || is_in_content(facts, ref)
-                      : was_there && module->applied_ref && !module->is_pruning)
+    if (module->apply || (was_there && module->applied_ref && !module->is_pruning))
         module_set_dirty(module, key);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many clusters or modules do something at a time. While a module is applied, its plan takes
  * about 100 KB, and a cluster that is being connected has a handshake and a dozen lists under way:
- * without a limit ten thousand clusters would take some GB for a moment.
+ * without a limit ten thousand clusters would take some GB for a moment. A status of a Kyma that
+ * waits for the control plane takes 4 KB.
  *
  * A cluster that does not respond keeps its memory until its requests time out, but its slot is
  * taken from it long before, so that it does not hold up the others. Pure bookkeeping. */
@@ -16,6 +17,7 @@ enum {
     APPLY_SLOT_MS = 10000, /* nobody keeps a slot for longer */
     CONNECT_SLOTS_MAX = 200,
     CONNECT_SLOT_MS = 3000,
+    REPORT_SLOTS_MAX = 512,
 };
 
 /* In whoever does something. Zeroed: it has no slot. */

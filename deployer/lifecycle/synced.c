@@ -187,6 +187,19 @@ const json_t *synced_manager(const json_t *synced)
     return NULL;
 }
 
+/* Whatever its apiVersion is. */
+static bool is_named(const json_t *object, const struct object_ref *ref)
+{
+    const char *namespace_name = doc_text_or(object, "metadata.namespace", "");
+
+    /* What lacks a namespace gets "default", what has one although it is cluster-scoped loses it.
+     */
+    return strcmp(doc_text_or(object, "metadata.name", ""), ref->name) == 0 &&
+           strcmp(doc_text_or(object, "kind", ""), ref->kind) == 0 &&
+           (!*namespace_name || !ref->namespace_name ||
+            strcmp(namespace_name, ref->namespace_name) == 0);
+}
+
 const json_t *synced_find_object(const json_t *objects, const struct object_ref *ref)
 {
     size_t i;
@@ -194,16 +207,31 @@ const json_t *synced_find_object(const json_t *objects, const struct object_ref 
 
     json_array_foreach(doc_writable(objects), i, object)
     {
-        const char *namespace_name = doc_text_or(object, "metadata.namespace", "");
-
-        /* What lacks a namespace gets "default", what has one although it is cluster-scoped loses
-         * it. */
-        if (strcmp(doc_text_or(object, "metadata.name", ""), ref->name) == 0 &&
-            strcmp(doc_text_or(object, "kind", ""), ref->kind) == 0 &&
-            strcmp(doc_text_or(object, "apiVersion", ""), ref->api_version) == 0 &&
-            (!*namespace_name || !ref->namespace_name ||
-             strcmp(namespace_name, ref->namespace_name) == 0))
+        if (is_named(object, ref) &&
+            strcmp(doc_text_or(object, "apiVersion", ""), ref->api_version) == 0)
             return object;
     }
     return NULL;
+}
+
+static size_t group_length(const char *api_version)
+{
+    return strchr(api_version, '/') ? strcspn(api_version, "/") : 0;
+}
+
+bool synced_has_other_version(const json_t *objects, const struct object_ref *ref)
+{
+    size_t length = group_length(ref->api_version);
+    size_t i;
+    json_t *object;
+
+    json_array_foreach(doc_writable(objects), i, object)
+    {
+        const char *api_version = doc_text_or(object, "apiVersion", "");
+
+        if (strcmp(api_version, ref->api_version) != 0 && group_length(api_version) == length &&
+            strncmp(api_version, ref->api_version, length) == 0 && is_named(object, ref))
+            return !synced_find_object(objects, ref);
+    }
+    return false;
 }

@@ -34,3 +34,5 @@ const json_t *synced_manager(const json_t *synced);
 bool synced_may_be_manager(const struct object_ref *ref);
 /* The object of a module's content that an entry names; NULL: none. Borrowed. */
 const json_t *synced_find_object(const json_t *objects, const struct object_ref *ref);
+/* Whether the content has the object in another version of its API, and not in this one. */
+bool synced_has_other_version(const json_t *objects, const struct object_ref *ref);

@@ -55,6 +55,37 @@ static void entries_are_references(void **state)
     object_ref_done(&ref);
 }
 
+static void an_object_in_another_version_of_its_api_is_recognized(void **state)
+{
+    static const struct {
+        const char *content;
+        bool is_other;
+    } cases[] = {
+        {"[{'apiVersion':'a.io/v2','kind':'K','metadata':{'name':'x','namespace':'n'}}]", true},
+        {"[{'apiVersion':'a.io/v1','kind':'K','metadata':{'name':'x','namespace':'n'}}]", false},
+        {"[{'apiVersion':'a.io/v2','kind':'K','metadata':{'name':'x','namespace':'n'}},"
+         "{'apiVersion':'a.io/v1','kind':'K','metadata':{'name':'x','namespace':'n'}}]",
+         false},
+        {"[{'apiVersion':'b.io/v2','kind':'K','metadata':{'name':'x','namespace':'n'}}]", false},
+        {"[{'apiVersion':'v2','kind':'K','metadata':{'name':'x','namespace':'n'}}]", false},
+        {"[{'apiVersion':'a.io/v2','kind':'K','metadata':{'name':'y','namespace':'n'}}]", false},
+        {"[{'apiVersion':'a.io/v2','kind':'K','metadata':{'name':'x','namespace':'m'}}]", false},
+        {"[]", false},
+    };
+    struct object_ref ref = {.api_version = (char[]){"a.io/v1"},
+                             .kind = (char[]){"K"},
+                             .namespace_name = (char[]){"n"},
+                             .name = (char[]){"x"}};
+
+    (void)state;
+    for (size_t i = 0; i < array_length(cases); i++) {
+        cleanup_json json_t *content = parse(cases[i].content);
+
+        assert_int_equal(synced_has_other_version(content, &ref), cases[i].is_other);
+    }
+    assert_false(synced_has_other_version(NULL, &ref));
+}
+
 static void the_operator_goes_last_and_its_namespace_stays(void **state)
 {
     cleanup_json json_t *synced = parse(
@@ -78,6 +109,7 @@ int main(void)
         cmocka_unit_test(lists_are_united_and_subtracted),
         cmocka_unit_test(the_version_of_an_object_is_the_latest),
         cmocka_unit_test(entries_are_references),
+        cmocka_unit_test(an_object_in_another_version_of_its_api_is_recognized),
         cmocka_unit_test(the_operator_goes_last_and_its_namespace_stays),
     };
 

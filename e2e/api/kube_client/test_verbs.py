@@ -56,7 +56,7 @@ def test_already_exists_is_not_a_conflict(driver, namespace, secret):
     error = driver.call("create", "secrets", namespace=namespace, body=secret("twice"))["error"]
     assert error["kind"] == "exists"
     assert error["httpStatus"] == 409
-    assert error["text"] == f"create secrets '{namespace}/twice': secrets \"twice\" already exists"
+    assert error["text"] == f'create secrets "{namespace}/twice": secrets "twice" already exists'
 
 
 def test_a_stale_resource_version_is_a_conflict_with_the_message_of_the_server(driver, namespace, kube, secret):
