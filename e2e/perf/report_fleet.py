@@ -97,7 +97,7 @@ def _memory(found):
         return
     yield ""
     yield f"Memory when idle, {largest['idle']['rssBytes'] / 1e6:,.0f} MB with {largest['clusters']:,} clusters, is what remains more than a minute after the last request."
-    yield "`longshore lifecycle` gives free memory back to the kernel every 5 seconds while it works, and parsed documents 20 seconds after the work began. Until then"
+    yield "`longshore lifecycle` gives free memory back to the kernel every 2 seconds while it works, and parsed documents 20 seconds after the work began. Until then"
     yield "it takes more, and a memory limit has to leave room for that."
     if all("peakBytes" in step for _, step in steps):
         yield f"The peak of each phase, as the kernel recorded it (VmHWM), with {largest['clusters']:,} clusters:"
