@@ -109,11 +109,11 @@ typedef void cluster_object_fn(void *data, const json_t *object, const struct er
 int cluster_watch(struct cluster *cluster, const struct kind *kind, const char *namespace_name,
                   const char *name, const char *label_selector, cluster_object_fn *on_object,
                   void *data, struct cluster_interest **ret_interest, struct error *err) must_check;
-/* The same for somebody who has these objects, an array, all of which match, as the server answered
- * when they were written: no list is requested. They are not reported, nor is the end of a list,
- * but everything that happened to them since; others are reported when they are changed. If the
- * versions cannot be compared, or somebody watches the same already, it is as cluster_watch().
- * *ret_from is the version from which changes are reported, or 0. */
+/* The same without a list. known is an array of all objects that match, as the server returned them
+ * when they were written. They are not reported themselves, nor is the end of a list; every later
+ * change is, of these objects and of others. If their versions cannot be compared, or if the same
+ * is watched already, this is cluster_watch(). *ret_from is the version from which changes are
+ * reported, or 0. */
 int cluster_watch_known(struct cluster *cluster, const struct kind *kind,
                         const char *namespace_name, const char *name, const char *label_selector,
                         const json_t *known, cluster_object_fn *on_object, void *data,

@@ -31,7 +31,8 @@ struct cluster_stream {
     uint32_t chain_count; /* 1, or 1 and a power of two */
     uint32_t reader_count;
     int depth; /* of callbacks */
-    /* A list has begun, or there is none: an interest that joins now may miss objects. */
+    /* A list has begun, or the watch began without one: an interest that joins now may have missed
+     * objects. */
     bool has_begun;
     bool is_listing; /* it is not complete */
     bool is_denied;  /* the user may not list: objects are read one by one */

@@ -182,7 +182,8 @@ void catalog_start(struct kyma *kyma)
     retry_init(&sync->retry, 30 * 1000, 10 * 60 * 1000);
     loop_timer_init(&sync->timer, kyma->lifecycle->loop, on_timer, kyma);
     for (size_t i = 0; i < KINDS; i++)
-        sync->kinds[i] = (struct catalog_kind){kyma, i, NULL, .is_listed = kyma->is_new};
+        sync->kinds[i] =
+            (struct catalog_kind){.kyma = kyma, .number = i, .is_listed = kyma->is_new};
     if (!kyma->is_new)
         watch_kinds(kyma);
 }

@@ -280,6 +280,8 @@ static bool write_status(struct kyma *kyma, const json_t *object, const json_t *
         json_decref(kyma->event);
         kyma->event = state_event(KIND_KYMA, doc_get(object, "status"), status);
         patch(kyma, object, "status", body);
+        if (!kyma->call)
+            kymas_give_report_slot(kyma);
     }
     return !body;
 }

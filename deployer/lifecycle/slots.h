@@ -17,7 +17,7 @@ enum {
     APPLY_SLOT_MS = 10000, /* nobody keeps a slot for longer */
     CONNECT_SLOTS_MAX = 200,
     CONNECT_SLOT_MS = 3000,
-    REPORT_SLOTS_MAX = 512,
+    REPORT_SLOTS_MAX = 128,
 };
 
 /* In whoever does something. Zeroed: it has no slot. */

@@ -82,7 +82,7 @@ static uint64_t lifetime_ms(const struct task *task, const json_t *object)
     return (uint64_t)(unix_ms - now);
 }
 
-/* NULL: there is none, and the chain has failed. Borrowed from object. */
+/* Borrowed from object. Without a token the chain fails, and the result is NULL. */
 static const char *received_token(struct task *task, const json_t *object, const struct error *err)
 {
     const char *token = doc_text_or(object, "status.token", "");
